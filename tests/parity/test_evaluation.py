@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
 from revocab.evaluation.multiple_choice import harness
@@ -37,18 +38,26 @@ def command_line(task: Path, model: Path, folder: Path, limit: int) -> dict[str,
     return json.loads(written.read_text())["results"][task.stem]
 
 
-def test_scores_equal_the_command_line(tmp_path, repository):
-    model = write_model(tmp_path / "model", seed=3)
-    task = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
-    expected = command_line(task, model, tmp_path, limit=10)
+@pytest.mark.parametrize("share_contexts", [True, False])
+def test_scores_equal_the_command_line(share_contexts, cli_scores):
+    model, task, expected = cli_scores
     harness.quiet()
     scorer = Scorer([task], Scoring(limit=10, device="cpu"))
     loaded = scorer.load(model)
+    loaded.shares_contexts &= share_contexts
     rows = {row["metric"]: row for row in scorer.score(loaded, task.stem)}
     for metric in ("acc", "acc_norm"):
         assert rows[metric]["value"] == expected[f"{metric},none"]
         assert rows[metric]["stderr"] == expected[f"{metric}_stderr,none"]
     assert rows["acc"]["items"] == 10
+
+
+@pytest.fixture(scope="module")
+def cli_scores(tmp_path_factory, repository):
+    folder = tmp_path_factory.mktemp("cli")
+    model = write_model(folder / "model", seed=3)
+    task = write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    return model, task, command_line(task, model, folder, limit=10)
 
 
 def test_items_equal_the_harness_where_rounding_decides(tmp_path, repository):
@@ -75,3 +84,4 @@ def test_items_equal_the_harness_where_rounding_decides(tmp_path, repository):
             samples = expected["samples"][task.stem]
             assert row["values"] == [one[row["metric"]] for one in samples]
             assert row["value"] == expected["results"][task.stem][f"{row['metric']},none"]
+    assert loaded.shares_contexts and loaded.rescored == len(TWIN_ROWS)

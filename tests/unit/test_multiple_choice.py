@@ -1,4 +1,4 @@
-"""Scoring of many checkpoints: the table, resuming, errors."""
+"""Scoring of many checkpoints: the table, shared contexts, resuming, errors."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import random
 from types import SimpleNamespace
 
 import pytest
+import torch
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
+from revocab.evaluation.inference import shared_contexts
+from revocab.evaluation.inference.shared_contexts import SharedContext, segment_mask
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.multiple_choice.scoring import Scorer, score_checkpoints
 from revocab.evaluation.options import Scoring
@@ -132,6 +135,43 @@ def test_shots_come_from_other_rows(workplace):
         assert context.count(f"Domanda: {request.doc['question']}\n") == 1
 
 
+def log_likelihoods(folder, tasks, *, share_contexts, batch_size=5):
+    scorer = Scorer(tasks, Scoring(batch_size=batch_size, device="cpu", long_prompts="cut"))
+    model = scorer.load(folder)
+    model.shares_contexts &= share_contexts
+    found = []
+    for loaded in scorer.tasks.values():
+        for task in loaded["tasks"].values():
+            task.build_all_requests()
+            found += model.loglikelihood(task.instances)
+    return model, found
+
+
+@pytest.mark.parametrize("batch_size", [1, 5, 64])
+def test_shared_contexts_change_nothing(workplace, batch_size):
+    folder, _, tasks = workplace
+    path = folder / "step-000005"
+    plain_model, plain = log_likelihoods(path, tasks, share_contexts=False)
+    shared_model, shared = log_likelihoods(path, tasks, share_contexts=True, batch_size=batch_size)
+    assert shared_model.shares_contexts and not plain_model.shares_contexts
+    assert [greedy for _, greedy in shared] == [greedy for _, greedy in plain]
+    torch.testing.assert_close(
+        torch.tensor([score for score, _ in shared]),
+        torch.tensor([score for score, _ in plain]),
+        rtol=1e-5,
+        atol=1e-4,
+    )
+
+
+def test_too_long_requests_go_the_harness_way(tmp_path, workplace):
+    _, _, tasks = workplace
+    path = write_model(tmp_path / "short", context_length=40)
+    plain_model, plain = log_likelihoods(path, tasks, share_contexts=False)
+    shared_model, shared = log_likelihoods(path, tasks, share_contexts=True)
+    assert 0 < shared_model.truncated == plain_model.truncated < len(plain)
+    torch.testing.assert_close(torch.tensor(shared), torch.tensor(plain), rtol=1e-5, atol=1e-4)
+
+
 def test_too_long_prompts_are_refused_unless_cutting_is_allowed(tmp_path, workplace):
     _, _, tasks = workplace
     model = {0: write_model(tmp_path / "short", context_length=40)}
@@ -144,6 +184,48 @@ def test_too_long_prompts_are_refused_unless_cutting_is_allowed(tmp_path, workpl
     allowed = Scoring(long_prompts="cut")
     score_checkpoints("r", model, tasks, out, allowed)
     assert int(read(out)[0]["cut_prompts"]) > 0
+
+
+def test_too_long_requests_are_scored_without_a_limit_on_tokens(tmp_path, workplace, monkeypatch):
+    """As on a GPU."""
+    _, _, tasks = workplace
+    path = write_model(tmp_path / "short", context_length=40)
+    _, limited = log_likelihoods(path, tasks, share_contexts=True)
+    monkeypatch.setattr(shared_contexts, "CPU_TOKENS", float("inf"))
+    model, free = log_likelihoods(path, tasks, share_contexts=True)
+    assert model.truncated > 0
+    torch.testing.assert_close(torch.tensor(free), torch.tensor(limited), rtol=1e-5, atol=1e-4)
+
+
+def test_a_sliding_window_is_not_shared(tmp_path, workplace):
+    import json
+
+    _, _, tasks = workplace
+    path = write_model(tmp_path / "window")
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps({**config, "sliding_window": 16}))
+    model, _ = log_likelihoods(path, tasks, share_contexts=True)
+    assert not model.shares_contexts
+
+
+def test_row_layout():
+    row = SharedContext([7, 8, 9], [(0, [1]), (1, [2]), (2, [3, 4, 5]), (3, [3, 4, 6])])
+    tokens, positions, segments, found = row.layout()
+    assert tokens == [7, 8, 9, 3, 4]
+    assert positions == [0, 1, 2, 3, 4]
+    assert segments == [0, 0, 0, 2, 2]
+    assert found == {(): [2], (3, 4): [2, 3, 4]}
+
+
+def test_segment_mask_by_hand():
+    seen = segment_mask(torch.tensor([[0, 0, 1, 2, -1]]), torch.float32)[0, 0] == 0
+    assert seen.int().tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 0, 1, 0],
+        [1, 1, 0, 0, 1],
+    ]
 
 
 def test_a_killed_evaluation_continues(workplace, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from revocab.evaluation import efficiency
 from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import transformers
+from revocab.evaluation.inference.shared_contexts import tokenizer_fingerprint
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import EfficiencyJob, Hardware, Scoring
 from revocab.fertility.measure import Text, measure_fertility
@@ -136,3 +137,14 @@ def test_efficiency_counts_whole_prompts(plain, cutting, tmp_path):
         efficiency.measure(folder, text, job, Hardware())["tokens"] for folder in (cutting, plain)
     )
     assert ours == theirs > 8
+
+
+def test_other_vocabularies_have_other_fingerprints(plain, tmp_path):
+    """Token ids are shared between checkpoints by this; some vocabularies lie in vocab.json."""
+    fingerprints = set()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shutil.copyfile(plain / "tokenizer_config.json", tmp_path / name / "tokenizer_config.json")
+        (tmp_path / name / "vocab.json").write_text(f'{{"{name}": 0}}')
+        fingerprints.add(tokenizer_fingerprint(tmp_path / name))
+    assert len(fingerprints) == 2

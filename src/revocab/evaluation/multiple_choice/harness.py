@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.inference.near_ties import note_lengths
 from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
 from revocab.evaluation.multiple_choice.task_keys import rendered_texts
 from revocab.evaluation.multiple_choice.tasks import FIELDS, read_task
@@ -259,6 +260,7 @@ def prepare(task: Task, shots: int) -> None:
         # Prompts of a chat template are each checkpoint's own.
         if not task.instances or options.get("apply_chat_template"):
             build(**options)
+            note_lengths(task)
         for instance in task.instances:
             instance.resps, instance.filtered_resps = [], {}
 

@@ -1,4 +1,4 @@
-"""transformers: ``model.generate`` on batches, and the harness's own model of choices."""
+"""transformers: ``model.generate`` on batches; choices that share what they have in common."""
 
 from __future__ import annotations
 
@@ -150,16 +150,17 @@ def synchronise(device: str) -> None:
 
 
 def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"]) -> ChoiceModel:
-    from lm_eval.models.huggingface import HFLM
+    from revocab.evaluation.inference.shared_contexts import SharedContextLM
 
-    class Choices(Refusing, HFLM):  # type: ignore[misc]  # typed where lm_eval is
-        """The harness's model."""
+    class Choices(Refusing, SharedContextLM):
+        """The harness's model, which computes shared contexts once."""
 
         def close(self) -> None:
             self._model = None
 
-    weights, tokenizer = load_weights(checkpoint), load_tokenizer(checkpoint.folder)
-    model = Choices(pretrained=weights, tokenizer=tokenizer, batch_size=checkpoint.batch_size)
+    folder, weights, size = checkpoint.folder, load_weights(checkpoint), checkpoint.batch_size
+    tokenizer = load_tokenizer(folder)
+    model = Choices(folder, pretrained=weights, tokenizer=tokenizer, batch_size=size)
     model.long_prompts, model.longest = long_prompts, model.max_length + 1
     model.number_type = weights.dtype
     return model

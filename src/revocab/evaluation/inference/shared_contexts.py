@@ -1,0 +1,254 @@
+"""Log-likelihoods of all choices of an item in one pass over their common context.
+
+The harness runs context and choice once per choice. Here a row is the context followed by every
+distinct choice, and the attention mask lets a choice see the context and itself only:
+
+    tokens     c c c c | a a | b b b        positions 0 1 2 3 | 4 5 | 4 5 6
+
+so each token's hidden state is what it would be in its own sequence, the context is computed once,
+and the output matrix is applied to scored positions only. Anything out of the ordinary takes the
+harness's own way, and so does every item whose best choices are closer than the rounding of this
+one (:mod:`near_ties`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from lm_eval.api.instance import Instance
+from lm_eval.models.huggingface import HFLM
+
+from revocab.evaluation.inference.near_ties import Request, batch_mates, near_ties
+from revocab.models.folder import TOKENIZER_FILES
+
+#: Families of which it is known that logits are the output matrix times the decoder's output.
+PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
+#: A batch's attention mask holds at most this many entries (float32: 128 MB).
+MASK_ENTRIES = 2**25
+#: On a CPU a batch holds at most this many tokens: larger ones leave the cache and are slower
+#: (measured at hidden size 128: 64 sequences a batch take 1.3 times as long as 8).
+CPU_TOKENS = 2048
+#: Near ties are scored in the harness's batches, of which it holds all logits, twice: in smaller
+#: ones where that would be more entries than this (float32: 2 GiB, twice).
+LOGITS = 2**29
+
+#: Log-likelihood, and whether the choice is what greedy decoding writes.
+Answer = tuple[float, bool]
+#: Tokens, positions, segments and, by choice prefix, the indices that predict it.
+Layout = tuple[list[int], list[int], list[int], dict[tuple[int, ...], list[int]]]
+
+
+@dataclass
+class SharedContext:
+    """One context with the requests that share it: their indices and choices."""
+
+    context: list[int]
+    requests: list[tuple[int, list[int]]] = field(default_factory=list)
+
+    def layout(self) -> Layout:
+        """Return the row of the context and all choices without their last token.
+
+        Segment 0 is the context; index i predicts the token after it.
+        """
+        tokens = list(self.context)
+        positions, segments = list(range(len(tokens))), [0] * len(tokens)
+        predicting: dict[tuple[int, ...], list[int]] = {}
+        for _, choice in self.requests:
+            prefix = tuple(choice[:-1])
+            if prefix in predicting:
+                continue
+            start = len(tokens)
+            predicting[prefix] = [len(self.context) - 1, *range(start, start + len(prefix))]
+            tokens += prefix
+            positions += range(len(self.context), len(self.context) + len(prefix))
+            segments += [len(predicting)] * len(prefix)
+        return tokens, positions, segments, predicting
+
+
+def tokenizer_fingerprint(folder: Path) -> str:
+    """Return a hash of the tokenizer files in a model folder: equal means equal token ids."""
+    digest = hashlib.sha256()
+    named = {folder / name for name in TOKENIZER_FILES}
+    for path in sorted(named | {*folder.glob("*token*"), *folder.glob("*.model")}):
+        if path.is_file():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def token_ids_of(fingerprint: str) -> dict[tuple[Any, ...], list[int]]:
+    """Return the memory of texts' token ids that all checkpoints of one tokenizer share."""
+    return {}
+
+
+class SharedContextLM(HFLM):
+    """The harness's model with shared contexts and a memory for token ids."""
+
+    batch_size_per_gpu: int
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        self._token_ids = token_ids_of(tokenizer_fingerprint(folder))
+        super().__init__(**options)
+        self.rescored = 0  # items that were near ties
+        self._instances: Sequence[Instance] = ()
+        self.batch_tokens = CPU_TOKENS if self.device.type == "cpu" else float("inf")
+        config = self.model.config
+        window = getattr(config, "sliding_window", None)
+        # Attention must take any mask, logits come from a plain output matrix and rounding be
+        # small: in half precision most items are near ties.
+        self.shares_contexts = (
+            self.model.dtype == torch.float32
+            and config.model_type in PLAIN_HEADS
+            and self.backend == "causal"
+            and (window is None or window >= self.max_length)
+            and self.world_size == 1
+        )
+
+    def loglikelihood(
+        self, requests: Sequence[Instance], disable_tqdm: bool = False
+    ) -> list[Answer]:
+        self._instances = requests  # _loglikelihood_tokens is given their tokens only
+        try:
+            return super().loglikelihood(requests, disable_tqdm)
+        finally:
+            self._instances = ()
+
+    def tok_encode(
+        self,
+        string: str,
+        add_special_tokens: bool | None = None,
+        left_truncate_len: int | None = None,
+        **options: Any,
+    ) -> list[int]:
+        """Return token ids as the harness would, from memory if the text was seen before."""
+        if left_truncate_len or options:
+            return super().tok_encode(string, add_special_tokens, left_truncate_len, **options)
+        key = (string, add_special_tokens, self.add_bos_token)
+        if key not in self._token_ids:
+            self._token_ids[key] = super().tok_encode(string, add_special_tokens)
+        return list(self._token_ids[key])
+
+    def _loglikelihood_tokens(
+        self, requests: list[Request], disable_tqdm: bool = False, **options: Any
+    ) -> list[Answer]:
+        """Return the answer to each (texts, context ids, choice ids), in order."""
+        if not self.shares_contexts:
+            return super()._loglikelihood_tokens(requests, disable_tqdm, **options)
+        answers: dict[int, Answer] = {}
+        long: list[int] = []
+        rows: dict[tuple[int, ...], SharedContext] = {}
+        for i, (_, context, choice) in enumerate(requests):
+            if len(context) + len(choice) > self.max_length + 1:
+                long.append(i)
+            else:
+                rows.setdefault(tuple(context), SharedContext(context)).requests.append((i, choice))
+        if long:  # cut from the left by the harness
+            fitting = self.batch_tokens / self.max_length
+            answers |= self._score_as_harness(requests, long, fitting)
+        for batch in self._batches(list(rows.values())):
+            answers.update(self._score(batch))
+        results = [answers[i] for i in range(len(requests))]
+        if self._instances:
+            self._settle_near_ties(requests, results)
+        return results
+
+    def _settle_near_ties(self, requests: list[Request], results: list[Answer]) -> None:
+        """Replace the results of items that rounding could decide by the harness's own."""
+        items = near_ties(self._instances, requests, results, torch.finfo(self.model.dtype).eps)
+        self.rescored += len(items)
+        chosen = [i for item in items for i in item]
+        if not chosen:
+            return
+        size: float = self.batch_size
+        mates = batch_mates(requests, chosen, self.batch_size)
+        longest = max(len(requests[i][1]) + len(requests[i][2]) for i in mates)
+        entries = min(longest, self.max_length) * self.model.config.vocab_size
+        if size * entries > LOGITS:
+            mates, size = chosen, LOGITS / entries
+        answers = self._score_as_harness(requests, mates, size)
+        for i in chosen:
+            results[i] = answers[i]
+
+    def _score_as_harness(
+        self, requests: list[Request], indices: list[int], batch_size: float
+    ) -> dict[int, Answer]:
+        """Return what the harness finds for some requests, in batches of at most ``batch_size``."""
+        usual: int = self.batch_size_per_gpu
+        self.batch_size_per_gpu = max(1, int(min(usual, batch_size)))
+        try:
+            answers = super()._loglikelihood_tokens([requests[i] for i in indices], True)
+        finally:
+            self.batch_size_per_gpu = usual
+        return dict(zip(indices, answers, strict=True))
+
+    def _batches(self, rows: list[SharedContext]) -> Iterator[list[tuple[SharedContext, Layout]]]:
+        """Yield rows with their layouts, longest first, within the batch size and mask limit."""
+        laid = sorted(((row, row.layout()) for row in rows), key=lambda pair: -len(pair[1][0]))
+        batch: list[tuple[SharedContext, Layout]] = []
+        size = 0
+        for row, layout in laid:
+            length = len(batch[0][1][0]) if batch else len(layout[0])
+            full = size + len(row.requests) > int(self.batch_size)
+            full |= (len(batch) + 1) * length > self.batch_tokens
+            if batch and (full or (len(batch) + 1) * length**2 > MASK_ENTRIES):
+                yield batch
+                batch, size = [], 0
+            batch.append((row, layout))
+            size += len(row.requests)
+        if batch:
+            yield batch
+
+    @torch.no_grad()
+    def _score(self, batch: list[tuple[SharedContext, Layout]]) -> Iterator[tuple[int, Answer]]:
+        """Yield (request index, answer) of a batch of rows."""
+        length = len(batch[0][1][0])
+        parts = zip(*(layout[:3] for _, layout in batch), strict=True)
+        tokens_BL, positions_BL, segments_BL = (
+            torch.tensor(
+                [values + [filler] * (length - len(values)) for values in part], device=self.device
+            )
+            for part, filler in zip(parts, (0, 0, -1), strict=True)
+        )
+        hidden_BLD = self.model.model(
+            input_ids=tokens_BL,
+            position_ids=positions_BL,
+            attention_mask=segment_mask(segments_BL, self.model.dtype),
+            use_cache=False,
+        ).last_hidden_state
+        where: list[int] = []  # flat positions of all scored tokens
+        requests: list[tuple[int, list[int]]] = []
+        for number, (row, (*_, predicting)) in enumerate(batch):
+            for _, choice in row.requests:
+                where += [number * length + at for at in predicting[tuple(choice[:-1])]]
+            requests += row.requests
+        hidden_ND = hidden_BLD.flatten(0, 1)[torch.tensor(where, device=self.device)]
+        targets_N = torch.tensor([t for _, choice in requests for t in choice], device=self.device)
+        scores_NV = torch.log_softmax(
+            self.model.lm_head(hidden_ND), dim=-1, dtype=self.softmax_dtype
+        )
+        greedy_N = scores_NV.argmax(dim=-1) == targets_N
+        scores_N = scores_NV.gather(1, targets_N[:, None])[:, 0]
+        counts = [len(choice) for _, choice in requests]
+        by_request = zip(requests, scores_N.split(counts), greedy_N.split(counts), strict=True)
+        for (i, _), scores, greedy in by_request:
+            yield i, (float(scores.sum()), bool(greedy.all()))
+
+
+def segment_mask(segments_BL: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return the additive mask [B, 1, L, L] by which a token sees the context and its own segment.
+
+    ``segments_BL`` is 0 for context, 1… for choices, -1 for padding, which sees the context and
+    itself, so that no row of the softmax is empty.
+    """
+    length = segments_BL.shape[1]
+    earlier_LL = torch.ones(length, length, dtype=torch.bool, device=segments_BL.device).tril()
+    same_BLL = segments_BL[:, :, None] == segments_BL[:, None, :]
+    seen_BLL = earlier_LL & (same_BLL | (segments_BL == 0)[:, None, :])
+    mask_BLL = torch.zeros(seen_BLL.shape, dtype=dtype, device=segments_BL.device)
+    return mask_BLL.masked_fill(~seen_BLL, torch.finfo(dtype).min)[:, None]
