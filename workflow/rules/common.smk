@@ -37,6 +37,14 @@ onstart:
         print(code_params().report(), file=sys.stderr)
 
 
+onsuccess:
+    warm.stop()
+
+
+onerror:
+    warm.stop()
+
+
 # --- interpreters -------------------------------------------------------------------------------
 
 # The interpreter that runs Snakemake, so that no environment needs to be activated; with --sdm conda

@@ -81,6 +81,13 @@ def start() -> None:
     )
 
 
+def stop() -> None:
+    """End the process once its jobs have ended; without this call it ends with this one."""
+    if _process is not None and _process.stdin is not None:
+        _process.stdin.close()
+        _process.wait()
+
+
 _process: subprocess.Popen[bytes] | None = None
 
 
