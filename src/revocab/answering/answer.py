@@ -9,7 +9,8 @@ from typing import Any
 
 from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerJob
 from revocab.answering.recorded import RecordedGenerator, recording
-from revocab.chat.messages import ASSISTANT, Message, checked_messages
+from revocab.chat.messages import ASSISTANT, Message, MessageReader
+from revocab.corpora.row_filter import RowFilter
 from revocab.corpora.source import origin, place, read_numbered
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.decoding import Output
@@ -66,7 +67,10 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
     """
     where = place(job.source, files)
     dialogues = []
-    for row in read_numbered(job.source, files, job.limit):
+    messages, wanted = MessageReader(job.message_roles), RowFilter(job.keep)
+    rows = read_numbered(job.source, files)
+    rows = [row for row in rows if wanted.keeps(row, f"{where}, row {row['id']}")]
+    for row in rows[: job.limit]:
         if job.messages_field not in row:
             raise RevocabError(
                 f"{where}, row {row['id']}: no field {job.messages_field!r} (the row has: "
@@ -74,10 +78,12 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
                 "(config: messages_field)"
             )
         named = f"{where}, row {row['id']}, field {job.messages_field!r}"
-        asked = turns(checked_messages(row[job.messages_field], named))
+        asked = turns(messages.read(row[job.messages_field], named))
         if asked:
             kept = {key: row[key] for key in KEPT if key in row}
             dialogues.append(Dialogue(row["id"], asked, kept))
+    messages.check()
+    wanted.check(where)
     if not dialogues:
         raise RevocabError(f"{where}: nothing is asked; give conversations with questions")
     return dialogues

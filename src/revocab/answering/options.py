@@ -6,7 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
+from revocab.chat.messages import Role
 from revocab.closed import Job, OneLine
+from revocab.corpora.row_filter import Condition
 from revocab.corpora.source import Form
 from revocab.evaluation.options import GenerationOptions
 
@@ -30,6 +32,16 @@ class AnswerJob(AnswerOptions, Job):
     source: Form = Field(default=Form(), description="form of the files, or a Hub data set")
     messages_field: OneLine = Field(
         default=MESSAGES, description="field of a row that contains the messages"
+    )
+    message_roles: dict[OneLine, Role] = Field(
+        default_factory=dict,
+        exclude_if=lambda names: not names,
+        description="whose the messages of a role are, beside the usual names of roles",
+    )
+    keep: dict[OneLine, Condition] = Field(
+        default_factory=dict,
+        exclude_if=lambda conditions: not conditions,
+        description="answer only rows whose fields are as said, such as {score: {min: 8}}",
     )
 
 

@@ -45,7 +45,13 @@ def planned(plan: Plan, corpus: str) -> Step:
     answers = entry.answers
     assert answers is not None and entry.messages_field is not None  # or there would be no such job
     options = answers.model_dump(include=set(AnswerOptions.model_fields))
-    job = AnswerJob(source=entry.source.form, messages_field=entry.messages_field, **options)
+    job = AnswerJob(
+        source=entry.source.form,
+        messages_field=entry.messages_field,
+        message_roles=entry.message_roles,
+        keep=entry.keep,
+        **options,
+    )
     inputs: dict[str, Given] = {
         "model": plan.referred(answers.model),
         "files": plan.source(entry.source),

@@ -43,6 +43,9 @@ def planned(plan: Plan, corpus: str) -> Step:
         maker = f"{'judge_answers' if judged else 'answer_prompts'}--{corpus}"
         form, files = Form(), [Artefact.file(f"{folder}/{CONVERSATIONS}", maker)]
         options["messages_field"] = MESSAGES
+        options["message_roles"] = options[
+            "keep"
+        ] = {}  # of the questions, which were read with them
     job = CorpusJob(corpus=corpus, source=form, **options)
     return Step(plan.paths.corpus(corpus), job, {"files": files})
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from revocab.chat.messages import Message, checked_messages, text_of
+from revocab.chat.messages import Message, MessageReader, text_of
 from revocab.corpora.copies import copying_task, units
+from revocab.corpora.row_filter import RowFilter
 from revocab.corpora.translations import Translations, pairs, translation_task
 from revocab.errors import RevocabError
 
@@ -38,14 +39,16 @@ def _value(row: Any, key: str, where: str, option: str) -> Any:
     return row[key]
 
 
-def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
+def _document(
+    row: Any, where: str, options: CorpusOptions, messages: MessageReader
+) -> dict[str, Any]:
     """Return what is kept of a row: ``text``, and ``messages`` of a conversation.
 
     The text is empty where nothing is to be kept. Raises :class:`RevocabError` naming ``where``.
     """
     if options.messages_field is not None:
         value = _value(row, options.messages_field, where, "messages_field")
-        return _conversation(checked_messages(value, f"{where}, field {options.messages_field!r}"))
+        return _conversation(messages.read(value, f"{where}, field {options.messages_field!r}"))
     text = _value(row, options.text_field, where, "text_field")
     if text is not None and not isinstance(text, str):
         raise RevocabError(
@@ -55,18 +58,24 @@ def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
     return {"text": text.replace("\\n", "\n") if options.escaped_line_ends else text}
 
 
-def documents_of(rows: Iterable[Any], label: str, options: CorpusJob) -> Iterator[Document]:
-    """Yield every document of the rows; see :func:`_document`.
+def documents_of(
+    rows: Iterable[Any], label: str, options: CorpusJob, kept: RowFilter
+) -> Iterator[Document]:
+    """Yield every document of the rows that are kept; see :func:`_document`.
 
     With ``copying`` a row is as many documents as it has units, with ``translation`` as many as
-    there are directions.
+    there are directions. Raises :class:`RevocabError`, after the last row, for roles of messages
+    that nobody knows and for fields that no row has.
     """
     if options.translation is not None:
         yield from _translations(rows, label, options.translation, options.corpus)
         return
+    messages = MessageReader(options.message_roles)
     for number, row in enumerate(rows, 1):
         where = f"{label}, row {number}"
-        document = _document(row, where, options)
+        if not kept.keeps(row, where):
+            continue
+        document = _document(row, where, options, messages)
         identifier = _own_id(row, number, options.corpus)
         if options.copying is None:
             yield Document(where, identifier, document)
@@ -74,6 +83,8 @@ def documents_of(rows: Iterable[Any], label: str, options: CorpusJob) -> Iterato
         for part, text in units(document["text"], options.copying):
             said = copying_task(text, options.language)
             yield Document(where, f"{identifier}.{part}", _conversation(said))
+    messages.check()
+    kept.check(label)
 
 
 def _translations(

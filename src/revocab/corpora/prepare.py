@@ -21,11 +21,12 @@ from typing import IO, Any
 
 from pydantic import Field, model_validator
 
-from revocab.chat.messages import is_answered
+from revocab.chat.messages import Role, is_answered
 from revocab.closed import Closed, Id, Job, OneLine
 from revocab.corpora.copies import Unit
 from revocab.corpora.documents import documents_of, identity
 from revocab.corpora.formats import checksum, data_files
+from revocab.corpora.row_filter import Condition, RowFilter
 from revocab.corpora.source import Form, check_number, names_of, origin, read_rows
 from revocab.corpora.translations import Translations
 from revocab.errors import RevocabError
@@ -103,6 +104,18 @@ class CorpusOptions(Closed):
         description="field of a row that contains the messages of a conversation, each with role "
         "and content; default: rows are text",
     )
+    message_roles: dict[OneLine, Role] = Field(
+        default_factory=dict,
+        exclude_if=lambda names: not names,
+        description="whose the messages of a role are, beside the usual names of roles, such as "
+        "teacher=assistant",
+    )
+    keep: dict[OneLine, Condition] = Field(
+        default_factory=dict,
+        exclude_if=lambda conditions: not conditions,
+        description="use only rows whose fields are as said, such as {score: {min: 8}}; a row "
+        "without the field stays",
+    )
     copying: Unit | None = Field(
         default=None,
         description="makes conversations of text: each asks for one sentence or paragraph of it, "
@@ -151,6 +164,8 @@ class CorpusOptions(Closed):
                 f"language: {self.language!r} is none of the languages of translation"
                 f" ({', '.join(self.translation.languages)}); name one of them"
             )
+        if self.keep:
+            raise ValueError("keep is not for parallel text; translation.top chooses its pairs")
         if self.near_duplicates is not None and self.translation.both_directions:
             raise ValueError(
                 "near_duplicates would take one direction of a pair for a copy of the other; leave"
@@ -189,7 +204,8 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         kept.skipped["near_duplicate"] = 0
     if options.messages_field is not None:
         kept.skipped["unanswered"] = 0
-    for where, identifier, document, held_with in documents_of(rows, label, options):
+    wanted = RowFilter(options.keep)
+    for where, identifier, document, held_with in documents_of(rows, label, options, wanted):
         if not document["text"].strip():
             kept.skipped["empty"] += 1
             continue
@@ -219,6 +235,8 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         spool.write(json.dumps({"id": identifier, **document}).encode() + b"\n")
         if len(kept.sizes) == options.limit_documents:
             break
+    if options.keep:
+        kept.skipped["not kept"] = wanted.skipped
     return kept
 
 
@@ -283,8 +301,7 @@ def prepare_corpus(
         kept = _spool(rows, spool, label, options)
         if not kept.sizes:
             raise RevocabError(
-                f"{label}: no documents (skipped {kept.skipped['empty']} empty ones);"
-                " give a source with text"
+                f"{label}: no documents (skipped: {_counts(kept.skipped)}); give a source with text"
             )
         heldout = heldout_documents(kept.hashes, kept.sizes, options.heldout_bytes)
         if len(heldout) == len(kept.sizes):
@@ -321,6 +338,7 @@ def prepare_corpus(
                 **({"copying": options.copying} if options.copying else {}),
                 **({"escaped_line_ends": True} if options.escaped_line_ends else {}),
                 **({"near_duplicates": near.model_dump()} if near else {}),
+                **options.model_dump(include={"message_roles", "keep"}),
                 "words": "separated by whitespace",
                 "train": train,
                 "heldout": aside,
@@ -329,6 +347,10 @@ def prepare_corpus(
             }
             write_json(folder / "manifest.json", manifest)
     return manifest
+
+
+def _counts(skipped: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in skipped.items())
 
 
 def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str, Any]:

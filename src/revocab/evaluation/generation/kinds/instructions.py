@@ -37,23 +37,27 @@ class Instructions(OneLanguage):
 
 
 def checked_rows(rows: list[Row], options: Instructions, where: str) -> list[Row]:
-    """Return the rows; raise :class:`RevocabError` naming every one that is none."""
-    problems = [
-        problem for row in rows for problem in row_problems(row, f"{where}, row {row['id']}")
-    ]
+    """Return the rows with the usual roles; raise :class:`RevocabError` naming every one that is
+    none.
+    """
+    problems: list[str] = []
+    checked = []
+    for row in rows:
+        place = f"{where}, row {row['id']}"
+        try:
+            checked.append(
+                {**row, "messages": checked_messages(row.get("messages"), f"{place}: messages")}
+            )
+        except RevocabError as error:
+            problems += error.problems
+            continue
+        if not questions(checked[-1]):
+            problems.append(f"{place}: messages: nothing is asked; give a question of role user")
+        else:
+            problems += instruction_checks.problems(row.get("checks"), place)
     if problems:
         raise RevocabError(problems)
-    return rows
-
-
-def row_problems(row: Row, where: str) -> list[str]:
-    try:
-        said = checked_messages(row.get("messages"), f"{where}: messages")
-    except RevocabError as error:
-        return list(error.problems)
-    if not questions({"messages": said}):
-        return [f"{where}: messages: nothing is asked; give a question of role user"]
-    return list(instruction_checks.problems(row.get("checks"), where))
+    return checked
 
 
 def is_answered(row: Row) -> bool:
