@@ -23,7 +23,7 @@ from revocab.command import Command, read
 from revocab.commands.compare_runs import ComparisonJob
 from revocab.config import schema
 from revocab.config.schema import data, evaluation, experiment, models, runs
-from revocab.corpora.prepare import CorpusJob, CorpusOptions
+from revocab.corpora.options import CorpusJob, CorpusOptions
 from revocab.demoworld.build import WorldJob, WorldOptions
 from revocab.errors import RevocabError
 from revocab.evaluation import options

@@ -9,7 +9,7 @@ from pydantic import Field
 from revocab.answering.options import CONVERSATIONS, MESSAGES
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.corpora.prepare import CorpusJob, CorpusOptions
+from revocab.corpora.options import CorpusJob, CorpusOptions
 from revocab.corpora.source import Form
 from revocab.rule import Artefact, Plan, Rule, Step
 

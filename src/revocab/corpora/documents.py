@@ -13,7 +13,7 @@ from revocab.corpora.translations import Translations, pairs, translation_task
 from revocab.errors import RevocabError
 
 if TYPE_CHECKING:
-    from revocab.corpora.prepare import CorpusJob, CorpusOptions
+    from revocab.corpora.options import CorpusJob, CorpusOptions
 
 
 class Document(NamedTuple):

@@ -9,7 +9,7 @@ from pydantic import Field, create_model, model_validator
 from revocab.answering.judge import JudgeOptions, judges
 from revocab.answering.options import AnswerOptions
 from revocab.closed import Closed, OneLine, any_of, exactly_one
-from revocab.corpora.prepare import CorpusOptions
+from revocab.corpora.options import CorpusOptions
 from revocab.corpora.source import Source
 from revocab.models.change import ModelReference
 from revocab.tokenizer_building.construction import ConstructionOptions, constructions
