@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from revocab.chat.messages import Message, MessageReader, text_of
 from revocab.corpora.copies import copying_task, units
 from revocab.corpora.row_filter import RowFilter
+from revocab.corpora.scripts import in_scripts
 from revocab.corpora.translations import Translations, pairs, translation_task
 from revocab.errors import RevocabError
 
@@ -55,7 +56,9 @@ def _document(
             f"{where}: field {options.text_field!r} is a {type(text).__name__}, expected text"
         )
     text = text or ""
-    return {"text": text.replace("\\n", "\n") if options.escaped_line_ends else text}
+    if options.escaped_line_ends:
+        text = text.replace("\\n", "\n")
+    return {"text": in_scripts(text, options.scripts) if options.scripts else text}
 
 
 def documents_of(

@@ -8,6 +8,7 @@ from revocab.chat.messages import Role
 from revocab.closed import Closed, Id, Job, OneLine
 from revocab.corpora.copies import Unit
 from revocab.corpora.row_filter import Condition
+from revocab.corpora.scripts import others
 from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations
 
@@ -37,6 +38,11 @@ class CorpusOptions(Closed):
         exclude_if=lambda given: not given,
         description="the source writes line ends as a backslash and an n, as MADLAD-400 does; "
         "undo that",
+    )
+    scripts: tuple[OneLine, ...] = Field(
+        default=(),
+        exclude_if=lambda names: not names,
+        description="leave out letters of other scripts, and emoji; Unicode's names, such as Latin",
     )
     messages_field: OneLine | None = Field(
         default=None,
@@ -86,11 +92,13 @@ class CorpusOptions(Closed):
     def _one_content(self) -> CorpusOptions:
         if self.copying is not None and self.messages_field is not None:
             raise ValueError("copying makes conversations of text; leave messages_field out")
-        if self.escaped_line_ends and (self.messages_field or self.translation):
-            raise ValueError(
-                "escaped_line_ends is for rows of text; leave it out, or messages_field and"
-                " translation"
-            )
+        others(self.scripts)  # says which names are none
+        for_text = {"escaped_line_ends": self.escaped_line_ends, "scripts": self.scripts}
+        for name, value in for_text.items():
+            if value and (self.messages_field or self.translation):
+                raise ValueError(
+                    f"{name} is for rows of text; leave it out, or messages_field and translation"
+                )
         if self.translation is None:
             return self
         if self.copying is not None or self.messages_field is not None:

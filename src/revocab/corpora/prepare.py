@@ -221,7 +221,7 @@ def prepare_corpus(
                 **({"copying": options.copying} if options.copying else {}),
                 **({"escaped_line_ends": True} if options.escaped_line_ends else {}),
                 **({"near_duplicates": near.model_dump()} if near else {}),
-                **options.model_dump(include={"message_roles", "keep"}),
+                **options.model_dump(include={"scripts", "message_roles", "keep"}),
                 "words": "separated by whitespace",
                 "train": train,
                 "heldout": aside,

@@ -1,0 +1,51 @@
+"""Text without letters of other scripts and without emoji."""
+
+from __future__ import annotations
+
+import pytest
+
+from revocab.corpora.options import CorpusJob
+from revocab.corpora.prepare import prepare_corpus
+from revocab.corpora.read import texts
+from revocab.corpora.scripts import in_scripts
+
+RUSSIAN = ("Cyrillic", "Latin")
+CASES = {
+    "both scripts, digits and signs stay": ("Ещё №1: «café» — 5 € ©™", "Ещё №1: «café» — 5 € ©™"),
+    "combining accents stay": ("е\u0308 e\u0301", "е\u0308 e\u0301"),
+    "other letters go": ("мир 世界 κόσμος عالم", "мир   "),
+    "an emoji goes": ("да👍нет", "данет"),
+    "with its colour": ("да👍🏽нет", "данет"),
+    "and a family of them": ("да👨‍👩‍👧нет", "данет"),
+    "flags": ("🇷🇺🇮🇹 да", " да"),
+    "a heart as a picture": ("❤️да", "да"),
+    "a sign as a picture": ("©️ ©", " ©"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_stays(case):
+    text, kept = CASES[case]
+    assert in_scripts(text, RUSSIAN) == kept
+
+
+def test_a_corpus_in_two_scripts(tmp_path):
+    job = CorpusJob(corpus="c", language="ru", scripts=RUSSIAN)
+    rows = [{"text": "Да 👍 да"}, {"text": "世界"}]
+    manifest = prepare_corpus(rows, {"label": "x"}, job, tmp_path)
+    assert list(texts(tmp_path)) == ["Да  да"]
+    assert manifest["skipped"]["empty"] == 1 and manifest["scripts"] == RUSSIAN
+
+
+REFUSED = {
+    "no script": ({"scripts": ["Cyrilic"]}, "'Cyrilic' is no script"),
+    "a part of a pattern": ({"scripts": ["Latin}]|."]}, "is no script"),
+    "conversations": ({"scripts": RUSSIAN, "messages_field": "m"}, "scripts is for rows of text"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case):
+    options, said = REFUSED[case]
+    with pytest.raises(ValueError, match=said):
+        CorpusJob(corpus="c", language="ru", **options)
