@@ -29,6 +29,7 @@ BY_NAME: dict[str, Any] = {
     "world": "parallel.test", "path": "items/other.jsonl", "vectors": "vectors/two.txt",
     "templates": "items", "labels": ["From", "To"], "between_shots": "\n###\n",
     "steps": ["first", "last", 0], "paper_values": "corrected", "data_root": "elsewhere",
+    "scripts": ["Latin"],
 }  # fmt: skip
 TEXT = "evaluation.generation.tasks"
 HUBS = ("corpora.web.source", f"{TEXT}.hub.pool", f"{TEXT}.hub.test", "fertility.parallel.source")
@@ -111,6 +112,14 @@ for pattern, (key, value) in OTHER_SWEEP.items():
     of_group = {**SWEEP_OF_GROUP, f"runs.third.sweep.{key}": value}
     BY_HAND[f"runs.*.sweep.{pattern}"] = of_group
     BY_HAND[f"runs.*.methods.*.sweep.{pattern}"] = {f"runs.third.methods.swept.sweep.{key}": value}
+DECODING = {
+    "evaluation.generation": "evaluation.generation", "corpora.*.answers": "corpora.own.answers",
+    "corpora.*.answers.judge": "corpora.graded.answers.judge",
+}  # fmt: skip
+for pattern, place in DECODING.items():
+    for name, value in {"top_p": 0.5, "top_k": 5}.items():
+        drawn = {f"{place}.decoding.{name}": value, f"{place}.decoding.temperature": 0.5}
+        BY_HAND[f"{pattern}.decoding.{name}"] = drawn
 for source in HUBS:
     names = {f"{source}.hub.names.it": "it", f"{source}.hub.names.en": "en"}
     names[f"{source}.hub.name"] = None

@@ -41,9 +41,11 @@ SHIPPED = {
     ("paper", "itabench-first"): {"build_task": 12},
     ("paper", "flores-200"): {"build_prompts": 3},
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
-    # Seven vocabularies; three maps, an untrained control and a tuned model or more for each.
+    # Seven vocabularies, and a donor for two of them; three maps, an untrained control and a tuned
+    # model or more for each.
     ("lep",): {
-        "fetch_model": 4 + 4 + 1, "build_tokenizer": 4 + 7 + 7 + 4, "intersect_vocabularies": 7 + 7,
+        "fetch_model": 4 + 4 + 1, "build_tokenizer": 4 + 7 + 1 + 7 + 4,
+        "intersect_vocabularies": 7 + 7,
         "init_embeddings": 7 + 3 * (3 + 4) + (3 + 4) + 14, "adapt_model": 7 + 2 * (1 + 2) * 2 + 2,
         "pack_tokens": 7 + 2 * (1 + 2) * 2 + 2, "answer_prompts": 1, "judge_answers": 1,
         "score_multiple_choice": 2 + 7 + 2 + 21 + 7 + 14 + 4,

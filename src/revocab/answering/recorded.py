@@ -86,7 +86,7 @@ def recorded(
 
 
 class RecordedGenerator:
-    """A chat model that answers greedily, and records what it says."""
+    """A chat model that answers, and records what it says."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class RecordedGenerator:
         self.options = options
         self.batch_size = machine.batch_size
         self.records = records
-        self.engine = choose_engine(options.engine, "generation")
+        self.engine = choose_engine(options.engine, "generation", options.decoding)
         generating = Generating(
             **options.model_dump(include=set(GenerationOptions.model_fields)),
             **machine.model_dump(),
@@ -116,6 +116,7 @@ class RecordedGenerator:
             "model": model_hash(model),
             "ends": list(self.generator.eos),
             "max_new_tokens": options.max_new_tokens,
+            **options.model_dump(include={"decoding"}),
             "engine": self.engine.name,
             "code": [code_hash(), module_hash(self.engine.module)],
             "libraries": versions(*self.engine.libraries),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, Job, OneLine, Step
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.evaluation.inference.engine import AUTO, choices_for
+from revocab.evaluation.inference.decoding import GREEDY, Decoding
+from revocab.evaluation.inference.engine import AUTO, choices_for, decoding_engines
 from revocab.evaluation.metric import COMET_METRICS
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Scoring(ScoringOptions, AskingAll, ScoringHardware):
 
 
 class GenerationOptions(Closed):
-    """How text is generated, greedily. Lengths are in tokens."""
+    """How text is generated. Lengths are in tokens."""
 
     engine: GenerationEngine = Field(
         default=AUTO, description="auto: the best one for the device that can be imported"
@@ -98,6 +99,22 @@ class GenerationOptions(Closed):
     context_length: int = Field(
         default=2048, ge=16, description="maximum tokens of prompt and answer together"
     )
+    #: Left out of what is written where it is greedy, as before there was a choice.
+    decoding: Decoding = Field(
+        default=GREEDY,
+        exclude_if=lambda decoding: decoding == GREEDY,
+        description="beams, temperature, top_p, top_k, seed; default: greedy",
+    )
+
+    @model_validator(mode="after")
+    def _engine_decodes(self) -> GenerationOptions:
+        able = decoding_engines()
+        if self.decoding != GREEDY and self.engine not in (AUTO, *able):
+            raise ValueError(
+                f"engine: {self.engine} decodes greedily alone; for beams or a temperature give"
+                f" {' or '.join(able)}, or leave decoding out"
+            )
+        return self
 
 
 class AnswerHardware(Hardware):

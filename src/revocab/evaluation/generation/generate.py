@@ -1,4 +1,4 @@
-"""Greedy generation for many checkpoints, and its scores."""
+"""Generation by many checkpoints, and its scores."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def generate_checkpoints(
     (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
     tasks = {name: list(read_jsonl(path)) for name, path in prompts.items()}
-    engine = choose_engine(options.engine, "generation")
+    engine = choose_engine(options.engine, "generation", options.decoding)
     finished = Finished(out, engine, options)
     scores: list[dict[str, Any]] = []
     for step, folder in sorted(models.items()):
@@ -117,6 +117,7 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
     with loading(folder):
         checkpoint = checkpoint_on(folder, options.device, options.dtype, options.batch_size)
         generator = engine.generation(checkpoint, options.context_length)
+    generator.decoding = options.decoding
     if options.chat is not None:
         generator.chat = ChatFormat(
             generator.tokenizer, folder, options.chat, options.chat_template
@@ -232,6 +233,7 @@ class Finished:
             "engine": engine.name,
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
+            **options.model_dump(include={"decoding"}),
             "chat": options.model_dump(include=set(AskingAll.model_fields)),
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*engine.libraries),

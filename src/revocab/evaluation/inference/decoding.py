@@ -1,4 +1,4 @@
-"""Greedy text, the same of every engine: token ids in, text up to the stop of a task out.
+"""Text, the same of every engine: token ids in, text up to the stop of a task out.
 
 An engine takes prompts as token ids, so that all see the very same input; what it generates is read
 here.
@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field, model_validator
+
+from revocab.closed import Closed
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
@@ -20,6 +24,35 @@ if TYPE_CHECKING:
 Finish = Literal["eos", "blank_line", "stop", "length", "prompt_too_long"]
 #: The stop that has a name of its own.
 BLANK_LINE = "\n\n"
+
+
+class Decoding(Closed):
+    """How the next tokens are chosen: the likeliest, unless something is given."""
+
+    beams: int = Field(default=1, ge=1, description="sequences that beam search keeps; 1: greedy")
+    temperature: float | None = Field(
+        default=None, gt=0, description="draw tokens at this temperature; default: take the best"
+    )
+    top_p: float | None = Field(
+        default=None, gt=0, le=1, description="draw among the likeliest tokens of this probability"
+    )
+    top_k: int | None = Field(
+        default=None, ge=1, description="draw among so many of the likeliest tokens"
+    )
+    seed: int = Field(default=17, ge=0, description="seed of each prompt's draws")
+
+    @model_validator(mode="after")
+    def _draws(self) -> Decoding:
+        if self.temperature is None and (self.top_p is not None or self.top_k is not None):
+            raise ValueError("top_p and top_k draw tokens; give a temperature, or leave them out")
+        return self
+
+    @property
+    def draws(self) -> bool:
+        return self.temperature is not None
+
+
+GREEDY = Decoding()
 
 
 @dataclass(frozen=True)
@@ -34,7 +67,7 @@ class Output:
 
 
 class TextGenerator(ABC):
-    """One loaded checkpoint that continues prompts greedily."""
+    """One loaded checkpoint that continues prompts."""
 
     #: Whatever holds the weights.
     model: Any
@@ -46,6 +79,8 @@ class TextGenerator(ABC):
     eos: list[int]
     #: The chat template that prompts go through; None: they are plain text.
     chat: ChatFormat | None = None
+    #: Otherwise than greedily only by an engine that says it can.
+    decoding: Decoding = GREEDY
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a prompt, beginning-of-text mark included where it has one."""

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from revocab.closed import unknown
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import Checkpoint, choose_device
-from revocab.evaluation.inference.decoding import Output, TextGenerator
+from revocab.evaluation.inference.decoding import GREEDY, Decoding, Output, TextGenerator
 from revocab.evaluation.inference.environment import Environment
 from revocab.registry import found_in
 
@@ -81,6 +81,8 @@ class Engine:
     #: How well it suits a kind of device, cpu or cuda: ``auto`` takes the highest that imports; 0
     #: means never.
     preference: Callable[[str], int] = lambda device: 0
+    #: Whether it can do more than greedy decoding: beam search and drawing tokens.
+    decodes: bool = False
     #: What ``evaluation.multiple_choice`` and its tables call it; None: by its name.
     harness_name: str | None = None
 
@@ -119,7 +121,12 @@ def engine_called(name: str, part: Part) -> Engine:
     return able[name]
 
 
-def choose_engine(name: str, part: Part) -> Engine:
+def decoding_engines() -> list[str]:
+    """Return the names of the engines that do more than greedy decoding."""
+    return [name for name, engine in engines_for("generation").items() if engine.decodes]
+
+
+def choose_engine(name: str, part: Part, decoding: Decoding = GREEDY) -> Engine:
     """Return the engine of that name, which imports here; for ``auto`` the one that suits best.
 
     Raises :class:`RevocabError` for one that is unknown, cannot do the part or does not import.
@@ -131,7 +138,13 @@ def choose_engine(name: str, part: Part) -> Engine:
         return engine
     device = choose_device("auto")
     liked = sorted(engines_for(part).values(), key=lambda engine: -engine.preference(device))
-    return next(engine for engine in liked if engine.preference(device) > 0 and engine.imports())
+    return next(
+        engine
+        for engine in liked
+        if engine.preference(device) > 0
+        and (engine.decodes or decoding == GREEDY)
+        and engine.imports()
+    )
 
 
 def environment_of(name: str, part: Part) -> Environment | None:

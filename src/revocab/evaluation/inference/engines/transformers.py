@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,8 +43,10 @@ class TransformersGenerator(TextGenerator):
         """Return one output per prompt; longest prompts first, so that memory peaks at once."""
         order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
         outputs: list[Output | None] = [None] * len(prompts)
-        for start in range(0, len(order), self.batch_size):
-            chosen = order[start : start + self.batch_size]
+        # What is drawn for a prompt is its own matter, so that no other prompt changes it.
+        size = 1 if self.decoding.draws else self.batch_size
+        for start in range(0, len(order), size):
+            chosen = order[start : start + size]
             batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens, stop)
             for i, output in zip(chosen, batch, strict=True):
                 outputs[i] = output
@@ -57,18 +61,25 @@ class TransformersGenerator(TextGenerator):
         pad = self.eos[0] if self.eos else 0
         batch = left_padded(prompts, pad, self.model.device)
         length = batch["input_ids"].shape[1]
+        how = self.decoding
+        drawn = {"temperature": how.temperature, "top_p": how.top_p or 1.0, "top_k": how.top_k or 0}
         # Built from nothing: a checkpoint's own generation settings may sample.
         settings = GenerationConfig(
-            do_sample=False,
-            num_beams=1,
+            do_sample=how.draws,
+            num_beams=how.beams,
+            **(drawn if how.draws else {}),
             max_new_tokens=max_new_tokens,
             eos_token_id=self.eos or None,
             pad_token_id=pad,
             bos_token_id=self.tokenizer.bos_token_id,
         )
         stops = [] if stop is None else [StopText(self.tokenizer, length, stop)]
-        watch = FiniteLogits(lambda i: beginning(self.tokenizer, prompts[i]), self.model.dtype)
-        with torch.no_grad():
+        watch = FiniteLogits(
+            lambda i: beginning(self.tokenizer, prompts[i // how.beams]), self.model.dtype
+        )
+        with torch.no_grad(), torch.random.fork_rng(enabled=how.draws):
+            if how.draws:
+                torch.manual_seed(seed_of(how.seed, prompts[0]))
             sequences = self.model.generate(
                 **batch,
                 generation_config=settings,
@@ -77,6 +88,12 @@ class TransformersGenerator(TextGenerator):
             )
         written = sequences[:, length:].tolist()
         return [finished(row, self.tokenizer, self.eos, stop) for row in written]
+
+
+def seed_of(seed: int, prompt: Sequence[int]) -> int:
+    """Return the seed of a prompt's draws, below 2**63."""
+    digest = hashlib.sha256(json.dumps([seed, *prompt]).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
 
 
 class StopText:
@@ -182,5 +199,6 @@ ENGINE = Engine(
     multiple_choice=load_choices,
     efficiency=TimedTransformers,
     preference=lambda device: 1,
+    decodes=True,
     harness_name="hf",
 )
