@@ -10,7 +10,7 @@ from chat_toys import messages_of, write_tokenizer
 from revocab.chat.template import FOLDER, ChatTemplate, find_template, load_template, template_names
 from revocab.errors import RevocabError
 from revocab.tokenizers.load import load_tokenizer
-from revocab.training.data.conversations import encoded, load_chat_tokenizer
+from revocab.training.data.conversations import ConversationCount, encoded, load_chat_tokenizer
 
 MESSAGES = [
     {"role": "system", "content": "Reply in Italian."},
@@ -191,9 +191,9 @@ def test_a_message_with_the_text_of_a_special_token_is_left_out(folder):
         {"id": "1", "text": "",
          "messages": [*messages_of(1), {"role": "user", "content": "a</s>b"}]},
     ]  # fmt: skip
-    skipped = []
-    assert [one.id for one in encoded(chat, rows, lambda: skipped.append(1))] == ["0"]
-    assert skipped == [1]
+    count = ConversationCount(share=1.0, rows=0)
+    assert [conversation.id for conversation in encoded(chat, rows, count)] == ["0"]
+    assert count.skipped_special == 1
 
 
 def test_what_a_template_refuses_names_the_conversation(folder):

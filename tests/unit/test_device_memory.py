@@ -21,6 +21,7 @@ from revocab.evaluation.inference.engines.transformers import (
     TimedTransformers,
     TransformersGenerator,
 )
+from revocab.evaluation.inference.shared_contexts import SharedContextLM
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.options import (
     CometHardware,
@@ -152,7 +153,8 @@ def given(tmp_path_factory, repository):
 def test_a_planted_lack_of_memory_is_one_line(given, tmp_path, monkeypatch, capsys, name, said):
     from revocab.cli import call, legible
 
-    monkeypatch.setattr("lm_eval.models.huggingface.HFLM._model_call", full)
+    monkeypatch.setattr(SharedContextLM, "_model_call", full)
+    monkeypatch.setattr(SharedContextLM, "_score", full)
     monkeypatch.setattr(TransformersGenerator, "_generate_batch", full)
     monkeypatch.setattr(TimedTransformers, "run", full)
     monkeypatch.setattr(comet, "comet_version", lambda: "2.2.7")
