@@ -81,7 +81,8 @@ def check(plan: Plan) -> set[str]:
         assert type(step.job).model_validate_json(canonical).canonical() == canonical, place
         assert json.loads(canonical).keys() == written_keys(step.job), place
         if step.command != "write_experiment":  # the record of the whole file
-            assert not [one for one in texts(json.loads(canonical)) if one[:1] in "/~"], place
+            paths = [text for text in texts(json.loads(canonical)) if text.startswith(("/", "~"))]
+            assert not paths, place
         folder = what.writes == "folder"
         assert folder != bool(Path(step.out).suffix in (".csv", ".json", ".jsonl", ".yaml",
                                                         ".parquet", ".html")), place  # fmt: skip
