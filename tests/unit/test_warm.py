@@ -113,7 +113,7 @@ def test_a_killed_server_is_told(server, environment):
     server.kill()
     assert "run the same command again" in job.communicate()[1]
     assert job.returncode == 1
-    fork.kill()
+    fork.wait()  # the job has ended, too
 
 
 def test_jobs_outlive_snakemake_and_the_server_ends_with_the_last(server, environment, socket_path):

@@ -31,7 +31,7 @@ RESULTS = PATHS.results
 # Called once Snakemake has the lock, and not for the jobs that it starts.
 onstart:
     record_holder()
-    if workflow.local_exec:
+    if workflow.local_exec and not USES_CONDA:  # its jobs have other interpreters
         warm.start()
     if code_params().kept:
         print(code_params().report(), file=sys.stderr)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -78,7 +79,7 @@ def fallen_back(choice: str, language: str, splitter: str) -> bool:
     return choice == "nltk" and splitter == RULES and language in PUNKT_LANGUAGES
 
 
-class Splitter:
+class Splitter(ABC):
     """Counts the words of texts, and how often each distinct word occurred.
 
     Each distinct chunk of text, as a subclass cuts it, is split once, however often it occurs.
@@ -121,13 +122,13 @@ class Splitter:
         self._chunks.clear()
         return seen
 
+    @abstractmethod
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
         """Return a text's chunks, and the words that do not come from any."""
-        raise NotImplementedError
 
     def is_word(self, key: str) -> bool:
         """Return whether a chunk is certainly one word."""
-        raise NotImplementedError
+        return True
 
     def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
         """Return the words of each chunk."""

@@ -61,6 +61,8 @@ ACCEPTED = b"y"
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 LONGEST = 1 << 20
 STATUS = struct.Struct("i")
+#: Of Linux's ``prctl``.
+PR_SET_PDEATHSIG = 1
 
 
 # --- in Snakemake ---------------------------------------------------------------------------------
@@ -86,6 +88,7 @@ def stop() -> None:
     if _process is not None and _process.stdin is not None:
         _process.stdin.close()
         _process.wait()
+        shutil.rmtree(Path(os.environ[SOCKET]).parent, ignore_errors=True)
 
 
 _process: subprocess.Popen[bytes] | None = None
@@ -214,6 +217,7 @@ class Server:
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
             self.selector.close()
+            end_with_parent()  # so that what a client says of a killed process is true
             signal.signal(signal.SIGINT, signal.default_int_handler)
             return request
         for stream in streams:
@@ -250,6 +254,13 @@ class Server:
 def comparable(environment: dict[str, str]) -> dict[str, str]:
     """Return what of an environment libraries may read when they are loaded."""
     return {name: value for name, value in environment.items() if name not in OWN}
+
+
+def end_with_parent() -> None:
+    """Have this process killed when the one that forked it ends, which waits for it otherwise."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def alone() -> bool:
