@@ -17,7 +17,7 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet demo demos test test-all hub quick same-bytes lint format clean
+.PHONY: help install vllm comet demo demos test test-all hub quick same-bytes lint format clean papers
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -94,6 +94,9 @@ quick: install  ## run the fast tests: no DAG, no style, no killed training runs
 same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (docs/development.md)
 	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
 	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
+
+papers: install  ## write docs/papers from config/*/settings.yaml and the experiment files
+	$(BIN)/python scripts/write_papers.py
 
 lint: install  ## check style and types of Python, style of the workflow
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.item_count import ExpectedItems, check_items
 
 PIQA = hub_itabench.DATA_SETS["piqa"]
-#: As printed scores tell: k of so many items (docs/deviations.md).
+#: As printed scores tell: k of so many items (docs/papers/sava.md).
 OF_PAPER = {"arc_easy": 2322, "piqa": 1615, "sciq": 958, "boolq": 3270}
 
 

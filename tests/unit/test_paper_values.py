@@ -86,7 +86,7 @@ def test_printed_averages_are_means_cut_after_two_decimals(paper):
 #: Test items of the sets by which the printed errors were computed.
 ITEMS = {"hellaswag": 10042, "mmlu": 14042, "arc_easy": 2322, "piqa": 1615, "sciq": 958,
          "boolq": 3270}  # fmt: skip
-#: Printed errors that do not follow from score and items (docs/deviations.md), in per cent.
+#: Printed errors that do not follow from score and items (docs/papers/sava.md), in per cent.
 OTHER_ERRORS = {
     (MISTRAL, 0, "base", "it", "piqa"): 1.14,
     (MISTRAL, 0, "base", "en", "arc_easy"): 0.94,

@@ -16,7 +16,7 @@ import yaml
 from pydantic import ValidationError
 
 from revocab import yaml_file
-from revocab.closed import located, nearest, problems_of
+from revocab.closed import checked, located, nearest, problems_of
 from revocab.config.checks import all_problems
 from revocab.config.schema import Experiment
 from revocab.config.written_out import with_all_runs
@@ -52,9 +52,8 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     wrong = [problem for _, _, repeated in contents for problem in repeated]
     wrong += several_experiments(contents, {} if root is None else {"data_root": root})
     wrong += nothing_taken_away((name, content) for name, content, _ in contents)
-    values, recipe_problems = with_named_recipes(without_nulls(values))
-    values, run_problems = with_all_runs(values)
-    problems = [*wrong, *recipe_problems, *run_problems]
+    values, unwritten = written_out(values)
+    problems = [*wrong, *unwritten]
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
@@ -66,6 +65,13 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     if problems:
         raise RevocabError(problems)
     return experiment
+
+
+def written_out(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the values with named recipes and all runs in full, and what is wrong with them."""
+    values, recipe_problems = with_named_recipes(without_nulls(values))
+    values, run_problems = with_all_runs(values)
+    return values, [*recipe_problems, *run_problems]
 
 
 def without_unknown_keys(values: dict[str, Any], error: ValidationError) -> Experiment | None:
@@ -130,6 +136,20 @@ def read(*paths: str | Path, **overrides: Any) -> Experiment:
     for path in paths:
         values = overlaid(values, read_values(path))
     return validate({**values, **overrides}, files=paths)
+
+
+def read_stated(*paths: str | Path) -> Experiment:
+    """Read what files say, laid over one another, without the files and models that they name.
+
+    Raises :class:`RevocabError` on what has the wrong shape; a page about a file needs no data.
+    """
+    values: dict[str, Any] = {}
+    for path in paths:
+        values = overlaid(values, read_values(path))
+    values, problems = written_out(values)
+    if problems:
+        raise RevocabError(problems)
+    return checked(Experiment, values)
 
 
 def read_values(path: str | Path) -> dict[str, Any]:

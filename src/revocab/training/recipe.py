@@ -197,7 +197,7 @@ class PackingOptions(LossOptions, ConversationOptions):
 class TrainingOptions(LossOptions):
     """Budget, rates and stages. ``weight_decay`` is in torch's AdamW convention: an update
     multiplies by ``1 - lr_t * weight_decay``, norms and embeddings included, as in the published
-    recipe (docs/deviations.md).
+    recipe (docs/papers/sava.md).
     """
 
     batch_size: int = Field(ge=1, description="sequences per step, over all devices")
