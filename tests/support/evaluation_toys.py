@@ -148,7 +148,7 @@ def render(config: dict[str, Any], rows: list[dict[str, Any]]) -> list[tuple]:
     from datasets import Dataset, DatasetDict
     from lm_eval.api.task import ConfigurableTask
 
-    from revocab.evaluation.multiple_choice.harness import returned
+    from revocab.evaluation.multiple_choice.parts import returned
     from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
 
     render_in_sandbox({})

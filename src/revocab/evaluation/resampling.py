@@ -75,12 +75,15 @@ def first_sum(sums_RK: np.ndarray) -> np.ndarray:
 
 
 def mean_items(
-    values: Sequence[float], parts: Sequence[int] | None = None, by_part: bool = False
+    values: Sequence[float],
+    parts: Sequence[int] | None = None,
+    by_part: bool | Sequence[float] = False,
 ) -> Items:
     """Return items whose score is their mean.
 
-    ``parts`` are the sizes of consecutive parts. With ``by_part`` the score is the unweighted mean
-    of the parts' means. Raises ``ValueError`` if the sizes do not add up.
+    ``parts`` are the sizes of consecutive parts. With ``by_part`` the score is the mean of the
+    parts' means: unweighted, or by these weights, whose sum is 1. Raises ``ValueError`` if the
+    sizes do not add up.
     """
     values_N = np.asarray(values, dtype=np.float64)
     sizes = np.asarray(parts if parts else [len(values_N)])
@@ -88,8 +91,10 @@ def mean_items(
         raise ValueError(f"parts {sizes.tolist()} do not add up to {len(values_N)} items")
     parts_N = np.repeat(np.arange(len(sizes)), sizes)
     weights_N = np.full(len(values_N), 1 / len(values_N))
-    if by_part:
+    if by_part is True:
         weights_N = 1 / (len(sizes) * sizes[parts_N])
+    elif by_part:
+        weights_N = (np.asarray(by_part) / sizes)[parts_N]
     return Items(values_N[:, None], weights_N, parts_N, first_sum)
 
 
@@ -107,14 +112,28 @@ def corpus_items(metric: Any, outputs: Sequence[str], references: Sequence[Seque
 
 
 def mean_of_tasks(tasks: Sequence[Items]) -> Items:
-    """Return the items whose score is the unweighted mean of several mean scores."""
-    counts_NK = np.concatenate([task.counts_NK for task in tasks])
-    weights_N = np.concatenate([task.weights_N for task in tasks]) / len(tasks)
+    """Return the items whose score is the unweighted mean of several scores."""
+    weights_N = np.concatenate([task.weights_N for task in tasks])
     first, parts = 0, []
     for task in tasks:
         parts.append(task.parts_N + first)
         first += int(task.parts_N.max()) + 1
-    return Items(counts_NK, weights_N, np.concatenate(parts), first_sum)
+    parts_N = np.concatenate(parts)
+    if all(task.score is first_sum for task in tasks):  # means: one sum serves all
+        counts_NK = np.concatenate([task.counts_NK for task in tasks])
+        return Items(counts_NK, weights_N / len(tasks), parts_N, first_sum)
+    shapes = [task.counts_NK.shape for task in tasks]
+    rows, columns = (np.cumsum([0, *sizes]) for sizes in zip(*shapes, strict=True))
+    counts_NK = np.zeros((rows[-1], columns[-1]))
+    for i, task in enumerate(tasks):
+        counts_NK[rows[i] : rows[i + 1], columns[i] : columns[i + 1]] = task.counts_NK
+
+    def score(sums_RK: np.ndarray) -> np.ndarray:
+        """Return the mean over tasks, whose sums stand side by side."""
+        own = np.split(sums_RK, columns[1:-1], axis=1)
+        return np.mean([task.score(part) for task, part in zip(tasks, own, strict=True)], axis=0)
+
+    return Items(counts_NK, weights_N, parts_N, score)
 
 
 def mean_of_seeds(items: Sequence[Items]) -> Items:

@@ -10,7 +10,7 @@ import difflib
 import functools
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.near_ties import note_lengths
+from revocab.evaluation.multiple_choice.measured import noted
+from revocab.evaluation.multiple_choice.parts import FixedShots, fields_of, with_parts
 from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
-from revocab.evaluation.multiple_choice.task_keys import rendered_texts
+from revocab.evaluation.multiple_choice.task_keys import Metadata, rendered_texts
 from revocab.evaluation.multiple_choice.tasks import FIELDS, read_task
 from revocab.evaluation.options import Scoring
 from revocab.hub import COMMIT
@@ -27,9 +29,12 @@ from revocab.hub_errors import explain
 from revocab.io import read_jsonl
 
 if TYPE_CHECKING:
+    from datasets import DatasetDict
     from lm_eval.api.task import Task
     from lm_eval.tasks.manager import TaskDict, TaskManager
 
+#: What `datasets` calls the contents of files, by their ending.
+FILES = {".csv": "csv", ".jsonl": "json", ".parquet": "parquet"}
 #: The harness default, so that standard errors equal those of its command line. Accuracies have an
 #: analytic one; only metrics without it are resampled.
 BOOTSTRAP_ITERS = 100_000
@@ -55,15 +60,15 @@ def local_rows(config: dict[str, Any]) -> Path | None:
     return Path(config["dataset_kwargs"]["data_files"]["test"])
 
 
-def read_dataset(path: Path, /, **_: Any) -> Any:
+def read_dataset(path: Path, fields: Sequence[str], /, **_: Any) -> Any:
     """Return the rows of a local task as the split ``test`` of a data set, in memory.
 
-    Equal to ``load_dataset("json")`` for every field that a template uses, without its file cache.
+    Equal to ``load_dataset("json")`` for every one of ``fields``, without its file cache.
     """
     from datasets import Dataset, DatasetDict
 
     rows = list(read_jsonl(path))
-    present = [field for field in FIELDS if any(field in row for row in rows)]
+    present = [field for field in fields if any(field in row for row in rows)]
     columns = {field: [row.get(field) for row in rows] for field in present}
     return DatasetDict(test=Dataset.from_dict(columns))
 
@@ -76,12 +81,46 @@ def task_spec(path: str | Path) -> str | dict[str, Any]:
     render_in_sandbox(rendered_texts(path, config))
     rows = local_rows(config)
     if rows is None:
-        return config
+        return {**config, **files_of_hub(config)}
     if not rows.is_file():
         raise RevocabError(f"{path}: its data file {rows} does not exist; build the task again")
     # The harness would also pass the task's metadata and dataset_kwargs.
-    kwargs = {"custom_dataset": functools.partial(read_dataset, rows), "dataset_kwargs": None}
-    return {**config, **kwargs}
+    read = functools.partial(read_dataset, rows, (*FIELDS, *fields_of(config.get("metadata", {}))))
+    return {**config, "custom_dataset": read, "dataset_kwargs": None}
+
+
+def files_of_hub(config: dict[str, Any]) -> dict[str, Any]:
+    """Return keys by which the harness reads named files of a Hub data set; none for any other.
+
+    The files are read as they are, whatever script lies beside them, for whose sake ``datasets``
+    refuses the repository.
+    """
+    options = config.get("dataset_kwargs") or {}
+    repository, files = config.get("dataset_path"), options.get("data_files")
+    if not repository or not isinstance(files, dict) or Path(repository).exists():
+        return {}
+    place = f"hf://datasets/{repository}@{options.get('revision') or 'main'}/"
+    named = {
+        split: [place + name for name in ([names] if isinstance(names, str) else names)]
+        for split, names in files.items()
+    }
+    endings = {Path(name).suffix for names in named.values() for name in names}
+    if len(endings) > 1 or not endings <= FILES.keys():
+        return {}
+    read = functools.partial(load_files, repository, FILES[endings.pop()], named)
+    return {"custom_dataset": read, "dataset_kwargs": None}
+
+
+def load_files(
+    repository: str, content: str, files: dict[str, list[str]], /, **_: Any
+) -> DatasetDict:
+    """Return the splits of a Hub data set; raise :class:`RevocabError` if they cannot be had."""
+    import datasets
+
+    try:
+        return datasets.load_dataset(content, data_files=files)
+    except Exception as error:
+        raise RevocabError(f"{repository}: {explain(error, repository)}") from error
 
 
 def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskDict]:
@@ -162,11 +201,12 @@ def load_task(
             failed, configuration = asked[-1] if asked else (repository_of(manager, spec), None)
             why = explain(error, failed, configuration=configuration)
             raise RevocabError(f"{path}: {why}") from error
-    field = isinstance(spec, dict) and spec.get("metadata", {}).get("mean_over")
-    if isinstance(spec, dict) and field:
-        loaded = split_task(path, next(iter(loaded["tasks"].values())), spec, field)
+    metadata = Metadata()
+    if isinstance(spec, dict):
+        metadata = Metadata(**spec.get("metadata", {}))
+        loaded = with_parts(path, loaded, spec, metadata)
     for task in loaded["tasks"].values():
-        prepare(task, shots)
+        prepare(task, shots, metadata)
     return loaded
 
 
@@ -181,12 +221,14 @@ def repository_of(manager: TaskManager, spec: str | dict[str, Any]) -> str:
     return str(config.get("dataset_path") or spec)
 
 
-def data_revision(loaded: TaskDict) -> str:
+def data_revision(loaded: TaskDict, config: dict[str, Any]) -> str:
     """Return the commits of the Hub data sets behind a task, as they were loaded.
 
     ``datasets`` keeps the prepared files of a commit in a folder of its name, and tells it nowhere
-    else.
+    else; files that are read by name are of the commit in the task file.
     """
+    if files_of_hub(config):
+        return str(config["dataset_kwargs"].get("revision", ""))
     files = {
         Path(file["filename"])
         for task in loaded["tasks"].values()
@@ -198,60 +240,20 @@ def data_revision(loaded: TaskDict) -> str:
     )
 
 
-def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str) -> TaskDict:
-    """Return a task as a group of tasks, one per value of a row field, with unweighted means.
-
-    ``field`` may be a dotted path (``metadata.subject``). The harness aggregates, as for MMLU.
-    Raises :class:`RevocabError`, naming the task file at ``path``, for a row without such a field.
-    """
-    from datasets import DatasetDict
-    from lm_eval.api.group import Group
-    from lm_eval.api.task import ConfigurableTask
-    from lm_eval.config.group import AggMetricConfig
-
-    rows = whole.eval_docs
-    parts: dict[str, list[int]] = {}
-    for i, row in enumerate(rows):
-        try:
-            value = functools.reduce(lambda fields, name: fields[name], field.split("."), row)
-        except (KeyError, TypeError):
-            raise RevocabError(
-                f"{path}: metadata.mean_over: row {i + 1} has no {field!r}"
-            ) from None
-        parts.setdefault(str(value), []).append(i)
-    split = config["test_split"]
-    metrics = [
-        AggMetricConfig(metric=metric["metric"], weight_by_size=False)
-        for metric in config["metric_list"]
-    ]
-    version = {"version": config["metadata"]["version"]}
-    group = Group(config["task"], aggregate_metric_list=metrics, metadata=version)
-    for value in sorted(parts):
-        chosen = DatasetDict({split: rows.select(parts[value])})
-        part: dict[str, Any] = {
-            "task": f"{config['task']}_{value}",
-            "dataset_kwargs": None,
-            "metadata": version,
-        }
-        part["custom_dataset"] = functools.partial(returned, chosen)
-        group.add(ConfigurableTask(config={**config, **part}))
-    tasks = {task.task_name: task for task in group.get_all_tasks()}
-    return {"tasks": tasks, "groups": {group.name: group}}
-
-
-def returned(value: Any, /, **_: Any) -> Any:
-    """Return ``value``: what the harness calls to get a data set that is already there."""
-    return value
-
-
-def prepare(task: Task, shots: int) -> None:
+def prepare(task: Task, shots: int, metadata: Metadata) -> None:
     """Fix a task's number of shots and seed, and let it build its plain requests only once.
 
-    The scores of its items are kept in ``task.item_scores`` while the harness evaluates it.
+    The scores of its items are kept in ``task.item_scores`` while the harness evaluates it, with
+    what :attr:`Metadata.measure` needs of them.
     """
     if task.get_config("num_fewshot") != 0:  # a task may insist on none, as on the command line
         task.set_config("num_fewshot", shots)
     task.set_fewshot_seed(1234)  # the harness default
+    task.measure = metadata.measure
+    if metadata.shots is not None:
+        task.sampler = FixedShots(task.fewshot_docs(), metadata.shots)
+    if metadata.introduces_shots and not task.get_config("num_fewshot"):
+        task.set_config("description", "")
     build, process = task.build_all_requests, task.process_results
     task.item_scores = []
 
@@ -266,7 +268,7 @@ def prepare(task: Task, shots: int) -> None:
 
     def process_and_keep(doc: Any, results: Any) -> dict[str, Any]:
         scores = process(doc, results)
-        task.item_scores.append(scores)
+        task.item_scores.append({**scores, **noted(task, doc, results)})
         return scores
 
     task._instances = None

@@ -15,12 +15,14 @@ from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import TURNS, set_template
 from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
+from revocab.evaluation.measures import items_of
 from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.multiple_choice import harness
+from revocab.evaluation.multiple_choice.measured import measured_items
 from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
-from revocab.evaluation.resampling import SCORE_COLUMNS, Items, mean_items, score_columns
+from revocab.evaluation.resampling import SCORE_COLUMNS, score_columns
 from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
@@ -28,6 +30,7 @@ from revocab.output import check_files
 from revocab.sandbox import explain
 
 if TYPE_CHECKING:
+    from lm_eval.api.task import Task
     from lm_eval.tasks.manager import TaskDict
 
 METRICS = tuple(metric.name for metric in CHOICE_METRICS)
@@ -35,7 +38,7 @@ COLUMNS = (
     *SCORE_COLUMNS, "task_version", "harness_version", "limit", "cut_prompts", "config_hash",
     "data_revision", "engine",
 )  # fmt: skip
-ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "values")
+ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "choices", "values")
 
 
 def score_checkpoints(
@@ -59,7 +62,8 @@ def score_checkpoints(
         start = time.monotonic()
         step_rows = scorer.score_all(folder, records)
         rows += [{"run": run, "step": step, **row} for row in step_rows]
-        mean = sum(row["value"] for row in step_rows if row["metric"] != "acc_norm") / len(tasks)
+        first = {row["task"]: row["value"] for row in reversed(step_rows)}
+        mean = sum(first.values()) / len(tasks)
         print(
             f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, "
             f"{time.monotonic() - start:.1f} s",
@@ -72,7 +76,7 @@ def score_checkpoints(
             " truncated at the beginning",
             file=sys.stderr,
         )
-    write_jsonl(items, [{name: row[name] for name in ITEM_COLUMNS} for row in rows])
+    write_jsonl(items, [{name: row.get(name) for name in ITEM_COLUMNS} for row in rows])
     write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
 
 
@@ -166,12 +170,13 @@ class Scorer:
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
         if name not in self._provenance:  # read once for all checkpoints
-            data = harness.local_rows(read_task(self.paths[name]))
+            config = read_task(self.paths[name])
+            data = harness.local_rows(config)
             self._provenance[name] = {
                 "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
                 "data_revision": f"sha256:{sha256(data)[:16]}"
                 if data
-                else harness.data_revision(self.tasks[name]),
+                else harness.data_revision(self.tasks[name], config),
                 "engine": self.options.engine,
             }
         known = {"cut_prompts": model.truncated - before, **self._provenance[name]}
@@ -210,27 +215,29 @@ def result_rows(
     scores = results["results"][inner]
     items = sum(counts["effective"] for counts in results["n-samples"].values())
     shots = max(task.get_config("num_fewshot") or 0 for task in loaded["tasks"].values())
-    rows = []
+    known = {
+        "task": name,
+        "items": items,
+        "shots": shots,
+        "task_version": str(results["versions"].get(inner, "")),
+        "harness_version": harness.harness_version(),
+        "limit": options.limit,
+    }
+    rows: list[dict[str, Any]] = []
     for metric in METRICS:
         if f"{metric},none" not in scores:
             continue
         value, stderr = float(scores[f"{metric},none"]), scores.get(f"{metric}_stderr,none")
         kept = item_scores(name, loaded, metric, value)
-        rows.append(
-            {
-                "task": name,
-                "metric": metric,
-                **score_columns(items_of(kept)),
-                "value": value,
-                "stderr": stderr if isinstance(stderr, float) else None,
-                "items": items,
-                "shots": shots,
-                "task_version": str(results["versions"].get(inner, "")),
-                "harness_version": harness.harness_version(),
-                "limit": options.limit,
-                **kept,
-            }
-        )
+        own = {"value": value, "stderr": stderr if isinstance(stderr, float) else None}
+        rows.append({**known, **score_columns(items_of(kept)), **own, **kept})
+    try:
+        measured = measured_items(parts_of(loaded))
+    except RevocabError as error:
+        raise RevocabError(f"task {name}: {problem}" for problem in error.problems) from None
+    if measured:
+        size = {"items": len(measured["values"])}
+        rows.append({**known, **size, **score_columns(items_of(measured)), **measured})
     if not rows:
         raise RevocabError(
             f"task {name!r}: the harness reports none of {', '.join(METRICS)} for it; choose a "
@@ -239,27 +246,28 @@ def result_rows(
     return rows
 
 
+def parts_of(loaded: TaskDict) -> list[Task]:
+    """Return a task's parts in the order in which their items are kept."""
+    return [task for _, task in sorted(loaded["tasks"].items())]
+
+
 def item_scores(name: str, loaded: TaskDict, metric: str, value: float) -> dict[str, Any]:
     """Return the scores of a task's items, and how they make up ``value``.
 
     ``parts`` are the sizes of a group's tasks, whose items follow each other; ``by_part`` says that
     their means were averaged without weights.
     """
-    tasks = [task for _, task in sorted(loaded["tasks"].items())]
+    tasks = parts_of(loaded)
     values = [float(scores[metric]) for task in tasks for scores in task.item_scores]
     parts = [len(task.item_scores) for task in tasks]
     for by_part in (False, True):
-        kept = {"parts": parts, "by_part": by_part, "values": values}
+        kept = {"metric": metric, "parts": parts, "by_part": by_part, "values": values}
         if abs(items_of(kept).value() - value) < 1e-9:
             return kept
     raise RevocabError(
         f"task {name!r}: {metric} {value} is neither the mean of its items nor of its parts; a "
         "group of groups with weights of its own cannot be compared item by item: score its parts"
     )
-
-
-def items_of(row: dict[str, Any]) -> Items:
-    return mean_items(row["values"], row["parts"], row["by_part"])
 
 
 def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
@@ -269,11 +277,11 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
     """
     config = read_task(path)
     if "harness" in config:
-        parts = [task.dump_config() for _, task in sorted(loaded["tasks"].items())]
+        parts = [task.dump_config() for task in parts_of(loaded)]
     else:
         rows = harness.local_rows(config)
         parts = [{**config, "dataset_kwargs": sha256(rows)} if rows else config]
-    shots = [task.get_config("num_fewshot") for _, task in sorted(loaded["tasks"].items())]
+    shots = [task.get_config("num_fewshot") for task in parts_of(loaded)]
     chat = [options.model_dump(include={"chat", "chat_template"})] if options.chat else []
     known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
     text = json.dumps([*known, *chat], sort_keys=True, default=lambda value: type(value).__name__)

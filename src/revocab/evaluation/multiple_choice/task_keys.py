@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from revocab.closed import Closed, Id, OneLine, checked
+from revocab.closed import Closed, Id, OneLine, checked, exactly_one
 from revocab.errors import RevocabError
+from revocab.evaluation.measures import OF_LABELS
 from revocab.evaluation.multiple_choice.rendering import compile_template
+
+if TYPE_CHECKING:
+    LabelMetric = str
+else:
+    LabelMetric = Literal[tuple(OF_LABELS)]
 
 
 def data_set(path: str) -> str:
@@ -40,13 +46,57 @@ class TaskMetric(Closed):
     higher_is_better: bool = True
 
 
+class Shots(Closed):
+    """Examples that are the same for every item: rows of ``fewshot_split`` that follow each other.
+
+    Of a task with ``mean_over`` each part has its own, if the rows of that split have the field.
+    """
+
+    first: int = Field(default=0, ge=0, description="number of the first row, from 0")
+    reverse: bool = Field(default=False, description="the first row stands next to the question")
+
+
+class Measure(Closed):
+    """What the task is scored by beside its accuracy; exactly one."""
+
+    labels: LabelMetric | None = Field(
+        default=None, description="metric of gold and predicted labels"
+    )
+    together: OneLine | None = Field(
+        default=None, description="row field: items that share its value are right only together"
+    )
+    categories: dict[OneLine, list[OneLine]] | None = Field(
+        default=None, description="values of mean_over by category; categories count alike"
+    )
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> Measure:
+        return exactly_one(self, tuple(Measure.model_fields))
+
+
 class Metadata(Closed):
-    """What is recorded with the scores, and how they are averaged."""
+    """What is recorded with the scores, and what the harness has no key for."""
 
     version: float | OneLine | None = None
     mean_over: OneLine | None = Field(
         default=None, description="row field whose values count alike, however many rows they have"
     )
+    measure: Measure | None = None
+    shots: Shots | None = Field(default=None, description="default: drawn anew for each item")
+    introduces_shots: bool = Field(
+        default=False, description="leave the description out of a prompt without examples"
+    )
+    variants: dict[str, Annotated[list[Any], Field(min_length=2)]] = Field(
+        default_factory=dict,
+        max_length=1,
+        description="a further row field with its values: each row is asked once with each",
+    )
+
+    @model_validator(mode="after")
+    def _categories_of_parts(self) -> Metadata:
+        if self.measure is not None and self.measure.categories and not self.mean_over:
+            raise ValueError("measure: categories are of values of mean_over, which is not given")
+        return self
 
 
 class TaskFile(Closed):

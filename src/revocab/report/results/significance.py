@@ -14,6 +14,7 @@ import numpy as np
 
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.task_scores import task_items
+from revocab.evaluation.measures import items_of
 from revocab.evaluation.multiple_choice.families import choice_metrics
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.evaluation.resampling import (
@@ -117,7 +118,7 @@ def stored_items(results: Results, system: Replicate, name: str) -> Iterator[dic
 def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
     """Return the items of every multiple-choice task in its family's metric, and the averages."""
     stored = {
-        (row["task"], row["metric"]): mean_items(row["values"], row["parts"], row["by_part"])
+        (row["task"], row["metric"]): items_of(row)
         for row in stored_items(results, system, CHOICE_ITEMS)
     }
     tasks = results.experiment.evaluation.multiple_choice.tasks

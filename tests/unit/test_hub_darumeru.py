@@ -1,0 +1,53 @@
+"""Darumeru's choice tasks by name, as plain text and as chat, from repositories as theirs are."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import darumeru
+import hub_server
+import pytest
+from evaluation_toys import write_model
+
+from revocab.chat.template import find_template
+
+NAMES = ("darumeru_parus", "darumeru_rcb", "darumeru_rucola")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    root, data = tmp_path_factory.mktemp("hub"), tmp_path_factory.mktemp("data")
+    darumeru.write_data(data, 4)
+    for name, place in (("darumeru", "RefalMachine/darumeru"), ("rucola", "RussianNLP/rucola")):
+        shutil.copytree(data / name, root / "datasets" / place / "main")
+    script = root / "datasets/RussianNLP/rucola/main/rucola.py"
+    script.write_text("raise SystemExit('never run')\n", encoding="utf-8")
+    return root
+
+
+@pytest.mark.hub
+@pytest.mark.parametrize("chat", [[], ["--chat.shots", "turns"]], ids=["plain", "chat"])
+def test_tasks_are_scored_by_name(hub, tmp_path, chat):
+    template = find_template("llama-3").read_text(encoding="utf-8")
+    model = write_model(tmp_path / "model", context_length=1024, chat_template=template)
+    out = tmp_path / "scores.csv"
+    words = ["--models", f"0={model}", "--tasks", *NAMES, "--run", "r", "--out", out, *chat]
+    command = ["-m", "revocab", "score", *map(str, words)]
+    done = hub_server.run_against(hub, tmp_path / "cache", command)
+    assert done.returncode == 0, done.stderr
+    with out.open(encoding="utf-8", newline="") as handle:
+        rows = {(row["task"], row["metric"]): row for row in csv.DictReader(handle)}
+    assert [*rows] == [
+        (name, metric)
+        for name, own in zip(NAMES, ("acc_together", "acc_f1", "acc_mcc"), strict=True)
+        for metric in ("acc", own)
+    ]
+    commits = {
+        name: hub.repositories["datasets", name].refs["main"]
+        for name in ("RefalMachine/darumeru", "RussianNLP/rucola")
+    }
+    read = {row["data_revision"] for row in rows.values()}
+    assert read == {*commits.values()}
+    assert rows["darumeru_rucola", "acc"]["items"] == "120"
