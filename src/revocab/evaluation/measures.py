@@ -16,9 +16,6 @@ import numpy as np
 
 from revocab.evaluation.resampling import Items, mean_items
 
-#: Metrics of items that are right only together, and of categories of parts.
-TOGETHER, CATEGORIES = "acc_together", "acc_categories"
-
 
 def accuracy(counts_RLL: np.ndarray) -> np.ndarray:
     """Return the share of items [R] whose prediction is their gold label.
@@ -56,7 +53,7 @@ def mcc(counts_RLL: np.ndarray) -> np.ndarray:
     return np.divide(covariance_R, spread_R, out=np.zeros(spread_R.shape), where=spread_R > 0)
 
 
-#: What makes up each metric of labels: its mean.
+#: What each of :data:`revocab.evaluation.metric.LABEL_METRICS` is the mean of.
 OF_LABELS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
     "macro_f1": (macro_f1,),
     "mcc": (mcc,),

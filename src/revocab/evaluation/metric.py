@@ -29,19 +29,23 @@ class Metric:
     items: Callable[[Sequence[dict[str, Any]], Sequence[str]], Items | None] | None = None
 
 
-#: Of multiple-choice tasks, fractions: as lm-evaluation-harness names them, then those of
-#: :mod:`revocab.evaluation.measures`.
-CHOICE_METRICS = (
+#: Of multiple-choice tasks, as lm-evaluation-harness names them; fractions.
+HARNESS_METRICS = (
     Metric("acc", "acc", 0, 1),
     Metric("acc_norm", "acc_norm", 0, 1),
     Metric("pct_stereotype", "stereotypes", 0, 1),
-    Metric("acc_together", "right together", 0, 1),
-    Metric("acc_categories", "mean of categories", 0, 1),
+)
+#: Of gold and predicted labels (:mod:`revocab.evaluation.measures`).
+LABEL_METRICS = (
     Metric("macro_f1", "macro-F1", 0, 1),
     Metric("mcc", "MCC", -1, 1),
     Metric("acc_f1", "mean of acc and macro-F1", 0, 1),
     Metric("acc_mcc", "mean of acc and MCC", -0.5, 1),
 )
+#: Of items that are right only together, and of categories of parts.
+TOGETHER = Metric("acc_together", "right together", 0, 1)
+CATEGORIES = Metric("acc_categories", "mean of categories", 0, 1)
+CHOICE_METRICS = (*HARNESS_METRICS, *LABEL_METRICS, TOGETHER, CATEGORIES)
 #: Computed in an environment of their own (:mod:`revocab.evaluation.generation.comet`), by the key
 #: of an experiment that names their model. The first has a row in every table of scores, maybe
 #: empty.

@@ -10,7 +10,7 @@ import yaml
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine, checked
-from revocab.evaluation.metric import CHOICE_METRICS
+from revocab.evaluation.metric import HARNESS_METRICS
 
 FILE = Path(__file__).parent / "families.yaml"
 #: The metric of a family that names none, or is not in the file.
@@ -69,5 +69,5 @@ def choice_metrics(family: str, overrides: Mapping[str, str] | None = None) -> t
     Some tasks report no accuracy, such as the rate of stereotypes. The first of these metrics that
     a task does report stands for it, so that no average lacks it.
     """
-    usual = (metric.name for metric in CHOICE_METRICS)
+    usual = (metric.name for metric in HARNESS_METRICS)
     return tuple(dict.fromkeys((main_metric(family, overrides), DEFAULT_METRIC, *usual)))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.measures import CATEGORIES, TOGETHER, category_weights, together
+from revocab.evaluation.measures import category_weights, together
+from revocab.evaluation.metric import CATEGORIES, TOGETHER
 from revocab.evaluation.multiple_choice.parts import value_of
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ def measured_items(tasks: Sequence[Task]) -> dict[str, Any] | None:
     accuracies = [float(item["acc"]) for item in scores]
     if measure.together:
         values = together(accuracies, [item[GROUP] for item in scores])
-        return {"metric": TOGETHER, "parts": [len(values)], "by_part": False, "values": values}
+        return {"metric": TOGETHER.name, "parts": [len(values)], "by_part": False, "values": values}
     try:
         weights = category_weights([task.part for task in tasks], measure.categories)
     except ValueError as error:
         raise RevocabError(f"metadata.measure: categories: {error}") from None
     sizes = [len(task.item_scores) for task in tasks]
-    return {"metric": CATEGORIES, "parts": sizes, "by_part": weights, "values": accuracies}
+    return {"metric": CATEGORIES.name, "parts": sizes, "by_part": weights, "values": accuracies}

@@ -16,7 +16,7 @@ from revocab.evaluation.inference.chat_prompts import TURNS, set_template
 from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
 from revocab.evaluation.measures import items_of
-from revocab.evaluation.metric import CHOICE_METRICS
+from revocab.evaluation.metric import HARNESS_METRICS
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.measured import measured_items
 from revocab.evaluation.multiple_choice.tasks import read_task
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lm_eval.api.task import Task
     from lm_eval.tasks.manager import TaskDict
 
-METRICS = tuple(metric.name for metric in CHOICE_METRICS)
+METRICS = tuple(metric.name for metric in HARNESS_METRICS)
 COLUMNS = (
     *SCORE_COLUMNS, "task_version", "harness_version", "limit", "cut_prompts", "config_hash",
     "data_revision", "engine",

@@ -14,13 +14,13 @@ from pydantic import AfterValidator, Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, checked, exactly_one
 from revocab.errors import RevocabError
-from revocab.evaluation.measures import OF_LABELS
+from revocab.evaluation.metric import LABEL_METRICS
 from revocab.evaluation.multiple_choice.rendering import compile_template
 
 if TYPE_CHECKING:
     LabelMetric = str
 else:
-    LabelMetric = Literal[tuple(OF_LABELS)]
+    LabelMetric = Literal[tuple(metric.name for metric in LABEL_METRICS)]
 
 
 def data_set(path: str) -> str:
