@@ -204,6 +204,18 @@ def test_what_is_kept_becomes_a_corpus(answered, tmp_path):
     assert manifest["train"]["documents"] == 3
 
 
+def test_an_empty_answer_is_left_out_and_one_that_is_missing_is_an_error(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    write_jsonl(path, [row(0, "q", " "), ROWS[0] | {"id": "1"}])
+    judge_folder(path, None, JudgeJob(kind="rule"), MACHINE, tmp_path / "out")
+    manifest = read_json(tmp_path / "out/manifest.json")
+    assert manifest["kept"] == 1 and manifest["left_out"] == {"empty answer": 1}
+    assert [one["id"] for one in read_jsonl(tmp_path / "out/conversations.jsonl.gz")] == ["1"]
+    write_jsonl(path, [{"id": "0", "messages": said("q")}])
+    with pytest.raises(RevocabError, match="row 0: no answer in 'messages'; answer it first"):
+        judge_folder(path, None, JudgeJob(kind="rule"), MACHINE, tmp_path / "other")
+
+
 def test_a_judge_that_keeps_none_is_an_error(tmp_path):
     write_jsonl(tmp_path / "rows.jsonl", ROWS[1:3])
     job = JudgeJob(kind="rule")

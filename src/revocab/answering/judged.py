@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from revocab.answering.judge import JudgeInputs, find_judge, judge_options
+from revocab.answering.judge import JudgeInputs, Verdict, find_judge, judge_options
 from revocab.answering.options import CONVERSATIONS, MESSAGES, JudgeJob
 from revocab.answering.recorded import recording
-from revocab.chat.messages import checked_messages, is_answered
+from revocab.chat.messages import answers, checked_messages, is_answered
 from revocab.errors import RevocabError
 from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import model_hash
@@ -30,7 +30,7 @@ def read_conversations(path: Path) -> list[dict[str, Any]]:
     for row in rows:
         where = f"{path}, row {row['id']}"
         try:
-            if not is_answered(checked_messages(row.get(MESSAGES), f"{where}, {MESSAGES!r}")):
+            if not answers(checked_messages(row.get(MESSAGES), f"{where}, {MESSAGES!r}")):
                 problems.append(f"{where}: no answer in {MESSAGES!r}; answer it first")
         except RevocabError as error:
             problems += error.problems
@@ -46,8 +46,9 @@ def judge_folder(
 
     What a judging model gives is recorded beside ``out`` until the folder is whole: the call after
     a killed one goes on from there, and so does one with another threshold where none was kept.
-    Raises :class:`RevocabError` for options that are wrong, for a model that is needed or of no
-    use, and if none is kept.
+    A model may end an answer at once: what has no text is left out, and asked of no judge. Raises
+    :class:`RevocabError` for options that are wrong, for a model that is needed or of no use, and
+    if none is kept.
     """
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
     judge = find_judge(job.kind)
@@ -57,7 +58,10 @@ def judge_folder(
         raise RevocabError(f"judge {judge.name!r} {what}")
     rows = read_conversations(conversations)
     with recording(output) as (folder, records):
-        verdicts = list(judge.judge(rows, options, JudgeInputs(model, machine, records)))
+        able = [row for row in rows if is_answered(row[MESSAGES])]
+        judged = iter(judge.judge(able, options, JudgeInputs(model, machine, records)))
+        silent = Verdict(False, None, "empty answer")
+        verdicts = [next(judged) if is_answered(row[MESSAGES]) else silent for row in rows]
         kept = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict.kept]
         left_out = Counter(verdict.reason for verdict in verdicts if not verdict.kept)
         if not kept:
