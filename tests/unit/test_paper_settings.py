@@ -131,6 +131,15 @@ ROWS = {
         {"paper": 5, "key": ["recipes.main.steps", "recipes.main.checkpoint_every"]},
         "| the row | 5 | 3 | — | 5 (`recipes.main.steps`, `recipes.main.checkpoint_every`) | — |",
     ),
+    "numbers multiplied": (
+        {
+            "paper": "0.5 M",
+            "product": 480000,
+            "key": [f"recipes.main.{one}" for one in ("steps", "batch_size", "sequence_length")],
+        },
+        "| the row | 0.5 M | 3 | — | 5 × 12,000 × 8 = 480,000 (`recipes.main.steps`,"
+        " `recipes.main.batch_size`, `recipes.main.sequence_length`) | — |",
+    ),
     "a bar": (
         {"paper": "a|b", "reason": "c|d"},
         "| the row | a\\|b | 3 | — | — | c\\|d |",
@@ -167,6 +176,10 @@ WRONG = {
     ),
     "a key below a value": ({"paper": 1, "key": f"{RATE}.x"}, f"{RATE} has no 'x'"),
     "a number's name": ({"paper": 1, "key": "recipes.main.stages.2"}, "has no '2'; it has rows"),
+    "another product": (
+        {"paper": "6", "product": 6, "key": ["recipes.main.steps"]},
+        "the paper has 6, we have 5 = 5",
+    ),
     "not stated without a reason": ({"key": RATE}, "the paper has not stated, we have 1e-5"),
     "neither key nor reason": ({"paper": "64 GPUs"}, "give a reason"),
     "said and compared": (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from math import isclose, prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,8 @@ SECTIONS = {
     "method_variants": "Method variants",
     "data_and_evaluation": "Data and evaluation",
 }
+#: By how much of itself a product may differ: budgets in tokens are rounded to whole steps.
+ROUNDED = 1e-3
 #: What a reader sees in place of what no number or text is.
 WORDS = {None: "not stated", True: "yes", False: "no"}
 HEADER = ["what", "paper", "section", "release, if it differs", "here", "why otherwise"]
@@ -43,6 +46,8 @@ class Row(Closed):
     paper: Stated | None = None
     #: What the experiment would have to say, where that is not the paper's own words.
     value: Stated | None = None
+    #: What the keys' numbers multiplied have to be, such as tokens of steps, rows and tokens a row.
+    product: float | None = None
     where: OneLine
     #: What the authors' release has, if that is another thing.
     released: OneLine | None = None
@@ -148,10 +153,14 @@ class Compared:
             if row.ours and row.value is not None:
                 yield f"{place}: ours and value; a value is compared, so remove one of them"
 
+    def values(self, row: Row) -> list[Any]:
+        """Return what the experiment has under the row's keys, in their order."""
+        experiment = self.experiment(row.overlays)
+        return [one for key in row.keys for one in values_at(experiment, key)]
+
     def value(self, row: Row) -> Any:
         """Return what the experiment has under the row's keys: one value if they agree."""
-        experiment = self.experiment(row.overlays)
-        values = [one for key in row.keys for one in values_at(experiment, key)]
+        values = self.values(row)
         distinct = [one for place, one in enumerate(values) if one not in values[:place]]
         return distinct[0] if len(distinct) == 1 else distinct
 
@@ -163,6 +172,8 @@ class Compared:
         value = self.value(row)
         if not row.keys or row.paper is None or row.ours:
             return True
+        if row.product is not None:
+            return not isclose(prod(self.values(row)), row.product, rel_tol=ROUNDED)
         if is_thing(value) and row.value is None:
             return False
         return bool(comparable(value) != (row.paper if row.value is None else row.value))
@@ -172,6 +183,9 @@ class Compared:
         value = self.value(row)
         title = value.title if is_thing(value) and hasattr(value, "title") else ""
         said = row.ours or title or ("" if is_thing(value) else shown(comparable(value)))
+        if row.product is not None:
+            values = self.values(row)
+            said = f"{' × '.join(map(shown, values))} = {round(prod(values)):,}"
         keys = ", ".join(f"`{key}`" for key in row.keys)
         keys += "".join(f" with `overlays/{one}.yaml`" for one in row.overlays)
         if not keys:
@@ -221,13 +235,16 @@ def values_at(experiment: Experiment, key: str) -> list[Any]:
 
 
 def children(value: Any) -> dict[str, Any]:
-    """Return what is in a model, a mapping or a list, by name; entries without one by number."""
+    """Return what is in a model, a mapping or a list, by name; entries without names of
+    their own by number."""
     if isinstance(value, Closed):
         return {name: getattr(value, name) for name in type(value).model_fields}
     if isinstance(value, dict):
         return {str(key): one for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return {str(getattr(one, "name", place)): one for place, one in enumerate(value)}
+        names = [str(getattr(one, "name", place)) for place, one in enumerate(value)]
+        distinct = len(set(names)) == len(names)
+        return dict(zip(names if distinct else map(str, range(len(names))), value, strict=True))
     return {}
 
 
