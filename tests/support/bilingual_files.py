@@ -1,10 +1,10 @@
-"""The files that ``config/bilingual.yaml`` expects of a user, empty: enough to plan its jobs."""
+"""The files that ``config/overlays/bilingual-own.yaml`` expects of a user, empty."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-FILES = ("jais-30b/config.json", "instructions-en.jsonl", "instructions-ar.jsonl")
+FILES = ("instructions-en.jsonl", "instructions-ar.jsonl")
 
 
 def make_files(folder: Path) -> Path:

@@ -1,9 +1,9 @@
-"""The repositories and the user's files of ``config/bilingual.yaml``, for a local Hub.
+"""The repositories of ``config/bilingual.yaml``, for a local Hub.
 
 Arabic is the world's Italian in Arabic letters: two bytes each, as in real text, so that a Llama
 spells it in bytes and Jais has words for it.
 
-    python tests/support/hub_bilingual.py ROOT GIVEN
+    python tests/support/hub_bilingual.py ROOT
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from pathlib import Path
 
 import hub_content
 import hub_harness
+import own_code_models
 from chat_toys import messages_of
-
-from revocab.io import write_jsonl
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 IN_ARABIC = str.maketrans(LATIN + LATIN.upper(), "ابجدهوزحطيكلمنسعفصقرشتثخذض" * 2)
@@ -30,8 +29,15 @@ LLAMAS = {
     "inceptionai/jais-adapted-70b": ("jais-adapted", 16),
 }
 BLOCKS = 8
-#: Its repository is asked for the tokenizer alone.
-JAIS = "inceptionai/jais-13b"
+#: Its repository is asked for the tokenizer alone; of the other's, whose code nobody runs, for the
+#: shards that hold embedding and head.
+JAIS, JAIS_30B = "inceptionai/jais-13b", "inceptionai/jais-30b-v3"
+PILE = "monology/pile-uncopyrighted"
+#: By language: data set, field of the messages, split, and how the rows name role and content.
+INSTRUCTIONS = {
+    "en": ("HuggingFaceH4/ultrachat_200k", "messages", "train_sft", ("role", "content")),
+    "ar": ("FreedomIntelligence/alpaca-gpt4-arabic", "conversations", "train", ("from", "value")),
+}
 GATED = ("datasets/uonlp/CulturaX", *(f"models/{one}" for one in LLAMAS))
 CONVERSATIONS = 200
 
@@ -52,7 +58,11 @@ def write_hub(root: Path, documents: int = 400) -> Path:
         for one in ("it", "en")
     )
     texts = {"ar": [in_arabic(text) for text in italian], "en": english}
-    hub_content.culturax(root, texts)
+    hub_content.culturax(root, {"ar": texts["ar"]})
+    pile = root / "datasets" / PILE / "main/train"
+    for number, part in enumerate((texts["en"][::2], texts["en"][1::2])):
+        hub_content.jsonl_zst(pile / f"{number:02}.jsonl.zst", [{"text": one} for one in part])
+    instructions(root)
     hub_harness.write_data_sets(root)
     both = texts["ar"] + texts["en"]
     wanted = {
@@ -66,33 +76,34 @@ def write_hub(root: Path, documents: int = 400) -> Path:
         seed = hub_content.SEED + number
         hub_content.model(root / "models" / name / "main", folders[tokenizer], seed, **shape)
     shutil.copytree(folders["jais"], root / "models" / JAIS / "main")
+    place = root / "models" / JAIS_30B / "main"
+    own_code_models.write_model(folders["jais"], place, rows=1600)
     shutil.rmtree(root / ".tokenizers")
     hub_content.gate(root, GATED)
     return root
 
 
-def write_given(folder: Path, root: Path) -> Path:
-    """Write what a user brings along: Jais-30B as converted, and conversations; return the folder.
-
-    ``root`` is what :func:`write_hub` filled.
-    """
-    tokenizer = root / "models" / JAIS / "main"
-    hub_content.model(folder / "jais-30b", tokenizer, hub_content.SEED, family="llama", width=16)
-    for language in ("en", "ar"):
-        rows = [{"messages": messages_of(number)} for number in range(CONVERSATIONS)]
-        for message in (one for row in rows for one in row["messages"] if language == "ar"):
-            message["content"] = in_arabic(message["content"])
-        write_jsonl(folder / f"instructions-{language}.jsonl", rows)
-    return folder
+def instructions(root: Path) -> None:
+    """Write a data set of conversations in each language, in the form that it has there."""
+    for language, (name, field, split, keys) in INSTRUCTIONS.items():
+        rows = []
+        for number in range(CONVERSATIONS):
+            messages = [
+                dict(zip(keys, (one["role"], one["content"]), strict=True))
+                for one in messages_of(number)
+            ]
+            if language == "ar":
+                for one in messages:
+                    one[keys[1]] = in_arabic(one[keys[1]])
+            rows.append({field: messages})
+        hub_content.data_set(root / "datasets" / name / "main", {"default": {split: rows}})
 
 
 def main() -> None:
-    """Fill the two folders that are named on the command line."""
+    """Fill the folder that is named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("root", type=Path, help="for hub_server.py")
-    parser.add_argument("given", type=Path, help="the data_root of the experiment")
-    options = parser.parse_args()
-    write_given(options.given, write_hub(options.root))
+    write_hub(parser.parse_args().root)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ encoder.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -64,6 +65,15 @@ def parquet(path: Path, rows: Iterable[Row]) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+
+
+def jsonl_zst(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as JSON lines, compressed by zstd."""
+    import pyarrow
+
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(pyarrow.compress(text.encode(), codec="zstd", asbytes=True))
 
 
 def card(folder: Path, configs: dict[str, dict[str, str]]) -> None:

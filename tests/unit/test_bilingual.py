@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from bilingual_files import make_files
 
 from revocab.config import read
 from revocab.plan import Plan
@@ -24,9 +23,8 @@ ARABIC_WITHOUT_DATA = {"SIQA", "CrowS-Pairs"}
 
 
 @pytest.fixture(scope="module")
-def plan(repository, tmp_path_factory) -> Plan:
-    folder = make_files(tmp_path_factory.mktemp("given"))
-    return Plan(read(repository / "config/bilingual.yaml", data_root=str(folder)))
+def plan(repository) -> Plan:
+    return Plan(read(repository / "config/bilingual.yaml"))
 
 
 @pytest.fixture(scope="module")

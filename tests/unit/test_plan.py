@@ -43,6 +43,8 @@ SHIPPED = [
     *[("config/lep.yaml", f"config/overlays/lep-{name}.yaml") for name in ("released", "rates")],
     ("config/vocadt.yaml",),
     ("config/vocadt.yaml", "config/overlays/vocadt-released.yaml"),
+    ("config/bilingual.yaml",),
+    ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
     ("config/one-gpu.yaml",),
     ("config/chat-demo.yaml",),
     ("config/bilingual-demo.yaml",),
@@ -193,14 +195,13 @@ def test_every_job_on_the_data_folder(shared_folder, files):
 @pytest.mark.parametrize(
     ("files", "make"),
     [
-        (("config/bilingual.yaml",), make_files),
-        (("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"), make_files),
+        (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_files),
         (("config/vocadt.yaml", "config/overlays/vocadt-translation.yaml"), make_pairs),
     ],
-    ids=["bilingual", "pico-bilingual", "vocadt-translation"],
+    ids=["bilingual-own", "vocadt-translation"],
 )
 def test_every_job_with_files_of_a_user(tmp_path, files, make):
-    """The paper's scale, for which the user brings a model, conversations or pairs."""
+    """The paper's scale, for which the user brings conversations or pairs."""
     plan = plan_of(*files, data_root=str(make(tmp_path / "given")))
     assert len(check(plan)) >= 18
     used = {job.step.out for job in plan.needed_jobs().values()}
@@ -212,9 +213,9 @@ def test_every_job_with_files_of_a_user(tmp_path, files, make):
 def test_every_file_is_planned():
     files = {*REPOSITORY.glob("config/*.yaml"), *REPOSITORY.glob("config/overlays/*.yaml")}
     planned = {Path(one).stem for names in SHIPPED for one in names}
-    planned |= {"local-data", "tasks-local", "flores-files"}  # they read a data folder
-    planned |= {"bilingual", "bilingual-local", "vocadt-local", "vocadt-translation"}
-    planned |= {"pico-bilingual"}
+    # They read a data folder, or files of a user.
+    planned |= {"local-data", "tasks-local", "flores-files", "bilingual-own"}
+    planned |= {"bilingual-local", "vocadt-local", "vocadt-translation"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

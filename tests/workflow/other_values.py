@@ -66,6 +66,11 @@ BY_HAND: dict[str, Changes] = {
         "recipes.answers.chat_template": None,
         "runs.tuned.mixture": "even",
     },
+    "models.*.vocabulary_only": {
+        "models.helper.vocabulary_only": True,
+        "models.helper.hub": "o/helper",
+        "models.helper.path": None,
+    },
     "recipes.*.tokens": {"recipes.adapt.tokens": 4096, "recipes.adapt.steps": None},
     "recipes.*.stages.*.share": {
         "recipes.staged.stages.0.share": 0.25,

@@ -26,7 +26,7 @@ from revocab.config import read
 from revocab.io import read_json
 from revocab.plan import Plan
 
-#: What fills a local Hub for an experiment, and the folder of a user's files.
+#: What fills a local Hub for an experiment.
 EXPERIMENTS: dict[str, ModuleType] = {"bilingual": hub_bilingual}
 OVERLAYS = Path(__file__).parents[2] / "config/overlays"
 PICO = sorted(path.stem.removeprefix("pico-") for path in OVERLAYS.glob("pico-*.yaml"))
@@ -52,11 +52,10 @@ def made(request, repository, tmp_path_factory) -> Made:
     """An experiment of EXPERIMENTS, run at pico size."""
     content = EXPERIMENTS[request.param]
     root = content.write_hub(tmp_path_factory.mktemp("hub"))
-    given = content.write_given(tmp_path_factory.mktemp("given"), root)
-    files, data_root = files_of(request.param), f"data_root={given}"
+    files = files_of(request.param)
     with snakemake_against(root, tmp_path_factory.mktemp("home")) as run:
-        run(repository, "--configfile", *files, "--config", data_root)
-    plan = Plan(read(*(repository / file for file in files), data_root=str(given)))
+        run(repository, "--configfile", *files)
+    plan = Plan(read(*(repository / file for file in files)))
     places = (repository / one / plan.experiment.experiment for one in ("results", "resources"))
     return Made(request.param, plan, *places)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from bilingual_files import make_files
@@ -108,7 +109,10 @@ SHIPPED = {
         "build_tokenizer": 7, "train_auxiliary": 1, "build_task": 19, "generate_text": 0,
     },
 }  # fmt: skip
-SHIPPED["bilingual", "pico-bilingual"] = SHIPPED["bilingual",]
+for overlay in ("pico-bilingual", "bilingual-own"):
+    SHIPPED["bilingual", overlay] = SHIPPED["bilingual",]
+#: The files of papers: each plans from a fresh clone, without arguments.
+PAPERS = ("paper", "lep", "vocadt", "bilingual")
 
 
 def test_every_file_is_planned(repository):
@@ -134,6 +138,23 @@ def files_of(names):
     return [f"config/{first}.yaml", *(f"config/overlays/{name}.yaml" for name in overlays)]
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_paper_plans_from_a_fresh_clone_without_arguments(repository, paper):
+    """What its jobs read is made by jobs, lies in the package or on the Hub."""
+    assert (paper,) not in OWN
+    plan = Plan(read(repository / f"config/{paper}.yaml"))
+    jobs = plan.needed_jobs().values()
+    made = {place for job in jobs for place in job.writes()}
+    read_files = {file for job in jobs for files in job.step.files().values() for file in files}
+    outside = {
+        file
+        for file in read_files
+        if not file.startswith((f"config/{paper}/", "src/revocab/"))
+        and not {str(place) for place in (Path(file), *Path(file).parents)} & made
+    }
+    assert made and outside == set()
+
+
 def counted(repository, files, **keys):
     """Return the numbers of jobs by rule that `revocab status` counts."""
     made = Plan(read(*(repository / file for file in files), **keys))
@@ -152,8 +173,7 @@ def check(repository, names, jobs, **keys):
 #: Files that a user completes: with the data folder, or with files of their own.
 LOCAL = ("local-data", "bilingual-local", "vocadt-local")
 OWN = {
-    ("bilingual",): make_files,
-    ("bilingual", "pico-bilingual"): make_files,
+    ("bilingual", "bilingual-own"): make_files,
     ("vocadt", "vocadt-translation"): make_pairs,
 }
 

@@ -21,7 +21,7 @@ class Inputs(Closed):
 def run(inputs: Inputs, job: FetchJob, machine: Nothing, out: Path) -> None:
     from revocab.models.fetch import fetch_model
 
-    fetch_model(out, hub=job.hub, revision=job.revision, path=inputs.path)
+    fetch_model(out, path=inputs.path, **dict(job))
 
 
 COMMAND = Command(
@@ -35,7 +35,8 @@ COMMAND = Command(
 def planned(plan: Plan, model: str) -> Step:
     entry = plan.experiment.models[model]
     path = Artefact(entry.path, ()) if entry.path else None
-    job = FetchJob(hub=entry.hub, revision=entry.revision)
+    only = entry.vocabulary_only
+    job = FetchJob(hub=entry.hub, revision=entry.revision, vocabulary_only=only)
     return Step(f"{plan.paths.model(model)}/snapshot", job, {"path": path})
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from revocab.answering.judge import judges
 from revocab.closed import RunStep
+from revocab.config.check_ids import references
 from revocab.config.check_runs import checkpoint_problems
 from revocab.config.lineage import tokenizer_of
 from revocab.config.schema import Experiment
@@ -48,6 +49,13 @@ def _model_behind(experiment: Experiment, reference: ModelReference) -> str | No
 
 
 def check_models(experiment: Experiment) -> Iterator[str]:
+    for key, name, what in references(experiment):
+        model = experiment.models.get(name) if what == "model" else None
+        if model is not None and model.vocabulary_only and not key.endswith(".helper"):
+            yield (
+                f"{key}: model {name!r} is vocabulary_only, which serves as helper alone: the"
+                " blocks between embedding and head are missing; name another, or fetch it whole"
+            )
     for name, key, change in changed_models(experiment):
         for option, reference in change.references():
             if isinstance(reference, RunStep):

@@ -16,6 +16,7 @@ from revocab.io import sha256, write_json
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
 from revocab.models.hub_or_folder import snapshot
 from revocab.models.links import link_or_copy
+from revocab.models.rows_only import fetch_rows
 from revocab.models.weights.index import INDEX
 from revocab.output import OutputFolder, check_files
 
@@ -25,15 +26,21 @@ class FetchJob(Job):
 
     hub: OneLine | None = Field(default=None, description="Hub repository")
     revision: OneLine | None = Field(default=None, description="Hub branch, tag or commit")
+    vocabulary_only: bool = Field(
+        default=False,
+        exclude_if=lambda given: not given,
+        description="fetch embedding, head and tokenizer alone, of whatever architecture, for a "
+        "helper: of its shards, those that hold the two",
+    )
 
 
 #: Where the Hub's client keeps what it knows of a folder's files, times among it.
 _CLIENT = ".cache"
 
 
-def _from_hub(origin: dict[str, Any], output: OutputFolder) -> None:
+def _from_hub(origin: dict[str, Any], output: OutputFolder, only: dict[str, bool]) -> None:
     """Download a snapshot unless it is there, whole, at the same commit."""
-    job = {"hub": origin["hub"], "commit": origin["commit"]}
+    job = {"hub": origin["hub"], "commit": origin["commit"], **only}
     claim = read_claim(output.path)
     files = claim.files if claim is not None and claim.job == job else {}
     if files and is_whole(output.path):
@@ -44,7 +51,10 @@ def _from_hub(origin: dict[str, Any], output: OutputFolder) -> None:
             if not (folder / name).exists():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(output.path / name, folder / name)
-        snapshot(origin["hub"], origin["commit"], "model", folder)
+        if only:
+            fetch_rows(origin["hub"], origin["commit"], folder)
+        else:
+            snapshot(origin["hub"], origin["commit"], "model", folder)
         check_snapshot(folder, folder)
         shutil.rmtree(folder / _CLIENT, ignore_errors=True)
 
@@ -74,7 +84,12 @@ def check_snapshot(folder: Path, named: Path) -> None:
 
 
 def fetch_model(
-    snapshot: Path, *, hub: str | None, revision: str | None, path: Path | None
+    snapshot: Path,
+    *,
+    hub: str | None,
+    revision: str | None,
+    path: Path | None,
+    vocabulary_only: bool = False,
 ) -> None:
     """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
 
@@ -94,11 +109,15 @@ def fetch_model(
     if (hub is None) == (path is None):
         raise RevocabError("exactly one of --hub and --path must be given: a Hub id or a folder")
     if path is not None:
+        if vocabulary_only:
+            raise RevocabError("--vocabulary-only is for --hub; a folder is taken whole")
         _from_folder(path, output)
         origin = {"path": path.name}
     else:
         origin = resolve(hub, revision, "model")
-        _from_hub(origin, output)
+        only = {"vocabulary_only": True} if vocabulary_only else {}
+        _from_hub(origin, output, only)
+        origin = {**origin, **only}
     model = ModelFolder(snapshot)
     write_json(
         manifest,

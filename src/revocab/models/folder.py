@@ -47,7 +47,7 @@ Which = Literal["input", "output"]
 #: Names that nearly every decoder uses; others are looked up in the architecture.
 _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
 #: How the names of LM heads end. A tied model may store its head, too, as a copy.
-_HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
+HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class ModelFolder:
         if not self.tied:
             return []
         embedding = self.vocabulary_tensors["input"]
-        ends = tuple(f".{end}" for end in _HEADS)
+        ends = tuple(f".{end}" for end in HEADS)
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:

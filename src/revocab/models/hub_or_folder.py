@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -71,10 +72,17 @@ def local(place: Path, what: What) -> Path:
     return Path(snapshot(name, commit, what))
 
 
-def snapshot(name: str, commit: str, what: What, folder: Path | None = None) -> str:
+def snapshot(
+    name: str,
+    commit: str,
+    what: What,
+    folder: Path | None = None,
+    patterns: Iterable[str] | None = None,
+) -> str:
     """Download a repository at a commit into ``folder`` or the Hub's cache; return where it is.
 
-    What has arrived of it stays, and is not fetched again.
+    ``patterns`` name its files; none: those of a model or tokenizer. What has arrived of it stays,
+    and is not fetched again.
     """
     from huggingface_hub import snapshot_download
 
@@ -83,7 +91,7 @@ def snapshot(name: str, commit: str, what: What, folder: Path | None = None) -> 
             name,
             revision=commit,
             local_dir=folder,
-            allow_patterns=list(PATTERNS[what]),
+            allow_patterns=list(PATTERNS[what] if patterns is None else patterns),
             ignore_patterns=list(IGNORED),
         )
     # The client raises many unrelated types: all mean that the files did not all arrive.

@@ -44,9 +44,14 @@ class ModelPlace(Closed):
     revision: OneLine | None = None
     path: OneLine | None = None
     pretrain: Pretraining | None = None
+    #: Embedding, head and tokenizer alone are fetched, for a helper: of any architecture, without
+    #: its code.
+    vocabulary_only: bool = False
 
     @model_validator(mode="after")
     def _one_place(self) -> ModelPlace:
+        if self.vocabulary_only and self.hub is None:
+            raise ValueError("vocabulary_only is for a model from the Hub; remove it")
         return exactly_one(self, ("hub", "path", "pretrain", *changes()))
 
     @model_serializer(mode="wrap")

@@ -15,18 +15,27 @@ from revocab.io import read_json
 
 #: The file of a model whose weights are in one file; else the index says where they are.
 WEIGHTS = "model.safetensors"
-INDEX = f"{WEIGHTS}.index.json"
+#: The same of pickles, of which tensors are read at most (:mod:`revocab.models.rows_only`).
+PICKLED = "pytorch_model.bin"
+
+
+def index_of(weights: str) -> str:
+    """Return the name of the index of the shards that stand for one file of weights."""
+    return f"{weights}.index.json"
+
+
+INDEX = index_of(WEIGHTS)
 _ENDING = ".safetensors"
 #: What file systems allow a name to have, in bytes.
 _LONGEST_NAME = 255
 _SHOWN = 10
 
 
-def _is_shard_name(name: Any) -> bool:
-    """Tell whether a value is a bare file name ``*.safetensors``, on every operating system."""
+def _is_shard_name(name: Any, ending: str) -> bool:
+    """Tell whether a value is a bare file name with an ending, on every operating system."""
     return (
         isinstance(name, str)
-        and name.endswith(_ENDING)
+        and name.endswith(ending)
         and not name.startswith(".")
         and name.isprintable()
         and not any(sign in name for sign in "/\\:")
@@ -40,17 +49,17 @@ def first_of(problems: list[str]) -> list[str]:
     return problems if more <= 0 else [*problems[:_SHOWN], f"and {more} more like these"]
 
 
-def _index_problems(index: Any) -> Iterator[str]:
+def _index_problems(index: Any, ending: str) -> Iterator[str]:
     if not isinstance(index, dict) or not isinstance(index.get("weight_map"), dict):
         yield "not an object with an object 'weight_map' of tensor names and file names"
         return
     if not index["weight_map"]:
         yield "its weight_map is empty"
     for tensor, file in index["weight_map"].items():
-        if not _is_shard_name(file):
+        if not _is_shard_name(file, ending):
             yield (
                 f"weight_map has {file!r} for {tensor!r}; only names of files beside the index are "
-                f"allowed, ending in {_ENDING}, without folders"
+                f"allowed, ending in {ending}, without folders"
             )
     metadata = index.get("metadata", {})
     if not isinstance(metadata, dict):
@@ -62,14 +71,14 @@ def _index_problems(index: Any) -> Iterator[str]:
             yield f"its metadata has {key} = {total!r}, not a number"
 
 
-def read_index(path: Path) -> dict[str, Any]:
+def read_index(path: Path, ending: str = _ENDING) -> dict[str, Any]:
     """Return a shard index whose ``weight_map`` holds names of files in the same folder only.
 
     Raises :class:`RevocabError` naming every entry that is an absolute path, lies in another folder
-    or is no name of a safetensors file, and totals that are no numbers.
+    or is no name of a file with that ending, and totals that are no numbers.
     """
     index = read_json(path)
-    problems = first_of(list(_index_problems(index)))
+    problems = first_of(list(_index_problems(index, ending)))
     if problems:
         raise RevocabError(
             f"{path}: {problem}; do not use this model until you know why, or fetch it again"
