@@ -12,6 +12,7 @@ from revocab.closed import Closed, OneLine, exactly_one
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
+from revocab.report.paper_claims.cell_mean import CellMean
 from revocab.report.paper_claims.gains import CellGain, ScoreGain, SimilarityGain, ValueFall
 from revocab.report.paper_claims.measures import (
     FertilityFall,
@@ -50,6 +51,7 @@ class PaperClaim(Closed):
     similarity_gain: SimilarityGain | None = None
     value_fall: ValueFall | None = None
     cell_gain: CellGain | None = None
+    cell_mean: CellMean | None = None
     product: Product | None = None
 
     @model_validator(mode="after")
