@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 import pytest
 from evaluation_toys import write_model
 from hypothesis import given
@@ -18,7 +20,9 @@ from revocab.evaluation.generation.kinds.copying import (
     common_length,
     copied_tokens,
     copy_length,
+    is_released_copy,
     units,
+    written_characters,
 )
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.evaluation.generation.task_scores import task_scores
@@ -115,7 +119,9 @@ def test_what_is_copied_must_be_said(files):
         build_prompts(job, [files], [files])
     unknown, wrong = caught.value.problems
     assert unknown.startswith("--option units: kind 'copying' has no such option")
-    assert wrong.startswith("kind 'copying': unit: Input should be 'sentence' or 'paragraph'")
+    assert wrong.startswith(
+        "kind 'copying': unit: Input should be 'sentence', 'paragraph' or 'text'"
+    )
 
 
 def test_nothing_to_copy_is_said(files):
@@ -143,8 +149,11 @@ def test_a_perfect_copy_and_a_short_one(files, tmp_path):
     options = Generating(max_new_tokens=64, context_length=512)
     made = generate_task(engine, prompts(files), options)
     values = {row["metric"]: row["value"] for row in task_scores("copying", ["it"], made)}
+    per_token = values.pop("characters_per_token")
+    assert 0 < per_token < sum(len(row["output"]) / row["output_tokens"] for row in made) / 3
     assert values == dict.fromkeys(
-        ("copy_ratio", "copied", "copy_length", "copied_tokens"), pytest.approx(100)
+        ("copy_ratio", "copied", "copy_length", "copied_tokens", "copied_released"),
+        pytest.approx(100),
     )
     engine.keep = 5
     made = generate_task(engine, prompts(files), options)
@@ -169,6 +178,50 @@ def test_lengths_count_either_way_and_nothing_counts_as_nothing():
     ]  # fmt: skip
     assert copy_length(rows, ["it"]).value() == pytest.approx((50 + 50 + 0 + 100) / 4)
     assert copied_tokens(rows, ["it"]).value() == pytest.approx((50 + 100 + 0 + 25) / 4)
+
+
+TEXT = "Кот спит на окне, а пёс лежит у двери и ждёт."
+
+
+@pytest.mark.parametrize(
+    ("output", "paper", "released"),
+    [
+        (TEXT, 100, 100),
+        (TEXT[: len(TEXT) // 2], 0, 100),
+        (f"{TEXT} {TEXT}", 100, 0),
+        ("", 0, 0),
+        ("  ", 0, 0),
+        ("и " * 20, 0, 0),
+        (f" {TEXT}\n", 100, 100),
+    ],
+    ids=["perfect", "half", "doubled", "empty", "blank", "constant", "spaced"],
+)
+def test_the_papers_measure_beside_the_released_one(output, paper, released):
+    """The paper: tokens over the original's. The release: characters over the output's."""
+    row = {"output": output, "references": [TEXT], "output_tokens": len(output.split())}
+    row |= KIND.counts(row, lambda text: [hash(word) for word in text.split()])
+    scores = task_scores("copying", ["ru"], [{**row, "finish_reason": "length"}])
+    values = {score["metric"]: score["value"] for score in scores}
+    assert (values["copied"], values["copied_released"]) == (paper, released)
+
+
+@given(st.text("абв", max_size=12), st.text("абв г", max_size=12))
+def test_the_short_cut_of_released_copies_is_none(original, written):
+    blocks = SequenceMatcher(None, original.strip(), written.strip(), autojunk=False)
+    same = sum(block.size for block in blocks.get_matching_blocks())
+    wanted = bool(written.strip()) and same / len(written.strip()) >= 0.99
+    assert is_released_copy(original, written) == wanted
+
+
+def test_characters_per_token_leave_the_end_out():
+    rows = [{"output": "abcdef", "output_tokens": 3, "finish_reason": "eos"},
+            {"output": "abcd", "output_tokens": 1, "finish_reason": "length"}]  # fmt: skip
+    assert written_characters(rows, ["it"]).value() == pytest.approx((6 / 3 + 4 / 2) / 2)
+
+
+def test_whole_texts_are_copied_however_long(files):
+    write_jsonl(files, [{"text": "Una  riga."}, {"text": "Due."}])
+    assert [row["references"] for row in prompts(files, unit="text")] == [["Una riga."], ["Due."]]
 
 
 def test_a_copying_task_asks_as_the_kind_does_in_chat(tmp_path):

@@ -127,6 +127,19 @@ def test_perfect_translation_scores_100_and_comet_says_why_it_is_empty():
     assert scores["comet22"]["reason"] == "comet not configured"
 
 
+def test_the_mean_of_f1_and_exact_match_takes_the_best_of_each():
+    """F1 1 and EM 1; F1 4/5, two of three words, and no match; nothing said."""
+    rows = [
+        {"output": "В Москве.", "references": ["москва", "в москве"]},
+        {"output": "городе Москве", "references": ["в городе Москве", "Москва", "х"]},
+        {"output": "", "references": ["Москва"]},
+    ]
+    found = task_items("question_answering", ["ru"], rows)
+    assert found["f1_exact_match"].value() == pytest.approx(100 * (1 + 0.8 / 2 + 0) / 3)
+    constant = task_items("question_answering", ["ru"], [{**row, "output": "и"} for row in rows])
+    assert constant["f1_exact_match"].value() == 0
+
+
 def test_comet_is_scored_apart():
     rows = [{"output": "a", "references": ["a"]}]
     assert "comet.csv" in task_scores("translation", ["en", "it"], rows, "org/comet")[-1]["reason"]
@@ -147,7 +160,8 @@ def test_copying_by_hand():
         {"reference_tokens": 200, "output_tokens": 200, "copied_tokens": 199},
         {"reference_tokens": 100, "output_tokens": 98, "copied_tokens": 99},
     ]
-    rows = [{**row, "finish_reason": "blank_line"} for row in rows]
+    said = {"finish_reason": "blank_line", "output": "x", "references": ["x"]}
+    rows = [{**row, **said} for row in rows]
     items = task_items("copying", ["it"], rows)
     assert items["copy_ratio"].value() == pytest.approx(100 * 310 / 310)
     assert items["copied"].value() == pytest.approx(200 / 3)  # 99 of 100 is not more than 99 %

@@ -99,3 +99,12 @@ def test_configurations_are_joined_by_their_key_in_the_order_of_the_first():
         {"id": "2", "it": "due", "en": "two"},
         {"id": "1", "it": "uno", "en": "one"},
     ]
+
+
+def test_a_path_of_fields_goes_through_lists():
+    row = {"outputs": [{"segment": "a"}, {"segment": "b"}], "inputs": {"text": "c"}}
+    fields = {"answers": "outputs.segment", "text": "inputs.text"}
+    found = renamed(row, fields, "o/d")
+    assert (found["answers"], found["text"]) == (["a", "b"], "c")
+    with pytest.raises(RevocabError, match=r"o/d: no field 'outputs.start' \(a row has: inputs, o"):
+        renamed(row, {"answers": "outputs.start"}, "o/d")

@@ -53,6 +53,7 @@ BY_HAND: dict[str, Changes] = {
         f"{TEXT}.world.kind": "question_answering",
         f"{TEXT}.world.direction": ["it"],
     },
+    f"{TEXT}.*.score": {f"{TEXT}.copying.score": "copied_released"},
     "evaluation.multiple_choice.tasks.*.probe.kind": {
         "evaluation.multiple_choice.tasks.probe_en.probe.kind": "word_order"
     },

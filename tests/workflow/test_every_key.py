@@ -26,6 +26,7 @@ ONLY_SHOWN = {
     "title", "paper_values", "runs.*.label", "runs.*.paper_steps.*", "runs.*.methods.*.axes.*",
     "runs.*.methods.*.replicate_of", "runs.*.references.*.label", "runs.*.references.*.paper_step",
     "evaluation.multiple_choice.tasks.*.family", "evaluation.multiple_choice.templates",
+    "evaluation.generation.tasks.*.score",
 }  # fmt: skip
 #: Keys that no other value is found for, and why.
 WITHOUT = {

@@ -39,6 +39,16 @@ class LayoutOptions(Closed):
     between_shots: str | None = Field(
         default=None, min_length=1, description="ends an answer, too; it needs a line break"
     )
+    stop: str | None = Field(
+        default=None,
+        min_length=1,
+        description="ends an answer, in place of what stands between shots",
+    )
+    label_begins_answer: bool | None = Field(
+        default=None,
+        description="through a chat template, the last label begins the answer and does not end "
+        "the question",
+    )
 
     @field_validator("between_shots")
     @classmethod
@@ -72,6 +82,19 @@ class Layout:
     between_lines: str = "\n"
     #: Whitespace in a text is collapsed, so that this ends an answer and is never part of one.
     between_shots: str = "\n\n"
+    #: Ends an answer in plain text; empty: what stands between shots does.
+    stop: str = ""
+    #: Whether the label of the answer begins it, where prompts are conversations.
+    label_begins_answer: bool = False
+
+    @property
+    def end(self) -> str:
+        return self.stop or self.between_shots
+
+    @property
+    def answer_label(self) -> str:
+        """Return what stands before an answer and its space."""
+        return f"{self.labels[-1]}{self.after_label}"
 
     def in_words(
         self,
@@ -110,21 +133,32 @@ class Layout:
     def messages(
         self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
     ) -> list[Message]:
-        """Return the same as messages of a conversation, whose next one is the answer.
+        """Return the same as messages of a conversation, whose next one is the answer, or whose
+        last one begins it.
 
         With ``turns`` each shot is a question and its answer; else all is one question.
         """
         if not turns:
-            return [{"role": "user", "content": self.prompt(shots, query)}]
+            return self._asked(self.prompt(shots, query))
         head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
         messages: list[Message] = []
         for number, texts in enumerate([*shots, query]):
             before = head if self.repeated or number == 0 else ""
             question = f"{before}{self._block(texts, answered=False)}"
-            messages.append({"role": "user", "content": question})
-            if number < len(shots):
+            messages += self._asked(question)
+            if number < len(shots) and self.label_begins_answer:
+                messages[-1]["content"] += f"{self.before_text}{texts[-1]}"
+            elif number < len(shots):
                 messages.append({"role": ASSISTANT, "content": texts[-1]})
         return messages
+
+    def _asked(self, question: str) -> list[Message]:
+        """Return a question, which ends with the label of its answer, as one message or two."""
+        if not self.label_begins_answer:
+            return [{"role": "user", "content": question}]
+        before = question.removesuffix(f"{self.between_lines}{self.answer_label}")
+        label = {"role": ASSISTANT, "content": self.answer_label}
+        return [{"role": "user", "content": before}, label]
 
     def _block(self, texts: Sequence[str], *, answered: bool) -> str:
         lines = [
@@ -132,5 +166,5 @@ class Layout:
             for label, text in zip(self.labels, texts, strict=True)
         ]
         if not answered:  # it ends with the label, and the space is the answer's
-            lines[-1] = f"{self.labels[-1]}{self.after_label}"
+            lines[-1] = self.answer_label
         return self.between_lines.join(lines)

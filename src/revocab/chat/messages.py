@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from revocab import yaml_file
+from revocab.closed import unknown
 from revocab.errors import RevocabError
 
 #: Who wrote a message (``role``) and what it says (``content``).
@@ -91,6 +93,26 @@ def checked_messages(value: Any, where: str) -> list[Message]:
     messages = reader.read(value, where)
     reader.check()
     return messages
+
+
+def filled(messages: Iterable[Message], texts: Mapping[str, Any], where: str) -> list[Message]:
+    """Return messages with ``{name}`` replaced by the text of that name; ``{{`` is a brace.
+
+    Nothing else is read in braces. Raises :class:`RevocabError` naming a text that is not there.
+    """
+
+    def text(brace: re.Match[str]) -> str:
+        name = brace[1]
+        if name is None:
+            return brace[0][0]
+        if name not in texts:
+            raise RevocabError(f"{where}: {unknown('{' + name + '}', name, texts, 'text')}")
+        return str(texts[name])
+
+    return [
+        {**message, "content": re.sub(r"\{\{|\}\}|\{(\w+)\}", text, message["content"])}
+        for message in messages
+    ]
 
 
 def is_answered(messages: Iterable[Message]) -> bool:

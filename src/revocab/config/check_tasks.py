@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from revocab.closed import unknown
 from revocab.config.schema import Experiment, Source
 from revocab.config.schema.evaluation import GenerationTask, Probe
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
@@ -25,6 +26,7 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
         if task.data:
             yield from task_data_problems(f"{CHOICES}.{name}.data", task.data)
     yield from layout_problems(experiment)
+    yield from score_problems(experiment)
     yield from corpus_word_problems(experiment)
     yield from template_problems(experiment)
     for name, task in experiment.evaluation.multiple_choice.tasks.items():
@@ -59,6 +61,13 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
         except RevocabError as error:
             key = f"{GENERATION}.{name}.direction {task.direction}"
             yield from (f"{key}: {problem}" for problem in error.problems)
+
+
+def score_problems(experiment: Experiment) -> Iterator[str]:
+    for name, task in experiment.evaluation.generation.tasks.items():
+        known = [metric.name for metric in find_kind(task.kind).metrics]
+        if task.score is not None and task.score not in known:
+            yield unknown(f"{GENERATION}.{name}.score", task.score, known, "metric of its kind")
 
 
 def corpus_word_problems(experiment: Experiment) -> Iterator[str]:

@@ -44,7 +44,7 @@ class HubData(Closed):
     fields: dict[str, OneLine] = Field(
         default_factory=dict,
         description="the data set's name for each of our fields, where they differ; dots "
-        "separate nested fields",
+        "separate nested fields, also those of a list's elements",
     )
 
     @model_validator(mode="after")
@@ -281,18 +281,29 @@ def joined(by_language: dict[str, list[dict[str, Any]]], where: str) -> Iterator
 
 
 def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str, Any]:
-    """Return a row with our field names added; theirs may be dotted paths (``answers.text``)."""
+    """Return a row with our field names added; theirs may be dotted paths (``answers.text``), also
+    through lists, of which every element has the rest.
+    """
     found = dict(row)
     for ours, theirs in fields.items():
-        value: Any = row
-        for name in theirs.split("."):
-            if not isinstance(value, dict) or name not in value:
-                raise RevocabError(
-                    f"{where}: no field {theirs!r} (a row has: {', '.join(sorted(row))})"
-                )
-            value = value[name]
-        found[ours] = value
+        try:
+            found[ours] = nested(row, theirs.split("."))
+        except KeyError:
+            raise RevocabError(
+                f"{where}: no field {theirs!r} (a row has: {', '.join(sorted(row))})"
+            ) from None
     return found
+
+
+def nested(value: Any, path: Sequence[str]) -> Any:
+    """Return what a path leads to; raise ``KeyError`` where it leads nowhere."""
+    if not path:
+        return value
+    if isinstance(value, list):
+        return [nested(element, path) for element in value]
+    if not isinstance(value, dict):
+        raise KeyError(path[0])
+    return nested(value[path[0]], path[1:])
 
 
 def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:

@@ -91,8 +91,16 @@ class TaskText(Source):
 
 def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
     """Return the model of a generation task: queries from ``test``, shots drawn from ``pool``."""
+    score = Field(
+        default=None,
+        description="metric that is the task's score in means; default: the first of its kind",
+    )
     return create_model(
-        f"{options.__name__}Task", __base__=options, pool=(TaskText, ...), test=(TaskText, ...)
+        f"{options.__name__}Task",
+        __base__=options,
+        pool=(TaskText, ...),
+        test=(TaskText, ...),
+        score=(OneLine | None, score),
     )
 
 
@@ -103,6 +111,7 @@ if TYPE_CHECKING:
 
         pool: TaskText
         test: TaskText
+        score: str | None
 
 else:
     #: A generation task, the options of its kind with its sources.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.generation.candidates import choose_candidates
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import layout_of, messages, render
 from revocab.evaluation.generation.task_scores import task_scores
@@ -160,8 +161,14 @@ def generate_task(
 
     A prompt that leaves no room for the answer loses shots, which ``shots_used`` records; one that
     is too long without any is not generated (``finish_reason`` prompt_too_long, empty output).
+    Of a kind with candidates :func:`choose_candidates` makes the rows.
     """
-    room = min(options.context_length, engine.context_length) - options.max_new_tokens
+    kind = find_kind(rows[0]["kind"])
+    room = min(options.context_length, engine.context_length)
+    if kind.candidates is not None:
+        return choose_candidates(engine, rows, room, options)
+    most = rows[0].get("max_new_tokens", options.max_new_tokens)
+    room -= most
     fitted = [fit(engine, row, room, options.shots_of(len(row["shots"]))) for row in rows]
     able = [i for i, (_, ids, _) in enumerate(fitted) if len(ids) <= room]
     if not able:
@@ -171,10 +178,9 @@ def generate_task(
             f"and {room} are left beside the answer; raise evaluation.generation.context_length, "
             "lower max_new_tokens, or leave the task out"
         )
-    kind = find_kind(rows[0]["kind"])
     # In a chat end tokens alone end an answer.
-    stop = None if engine.chat else layout_of(rows[0]).between_shots
-    made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens, stop)
+    stop = None if engine.chat else layout_of(rows[0]).end
+    made = engine.generate([fitted[i][1] for i in able], most, stop)
     outputs = dict(zip(able, made, strict=True))
     rows_made = [
         {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -51,6 +51,23 @@ class PromptOptions(Closed):
     layout: LayoutOptions | None = Field(
         default=None, description="changes to the kind's prompt layout"
     )
+    #: These three are left out of a job where they are as they were before there was a choice.
+    asked_by: Literal["layout", "messages"] = Field(
+        default="layout",
+        exclude_if=lambda asked: asked == "layout",
+        description="messages: each row's own messages ask, of which the last may begin the answer",
+    )
+    shot_order: Literal["drawn", "first"] = Field(
+        default="drawn",
+        exclude_if=lambda order: order == "drawn",
+        description="shots are drawn per query, or the pool's first ones, the first of all last",
+    )
+    max_new_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda most: most is None,
+        description="maximum tokens of an answer; default: that of all tasks",
+    )
 
 
 class OneLanguage(PromptOptions):
@@ -64,6 +81,10 @@ def same_texts(shot: Row, query: Row) -> bool:
     return all(shot[name] == text for name, text in query.items() if name != "id")
 
 
+def own_messages(options: PromptOptions) -> bool:
+    return options.asked_by == "messages"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GenerationKind:
     """A kind of task: one file in ``kinds/`` with one object ``KIND``."""
@@ -74,6 +95,8 @@ class GenerationKind:
     changes: Callable[[Any], dict[str, Any]] = lambda options: {}
     #: The fields that a row must have and that must not be empty.
     fields: Callable[[Languages], Sequence[str]]
+    #: Those of them that scores and shots need where rows ask by messages of their own; none: all.
+    scored: tuple[str, ...] = ()
     #: A row's texts in the order of the layout's labels.
     texts: Callable[[Row, Languages], Sequence[str]]
     #: Metrics that are computed, in the order of the files of scores.
@@ -94,6 +117,9 @@ class GenerationKind:
     kept: tuple[str, ...] = ()
     #: The messages that ask a query, after its shots, through a chat template; none: the layout's.
     conversation: Callable[[Sequence[Row], Row], list[Message]] | None = None
+    #: Texts that may continue a prompt: nothing is generated, but the likeliest of them taken
+    #: (:mod:`revocab.evaluation.generation.candidates`).
+    candidates: Callable[[Row], Sequence[str]] | None = None
     #: What metrics need of an output row beside its text, from the tokens of texts.
     counts: Callable[[Row, Callable[[str], list[int]]], dict[str, int]] = lambda row, encode: {}
     #: The text of a query that COMET compares output and reference with; none: COMET is no metric.
@@ -114,6 +140,11 @@ class GenerationKind:
         return [
             name for name in self.options.model_fields if name not in PromptOptions.model_fields
         ]
+
+    def needed(self, options: Any) -> Sequence[str]:
+        """Return the fields that a row must have and that must not be empty."""
+        fields = self.fields(options.direction)
+        return ("messages", *(self.scored or fields)) if own_messages(options) else fields
 
     def changed(self, options: Any) -> dict[str, Any]:
         return {**self.changes(options), **(options.layout.given() if options.layout else {})}

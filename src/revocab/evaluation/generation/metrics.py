@@ -125,9 +125,21 @@ def answer_items(
     return best_scores(partial(score, language=languages[-1]), rows)
 
 
+def mean_answer_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
+    """Return items whose score is the mean of F1 and exact match, each against its best reference.
+
+    As in LEP's Darumeru (MultiQ).
+    """
+    from revocab.evaluation.resampling import mean_items
+
+    parts = [answer_items(score, rows, languages).counts_NK for score in (token_f1, exact_match)]
+    return mean_items(((parts[0] + parts[1]) / 2)[:, 0])
+
+
 CHRF = Metric("chrf++", "chrF++", 0, 100, partial(corpus_score, "chrf++"))
 BLEU = Metric("bleu", "BLEU", 0, 100, partial(corpus_score, "bleu"))
 ROUGE_L = Metric("rougeL", "ROUGE-L", 0, 100, rouge_items)
 RELEASED_ROUGE_L = Metric("rougeL-released", "ROUGE-L as released", 0, 100, released_rouge_items)
 EXACT_MATCH = Metric("exact_match", "EM", 0, 100, partial(answer_items, exact_match))
 F1 = Metric("f1", "F1", 0, 100, partial(answer_items, token_f1))
+F1_EXACT_MATCH = Metric("f1_exact_match", "Mean of F1 and EM", 0, 100, mean_answer_items)

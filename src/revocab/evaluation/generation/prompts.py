@@ -1,10 +1,11 @@
 """Few-shot prompts of generation tasks: rows of two sources become stored prompts.
 
-How a prompt reads is its kind's (:mod:`revocab.evaluation.generation.kind`). Whitespace inside a
-text is collapsed, so that an answer is one line and what separates shots ends it.
+How a prompt reads is its kind's (:mod:`revocab.evaluation.generation.kind`), or its row's own
+(:mod:`revocab.evaluation.generation.own_messages`). Whitespace inside a kind's texts is collapsed,
+so that an answer is one line and what separates shots ends it.
 
-Shots are drawn per item with a seed that depends on the task and the item alone: every checkpoint
-sees the same prompts. (The release drew them again in each run.)
+Shots are drawn per item with a seed that depends on the task and the item alone, or the first of
+the pool: every checkpoint sees the same prompts. (SAVA's release drew them again in each run.)
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from revocab.chat.messages import Message
 from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kind import GenerationKind, PromptOptions, Row, find_kind
+from revocab.evaluation.generation.kind import (
+    GenerationKind,
+    PromptOptions,
+    Row,
+    find_kind,
+    own_messages,
+    same_texts,
+)
+from revocab.evaluation.generation.own_messages import conversation, filled_rows, plain_text
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import check_files
 
@@ -86,8 +95,9 @@ def build_prompts(
     queries = spread(usable_rows(kind, options, queries, test), job.limit)
     shots = [draw_shots(job, query, pool_rows, pool) for query in queries]
     changes = kind.changed(options)
+    most = {} if job.max_new_tokens is None else {"max_new_tokens": job.max_new_tokens}
     return [
-        prompt_row(kind.name, options.direction, query, own, changes)
+        {**prompt_row(kind.name, options.direction, query, own, changes), **most}
         for query, own in zip(queries, shots, strict=True)
     ]
 
@@ -113,10 +123,11 @@ def usable_rows(
     Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
     a field altogether, or if no row is left.
     """
-    rows = kind.rows(rows, options, where)
+    own = own_messages(options)
+    rows = kind.rows(filled_rows(rows, where) if own else rows, options, where)
     if not rows:
         raise RevocabError(f"{where}: no row is left for a task of kind {kind.name!r}")
-    fields = kind.fields(options.direction)
+    fields = kind.needed(options)
     for row in rows:
         missing = [name for name in fields if name not in row]
         if missing:
@@ -126,7 +137,9 @@ def usable_rows(
             )
     kept = []
     for row in rows:
-        texts = {name: row[name] if name in kind.as_given else clean(row[name]) for name in fields}
+        texts = {
+            name: row[name] if own or name in kind.as_given else clean(row[name]) for name in fields
+        }
         if all(texts.values()):
             kept.append({"id": row["id"], **texts})
     if not kept:
@@ -158,14 +171,20 @@ def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
 
 
 def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> list[Row]:
-    """Return different pool rows for one query, never the query itself."""
-    is_query = find_kind(job.kind).is_query
+    """Return different pool rows for one query, never the query itself.
+
+    The first ones stand in reverse order, so that the very first is nearest to the query and the
+    last to be left out, as in the code that LEP's authors released.
+    """
+    is_query = same_texts if own_messages(job) else find_kind(job.kind).is_query
     usable = [row for row in pool if not is_query(row, query)]
     if len(usable) < job.shots:
         raise RevocabError(
             f"{where}: {job.shots} shots wanted for item {query['id']}, but only {len(usable)} "
             "other rows are there; lower 'shots' or give a larger pool"
         )
+    if job.shot_order == "first":
+        return usable[: job.shots][::-1]
     digest = hashlib.sha256(f"{job.seed}:{job.task}:{query['id']}".encode()).digest()
     return random.Random(int.from_bytes(digest[:8], "big")).sample(usable, job.shots)
 
@@ -193,15 +212,25 @@ def render(row: Row, shots: int | None = None) -> str:
 
     A prompt that is too long loses its first shots, so that the order of the others stays.
     """
+    if asks_itself(row):
+        return plain_text(last_shots(row, shots), row["query"], layout_of(row))
     return layout_of(row).prompt(*texts_of(row, shots))
 
 
 def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
     """Return the same as messages: those of a conversation, or :meth:`Layout.messages`."""
-    conversation, chosen = find_kind(row["kind"]).conversation, last_shots(row, shots)
-    if conversation is not None and (turns or not chosen):
-        return conversation(chosen, row["query"])
+    own, chosen = asks_itself(row), last_shots(row, shots)
+    asked = conversation if own else find_kind(row["kind"]).conversation
+    if asked is not None and (turns or not chosen):
+        return asked(chosen, row["query"])
+    if own:
+        return [{"role": "user", "content": render(row, shots)}]
     return layout_of(row).messages(*texts_of(row, shots), turns=turns)
+
+
+def asks_itself(row: Row) -> bool:
+    """Return whether messages that are no text of the kind's ask a stored row."""
+    return "messages" in row["query"] and find_kind(row["kind"]).conversation is None
 
 
 def texts_of(row: Row, shots: int | None) -> tuple[list[Sequence[str]], Sequence[str]]:

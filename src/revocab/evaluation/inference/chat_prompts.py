@@ -92,15 +92,20 @@ class ChatFormat:
     def text(self, messages: Sequence[Message], *, answered: bool = False) -> str:
         """Return the text of messages, up to where an answer begins unless the last is one.
 
+        If the last message is an answer's and not ``answered``, the answer goes on after it.
         Raises :class:`RevocabError` for messages that the template refuses.
         """
         from jinja2.exceptions import SecurityError, TemplateError
 
         from revocab.sandbox import explain
 
+        begun = not answered and messages[-1]["role"] == ASSISTANT
         try:
             return self.tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=not answered
+                list(messages),
+                tokenize=False,
+                add_generation_prompt=not (answered or begun),
+                continue_final_message=begun,
             )
         except SecurityError as error:
             raise RevocabError(f"{self.folder}, chat template: {explain(error)}") from None
@@ -109,6 +114,11 @@ class ChatFormat:
             raise RevocabError(
                 f"{self.folder}: its chat template rejects messages of {roles} ({error}); ask "
                 "with shots: one_turn, which has no turns of examples, or with fewer shots"
+            ) from error
+        except ValueError as error:  # of an answer that is to go on
+            raise RevocabError(
+                f"{self.folder}: its chat template does not write an answer that is begun "
+                f"({error}); leave layout.label_begins_answer out, or give another template"
             ) from error
 
     def encode(self, text: str) -> list[int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed
+from revocab.errors import RevocabError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -102,6 +103,18 @@ class TextGenerator(ABC):
         ``stop`` is the text that ends an output; none: end tokens alone do. Raises
         :class:`RevocabError` where logits are not finite.
         """
+
+    def log_probabilities(
+        self, context: list[int], continuations: Sequence[list[int]]
+    ) -> list[float]:
+        """Return the summed log-probability of each continuation, of as many tokens as the others.
+
+        Raises :class:`RevocabError` where it is not finite, and of an engine without this.
+        """
+        raise RevocabError(
+            f"{type(self).__name__} has no log-probabilities of given text, which this task is"
+            " scored by; take the engine transformers"
+        )
 
     def close(self) -> None:
         self.model = None

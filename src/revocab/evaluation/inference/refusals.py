@@ -40,6 +40,16 @@ def refuse_likelihoods(
         )
 
 
+def refuse_sums(values: Sequence[float], describe: Callable[[int], str], dtype: Any) -> None:
+    """Raise :class:`RevocabError` if a log-probability is not finite; ``describe`` names a text."""
+    broken = [i for i, value in enumerate(values) if not math.isfinite(value)]
+    if broken:
+        raise RevocabError(
+            f"{len(broken)} of {len(values)} log-probabilities are not finite, first that of"
+            f" {describe(broken[0])}; {cause(dtype)}"
+        )
+
+
 class FiniteLogits:
     """Logits processor that changes nothing; raises for a row that is not finite.
 

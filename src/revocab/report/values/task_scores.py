@@ -166,9 +166,11 @@ class HelperSimilarity(RunValue):
 
 
 def metric_of(experiment: Experiment, task: str, chosen: Metrics) -> str:
-    """Return the metric of a generative task: the chosen one, or the first that its kind shows."""
-    kind = experiment.evaluation.generation.tasks[task].kind
-    return chosen.get(task) or find_kind(kind).columns()[0]
+    """Return the metric of a generative task: the chosen one, its score, or the first that its kind
+    shows.
+    """
+    entry = experiment.evaluation.generation.tasks[task]
+    return chosen.get(task) or entry.score or find_kind(entry.kind).columns()[0]
 
 
 def metrics_note(results: Results, tasks: Iterable[str], chosen: Metrics) -> list[str]:

@@ -16,7 +16,9 @@ copies well but writes more tokens than its tokenizer needs has not learned its 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -39,7 +41,9 @@ class Copying(OneLanguage):
     """Sentences or paragraphs of any text, word for word."""
 
     kind: Literal["copying"]
-    unit: Unit = Field(description="unit to copy")
+    unit: Literal[Unit, "text"] = Field(
+        description="unit to copy; text: each row's text as it is, however long"
+    )
 
 
 def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator[dict[str, Any]]:
@@ -58,6 +62,8 @@ def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator
 
 
 def originals(rows: list[Row], options: Copying, where: str) -> list[Row]:
+    if options.unit == "text":
+        return rows
     texts_to_copy = list(units(rows, options.unit, options.direction[0]))
     if not texts_to_copy:
         low, high = WORDS[options.unit]
@@ -118,10 +124,7 @@ def copy_length(rows: Sequence[Row], languages: Languages) -> Items:
     """
     from revocab.evaluation.resampling import mean_items
 
-    pairs = [
-        (row["reference_tokens"], row["output_tokens"] - (row["finish_reason"] == "eos"))
-        for row in rows
-    ]
+    pairs = [(row["reference_tokens"], tokens_written(row)) for row in rows]
     return mean_items([100.0 * min(pair) / max(1, *pair) for pair in pairs])
 
 
@@ -137,6 +140,46 @@ def copied_tokens(rows: Sequence[Row], languages: Languages) -> Items:
     )
 
 
+def matched_characters(original: str, written: str) -> int:
+    """Return the characters in the blocks of ``written`` that difflib finds in ``original``."""
+    blocks = SequenceMatcher(None, original, written, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks)
+
+
+def is_released_copy(original: str, written: str) -> bool:
+    """Return whether what was written is a copy by the code that LEP's authors released.
+
+    Characters that match, over those of the *output*: a copy that breaks off is one, too.
+    """
+    original, written = original.strip(), written.strip()
+    # Blocks cannot have more of a character than either text has, which is cheaper to count.
+    most = sum((Counter(original) & Counter(written)).values())
+    if not written or most < COPIED * len(written):
+        return False
+    return matched_characters(original, written) >= COPIED * len(written)
+
+
+def released_copies(rows: Sequence[Row], languages: Languages) -> Items:
+    from revocab.evaluation.resampling import mean_items
+
+    return mean_items(
+        [100.0 * is_released_copy(row["references"][0], row["output"]) for row in rows]
+    )
+
+
+def written_characters(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is the characters of an output over one more than its tokens, the
+    end token left out, as the authors' code counts them. Mean over texts.
+    """
+    from revocab.evaluation.resampling import mean_items
+
+    return mean_items([len(row["output"]) / (1 + tokens_written(row)) for row in rows])
+
+
+def tokens_written(row: Row) -> int:
+    return row["output_tokens"] - (row["finish_reason"] == "eos")
+
+
 def copied(rows: Sequence[Row], languages: Languages) -> Items:
     from revocab.evaluation.resampling import mean_items
 
@@ -150,6 +193,7 @@ KIND = GenerationKind(
     layout=Layout(instruction=INSTRUCTION, labels=(TEXT, COPY)),
     rows=originals,
     fields=lambda languages: ("text",),
+    scored=("text",),
     texts=texts,
     counts=counts,
     metrics=(
@@ -157,10 +201,13 @@ KIND = GenerationKind(
         Metric("copied", "Copied", 0, 100, copied),
         Metric("copy_length", "Copy length", 0, 100, copy_length),
         Metric("copied_tokens", "Copied tokens", 0, 100, copied_tokens),
+        Metric("copied_released", "Copied, as released", 0, 100, released_copies),
+        Metric("characters_per_token", "Characters per token", 0, math.inf, written_characters),
     ),
-    shown=("copy_ratio", "copied"),
+    shown=("copy_ratio", "copied", "copied_released"),
     caption="Copy ratio: 100 × the tokens of the originals over those generated; above 100, text "
     f"is missing. Copied: per cent of texts of which more than {COPIED:.0%} of the tokens come "
-    "back.",
+    f"back; as released by LEP's authors: per cent of outputs of which {COPIED:.0%} of the "
+    "characters are of the text, also where it breaks off.",
     place=30,
 )

@@ -19,7 +19,13 @@ from typing import Literal
 
 from revocab.chat.layout import Languages, Layout
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
-from revocab.evaluation.generation.metrics import EXACT_MATCH, F1, RELEASED_ROUGE_L, ROUGE_L
+from revocab.evaluation.generation.metrics import (
+    EXACT_MATCH,
+    F1,
+    F1_EXACT_MATCH,
+    RELEASED_ROUGE_L,
+    ROUGE_L,
+)
 
 
 class QuestionAnswering(OneLanguage):
@@ -47,8 +53,9 @@ KIND = GenerationKind(
     options=QuestionAnswering,
     layout=Layout(labels=("<<context>>", "<<question>>", "<<answer>>")),
     fields=lambda languages: ("context", "question", "answers"),
+    scored=("answers",),
     texts=texts,
-    metrics=(ROUGE_L, EXACT_MATCH, F1, RELEASED_ROUGE_L),
+    metrics=(ROUGE_L, EXACT_MATCH, F1, F1_EXACT_MATCH, RELEASED_ROUGE_L),
     shown=(ROUGE_L.name,),
     is_query=is_query,
     references=answers,

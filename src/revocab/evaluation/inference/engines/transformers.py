@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import time
@@ -17,7 +18,7 @@ from revocab.evaluation.inference.decoding import (
     finished,
 )
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
-from revocab.evaluation.inference.refusals import FiniteLogits, Refusing
+from revocab.evaluation.inference.refusals import FiniteLogits, Refusing, refuse_sums
 from revocab.models.load import load_causal_lm
 from revocab.tokenizers.load import load_tokenizer
 
@@ -51,6 +52,38 @@ class TransformersGenerator(TextGenerator):
             for i, output in zip(chosen, batch, strict=True):
                 outputs[i] = output
         return [output for output in outputs if output is not None]
+
+    def log_probabilities(
+        self, context: list[int], continuations: Sequence[list[int]]
+    ) -> list[float]:
+        """Return the log-probability of each continuation; the context is read once."""
+        import torch
+
+        with torch.no_grad():
+            tokens_1L = torch.tensor([context], device=self.model.device)
+            read = self.model(input_ids=tokens_1L, use_cache=True, logits_to_keep=1)
+            sums = [
+                value
+                for start in range(0, len(continuations), self.batch_size)
+                for value in self._after(read, continuations[start : start + self.batch_size])
+            ]
+        texts = [[*context, *tokens] for tokens in continuations]
+        refuse_sums(sums, lambda i: beginning(self.tokenizer, texts[i]), self.model.dtype)
+        return sums
+
+    def _after(self, read: Any, continuations: Sequence[list[int]]) -> list[float]:
+        """Return what continuations add to a context that was read, as one batch."""
+        import torch
+
+        tokens_BM = torch.tensor(continuations, device=self.model.device)
+        logits_BMV = read.logits[:, -1:].expand(len(tokens_BM), -1, -1)
+        if tokens_BM.shape[1] > 1:
+            cache = copy.deepcopy(read.past_key_values)
+            cache.batch_repeat_interleave(len(tokens_BM))
+            rest = self.model(input_ids=tokens_BM[:, :-1], past_key_values=cache).logits
+            logits_BMV = torch.cat([logits_BMV, rest], dim=1)
+        scores_BMV = torch.log_softmax(logits_BMV.float(), dim=-1)
+        return scores_BMV.gather(2, tokens_BM[:, :, None]).sum(dim=(1, 2)).tolist()
 
     def _generate_batch(
         self, prompts: list[list[int]], max_new_tokens: int, stop: str | None

@@ -25,7 +25,7 @@ from revocab.evaluation.inference.decoding import (
 )
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.environment import Environment
-from revocab.evaluation.inference.refusals import Refusing, cause
+from revocab.evaluation.inference.refusals import Refusing, cause, refuse_sums
 from revocab.models.load import check_model
 from revocab.models.parameters import cache_bytes_per_token, head_width
 from revocab.models.vocabulary.padding import without_padding
@@ -164,6 +164,25 @@ class VllmGenerator(TextGenerator):
         refuse_outputs(results, lambda i: beginning(self.tokenizer, prompts[i]), self.dtype)
         made = [list(result.outputs[0].token_ids) for result in results]
         return [finished(ids, self.tokenizer, self.eos, stop) for ids in made]
+
+    def log_probabilities(
+        self, context: list[int], continuations: Sequence[list[int]]
+    ) -> list[float]:
+        """Return the log-probability of each continuation, of what vLLM says of a prompt."""
+        from vllm import SamplingParams
+
+        settings = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0)
+        texts = [[*context, *tokens] for tokens in continuations]
+        requests = [{"prompt_token_ids": ids} for ids in texts]
+        results = self.model.generate(requests, settings, use_tqdm=False)
+        sums = [
+            math.fsum(
+                result.prompt_logprobs[at][ids[at]].logprob for at in range(len(context), len(ids))
+            )
+            for ids, result in zip(texts, results, strict=True)
+        ]
+        refuse_sums(sums, lambda i: beginning(self.tokenizer, texts[i]), self.dtype)
+        return sums
 
     def close(self) -> None:
         shut_down(self.model)
