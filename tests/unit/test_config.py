@@ -221,6 +221,13 @@ def test_an_option_of_another_kind_of_task_is_unknown(demo):
     assert "direction" in line and "unit" not in line.partition("(")[2]
 
 
+def test_the_score_of_a_task_is_a_metric_of_its_kind(demo):
+    demo["evaluation"]["generation"]["tasks"]["squad_it"]["score"] = "f1_exact"
+    (line,) = problems(demo)
+    assert line.startswith("evaluation.generation.tasks.squad_it.score: no metric of its kind")
+    assert "did you mean 'f1_exact_match'?" in line
+
+
 def test_a_language_without_the_words_of_a_prompt(demo):
     tasks = demo["evaluation"]["generation"]["tasks"]
     tasks["flores_en_fr"] = {**tasks["flores_en_it"], "direction": ["en", "fr"]}

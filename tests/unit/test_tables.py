@@ -20,6 +20,7 @@ from revocab.report.names import headed, in_order
 from revocab.report.results import Results
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
+from revocab.report.values.task_scores import metric_of
 
 
 def small_table() -> Table:
@@ -268,3 +269,13 @@ def test_metrics_of_a_task_are_chosen(changed):
     )
     (line,) = wrong.problems(results.experiment, "tables.table05")
     assert "tables.table05.metrics.squad_it: no metric of its kind 'comet22'" in line
+
+
+def test_the_score_of_a_task_stands_first_and_counts_in_means(changed):
+    path = ("evaluation", "generation", "tasks", "squad_it", "score")
+    change_experiment(changed, *path, value="exact_match")
+    results = Results(changed)
+    labels = [one for one in build_table(results, "table05").header if one in ("EM", "ROUGE-L")]
+    assert labels == ["EM", "ROUGE-L"]
+    assert metric_of(results.experiment, "squad_it", {}) == "exact_match"
+    assert metric_of(results.experiment, "squad_it", {"squad_it": "f1"}) == "f1"

@@ -62,14 +62,17 @@ class GenerationTable(GroupTable):
 
 
 def task_metrics(results: Results, group: str, comet: Iterable[str]) -> list[tuple[str, str]]:
-    """Return (task, metric) of every column of a group, by kind; ``comet`` where it applies."""
+    """Return (task, metric) of every column of a group, by kind; ``comet`` where it applies.
+
+    The score that a task names stands first.
+    """
     given = results.experiment.evaluation.generation.tasks
     shown = group_tasks(results.experiment, group)
     return [
         (task, metric)
         for name, kind in generation_kinds().items()
         for task in sorted(task for task in given.keys() & shown if given[task].kind == name)
-        for metric in kind.columns(comet)
+        for metric in dict.fromkeys(filter(None, [given[task].score, *kind.columns(comet)]))
     ]
 
 

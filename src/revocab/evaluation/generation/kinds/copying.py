@@ -152,11 +152,13 @@ def is_released_copy(original: str, written: str) -> bool:
     Characters that match, over those of the *output*: a copy that breaks off is one, too.
     """
     original, written = original.strip(), written.strip()
+    if written in original:  # one block
+        return bool(written)
     # Blocks cannot have more of a character than either text has, which is cheaper to count.
     most = sum((Counter(original) & Counter(written)).values())
-    if not written or most < COPIED * len(written):
-        return False
-    return matched_characters(original, written) >= COPIED * len(written)
+    return most >= COPIED * len(written) and matched_characters(original, written) >= COPIED * len(
+        written
+    )
 
 
 def released_copies(rows: Sequence[Row], languages: Languages) -> Items:
