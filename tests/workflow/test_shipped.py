@@ -50,11 +50,11 @@ SHIPPED = {
         "init_embeddings": 7 + 3 * (3 + 4) + (3 + 4) + 14, "adapt_model": 7 + 2 * (1 + 2) * 2 + 2,
         "pack_tokens": 7 + 2 * (1 + 2) * 2 + 2, "answer_prompts": 1, "judge_answers": 1,
         "score_multiple_choice": 2 + 7 + 2 + 21 + 7 + 14 + 4,
-        "generate_text": 2 + 7 + 2 + 21 + 7 + 14 + 4, "build_task": 10, "build_prompts": 12,
+        "generate_text": 2 + 7 + 2 + 21 + 7 + 14 + 4, "build_task": 9, "build_prompts": 12,
     },
     ("lep", "lep-released"): {
         "fetch_model": 3, "adapt_model": 0, "init_embeddings": 0, "score_multiple_choice": 3,
-        "generate_text": 3, "build_task": 10, "build_prompts": 12, "prepare_corpus": 2,
+        "generate_text": 3, "build_task": 9, "build_prompts": 12, "prepare_corpus": 2,
     },
     ("lep", "lep-rates"): {"adapt_model": 4 * 7, "pack_tokens": 7, "generate_text": 0},
     ("chat-demo",): {

@@ -129,7 +129,10 @@ class Average(RunValue):
         named = self.tasks(results.experiment)
         if len(named) == 1:
             of = shown_metrics(results, named, self.metrics)
-            return [f"{header}: {of + ', ' if of else ''}0 to 100, ± standard error over items."]
+            (metric,) = self._metrics(results.experiment).values()
+            bounded = metric is None or math.isfinite(metrics().get(metric, UNKNOWN).high)
+            said = filter(None, (of, "0 to 100" if bounded else "", "± standard error over items."))
+            return [f"{header}: {', '.join(said)}"]
         said = f"{header}: every task counts alike; 0 to 100, ± standard error over items."
         return [said, *metrics_note(results, named, self.metrics)]
 
