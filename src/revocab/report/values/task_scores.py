@@ -131,8 +131,8 @@ class Average(RunValue):
             of = shown_metrics(results, named, self.metrics)
             (metric,) = self._metrics(results.experiment).values()
             bounded = metric is None or math.isfinite(metrics().get(metric, UNKNOWN).high)
-            said = filter(None, (of, "0 to 100" if bounded else "", "± standard error over items."))
-            return [f"{header}: {', '.join(said)}"]
+            parts = (of, "0 to 100" if bounded else "", "± standard error over items.")
+            return [f"{header}: {', '.join(filter(None, parts))}"]
         said = f"{header}: every task counts alike; 0 to 100, ± standard error over items."
         return [said, *metrics_note(results, named, self.metrics)]
 
