@@ -1,7 +1,7 @@
 """The corpora of config/lep.yaml and what is copied of them, from repositories laid out as theirs.
 
-Layouts as on stored pages of the Hub: Wikipedia in 21 shards, Habr converted to Parquet, Pikabu and
-the news as compressed JSONL beside a loading script. The text is the demo's.
+Layouts as on stored pages of the Hub: Wikipedia in 21 shards, darulm as compressed JSONL beside a
+loading script, Saiga's conversations at the commit of its set d7. The text is the demo's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 import hub_content
 import hub_server
 import pytest
+import yaml
 
 from revocab.config import read
 from revocab.demoworld.build import documents
@@ -20,6 +21,9 @@ from revocab.io import read_json, read_jsonl, write_text
 from revocab.plan import Plan
 
 SHARDS = 21
+#: One of each kind of darulm's files; its text goes to one corpus alone.
+FILES = ("rulm_habr_0", "rulm_pikabu_0", "rulm_lenta_0", "rulm_taiga-fontanka_0", "libru_prose_0",
+         "libru_science_0", "rulm_wiki_0")  # fmt: skip
 #: Runs several commands in one process: each start of Python with its libraries takes seconds.
 CALLS = """
 import json, sys
@@ -28,6 +32,13 @@ from revocab import cli
 for command, words in json.loads(sys.argv[1]):
     cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
 """
+
+
+#: Of which files each corpus is.
+DARULM = {
+    "habr": "rulm_habr", "pikabu": "rulm_pikabu", "news": ("rulm_lenta", "rulm_taiga"),
+    "fiction": "libru_prose", "education": "libru_science",
+}  # fmt: skip
 
 
 def wikipedia(main: Path, world) -> None:
@@ -42,35 +53,35 @@ def wikipedia(main: Path, world) -> None:
             hub_content.parquet(main / f"{name}/train-{shard:05d}-of-{SHARDS:05d}.parquet", rows)
 
 
-def zipped(folder: Path, script: str, name: str, rows: list[dict]) -> None:
-    """Write compressed JSONL beside a loading script."""
+def darulm(folder: Path, texts: list[str]) -> None:
+    """Write a file per domain, as compressed JSONL beside a loading script."""
     import pyarrow
 
     folder.mkdir(parents=True)
-    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    (folder / name).write_bytes(pyarrow.compress(lines, codec="zstd", asbytes=True))
-    (folder / f"{script}.py").write_text("raise SystemExit('never run')\n")
+    for name in FILES:
+        domain = name.split("_")[1]
+        rows = [{"text": f"{text} {name}.", "domain": domain} for text in texts]
+        lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        packed = pyarrow.compress(lines, codec="zstd", asbytes=True)
+        (folder / f"{name}.jsonl.zst").write_bytes(packed)
+    (folder / "darulm.py").write_text("raise SystemExit('never run')\n")
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory) -> Path:
+def root(tmp_path_factory, repository) -> Path:
     root, world = tmp_path_factory.mktemp("hub"), build(hub_content.SEED)
     sets = root / "datasets"
     texts = [row["text"] for row in documents(world, "it", 40, hub_content.SEED)]
-    marked = [{"id": n, "text_markdown": text} for n, text in enumerate(texts)]
-    plain = [{"text": text, "file": "x"} for text in texts]
     wikipedia(sets / "wikimedia/wikipedia/main", world)
-    habr = sets / "IlyaGusev/habr" / hub_content.PARQUET_BRANCH
-    hub_content.parquet(habr / "default/train/0000.parquet", marked)
-    zipped(sets / "IlyaGusev/pikabu/main", "pikabu", "00.jsonl.zst", marked)
-    zipped(sets / "IlyaGusev/ru_news/main", "ru_news", "ru_news.jsonl.zst", plain)
-    for name in ("cointegrated/taiga_stripped_proza", "deepvk/cultura_ru_edu"):
-        hub_content.data_set(sets / name / "main", {"default": {"train": plain}})
+    darulm(sets / "dichspace/darulm/main", texts)
     said = [
-        {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]}
-        for text in texts
-    ]
-    hub_content.data_set(sets / "IlyaGusev/saiga_scored/main", {"default": {"train": said}})
+        {"messages": [{"role": "user", "content": "?"}, {"role": "bot", "content": text}],
+         "opus_score": 7 + n % 3, "is_bad_by_regex": n % 5 == 0}
+        for n, text in enumerate(texts)
+    ]  # fmt: skip
+    saiga = yaml.safe_load(Path(repository / "config/lep.yaml").read_text(encoding="utf-8"))
+    commit = saiga["corpora"]["saiga"]["source"]["hub"]["revision"]
+    hub_content.data_set(sets / "IlyaGusev/saiga_scored" / commit, {"default": {"train": said}})
     return root
 
 
@@ -100,6 +111,9 @@ def test_every_corpus_is_prepared_and_copied_from_what_none_trains_on(
     assert done.returncode == 0, done.stderr
     found = {name: read_json(Path(f"{below}/corpora/{name}/manifest.json")) for name in corpora}
     assert all(one["train"]["documents"] > 0 for one in found.values())
+    for name, begins in DARULM.items():
+        rows = read_jsonl(f"{below}/corpora/{name}/train.jsonl.gz")
+        assert {row["text"].split()[-1].startswith(begins) for row in rows} == {True}
     assert found["copies"]["copying"] == "paragraph"
     trained = found["wikipedia-ru"]["train"]["documents"]
     assert trained + found["wikipedia-ru"]["heldout"]["documents"] == SHARDS - 1
