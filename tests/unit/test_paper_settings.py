@@ -226,6 +226,11 @@ def test_the_committed_page_is_the_written_one(file):
     assert page.read_text(encoding="utf-8") == made_now.page, "run `make papers`"
 
 
+def test_every_paper_whose_values_are_published_has_a_page():
+    folders = {file.parent for file in REPOSITORY.glob("config/*/*.csv")}
+    assert folders and folders == {file.parent for file in FILES}
+
+
 def test_no_page_without_its_file():
     written = {Compared(file, REPOSITORY).settings.page for file in FILES}
     assert written == {page.stem for page in (REPOSITORY / "docs/papers").glob("*.md")}
