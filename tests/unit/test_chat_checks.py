@@ -109,8 +109,8 @@ def test_a_tuned_run_is_measured_on_text_and_answers(values):
     assert "chat_template" not in text.inputs
 
 
-@pytest.mark.parametrize("name", ["answers", "answers-lora"])
-def test_the_shipped_recipes_take_the_tokenizers_own_template(values, name):
+@pytest.mark.parametrize(("name", "schedule"), [("answers", "linear"), ("answers-lora", "cosine")])
+def test_the_shipped_recipes_take_the_tokenizers_own_template(values, name, schedule):
     values["recipes"]["one"] = {"from": name}
     recipe = validate(values).recipes["one"]
-    assert (recipe.loss, recipe.chat_template, recipe.schedule) == ("answers", None, "linear")
+    assert (recipe.loss, recipe.chat_template, recipe.schedule) == ("answers", None, schedule)

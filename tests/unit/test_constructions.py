@@ -244,6 +244,16 @@ def test_shrinking_alone(tmp_path, corpora, bases):
     assert (manifest["vocabulary_size"], manifest["added"], manifest["dropped"]) == (330, 0, 270)
 
 
+def test_the_lowest_ids_are_kept(tmp_path, corpora, bases):
+    """Special tokens and bytes come first here, then merges in the order of training."""
+    mixtures = {"corpora": mixture(corpora, it=1.0)}
+    options = {"size": "kept", "keep": 330, "keep_by": "id"}
+    change("optimise", bases["byte_level"], mixtures, tmp_path / "s", **options)
+    before = load_tokenizer(bases["byte_level"]).get_vocab()
+    lowest = {token: number for token, number in before.items() if number < 330}
+    assert load_tokenizer(tmp_path / "s").get_vocab() == lowest
+
+
 def test_everything_a_donor_has(tmp_path, corpora, bases, donors):
     mixtures = {"corpora": mixture(corpora, el=1.0)}
     out = tmp_path / "all"

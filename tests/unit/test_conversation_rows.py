@@ -129,6 +129,40 @@ def test_what_is_longer_than_a_row_is_refused_or_left_out(folders, tmp_path):
         packed(folders, tmp_path / "out", sequence_length=8, rows=2, drop_too_long=True)
 
 
+def test_what_is_longer_than_a_row_may_be_cut(folders, tmp_path):
+    """Its first tokens are a row; with no answer among them it is left out."""
+    whole = conversations(folders)[:20]
+    length = max(len(one.ids) for one in whole) - 1
+    options = {"rows": 20, "one_per_row": True, "cut_too_long": True}
+    manifest = packed(folders, tmp_path / "out", sequence_length=length, **options)
+    count = manifest["corpora"]["it"]
+    assert manifest["cut_too_long"] is True and "skipped_too_long" not in count
+    assert count["documents"] == count["rows"] == 20
+    assert count["tokens"] == sum(min(len(one.ids), length) for one in whole)
+    assert count["answer_tokens"] == sum(int(one.learned[:length].sum()) for one in whole)
+    assert 0 < count["answer_bytes"] <= sum(one.answer_bytes for one in whole)
+    tokens, starts, learned = rows_of(tmp_path / "out", length)
+    longest = max(range(20), key=lambda number: len(whole[number].ids))
+    assert tokens[longest].tolist() == whole[longest].ids[:length]
+    assert learned[longest].tolist() == whole[longest].learned[:length].tolist()
+    assert starts[longest].sum() == 1
+    with pytest.raises(RevocabError, match=r"no conversation of at most 2 tokens"):
+        packed(folders, tmp_path / "none", sequence_length=2, **options)
+    with pytest.raises(ValueError, match="left out or cut; give one"):
+        packed(folders, tmp_path / "both", **options, drop_too_long=True)
+
+
+def test_of_a_cut_answer_the_bytes_before_the_cut_count(folders):
+    chat = load_chat_tokenizer(folders / "tokenizer", "plain")
+    (whole,) = conversations(folders)[:1]
+    row = next(iter(io.read_jsonl(folders / "it" / "train.jsonl.gz")))
+    first = int(np.flatnonzero(whole.learned)[0])
+    (cut,) = encoded(chat, [row], cut_at=first + 1)
+    assert (len(cut.ids), int(cut.learned.sum())) == (first + 1, 1)
+    spelt = chat.backend.decode(cut.ids[-1:])
+    assert 0 < cut.answer_bytes <= len(spelt.encode()) + 1
+
+
 def test_text_and_conversations_are_not_taken_for_one_another(folders, tmp_path):
     with pytest.raises(RevocabError, match=r"corpus it: holds conversations, .* set loss: answers"):
         packed(folders, tmp_path / "out", loss="all")

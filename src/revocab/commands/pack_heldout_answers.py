@@ -15,7 +15,9 @@ def planned(plan: Plan, tokenizer: str, recipe: str) -> Step:
         "corpora": plan.corpora(plan.experiment.evaluation.heldout, "heldout"),
         "chat_template": plan.chat_template(entry.chat_template),
     }
-    job = HeldoutJob(sequence_length=entry.sequence_length, drop_too_long=entry.drop_too_long)
+    # A loss per byte of answers is of whole ones: what training cuts is left out here.
+    dropped = entry.drop_too_long or entry.cut_too_long
+    job = HeldoutJob(sequence_length=entry.sequence_length, drop_too_long=dropped)
     return Step(plan.paths.heldout_answers(tokenizer, recipe), job, inputs)
 
 

@@ -28,7 +28,7 @@ OF_DOCUMENTS = ("document_start", "document_end", "rows_begin_at")
 #: Where rows of text may begin.
 RowsBeginAt = Literal["anywhere", "document", "paragraph"]
 ANYWHERE: RowsBeginAt = "anywhere"
-OF_CONVERSATIONS = ("one_per_row", "drop_too_long", "chat_template")
+OF_CONVERSATIONS = ("one_per_row", "drop_too_long", "cut_too_long", "chat_template")
 #: The order in which manifests list what a stage says.
 DESCRIBED = (
     "name", "steps", "learning_rate", "train", "warmup_steps", "schedule",
@@ -174,6 +174,22 @@ class PackingOptions(LossOptions, ConversationOptions):
         description="one conversation per row; otherwise as many as fit, each attending only to "
         "itself",
     )
+
+    #: Left out of what is written at its default, as before there was a choice.
+    cut_too_long: bool = Field(
+        default=False,
+        exclude_if=lambda given: not given,
+        description="cut conversations longer than a row at its end; one without an answer before "
+        "it is left out, as is what is held out and longer than a row",
+    )
+
+    @model_validator(mode="after")
+    def _one_fate(self) -> PackingOptions:
+        if self.cut_too_long and self.drop_too_long:
+            raise ValueError(
+                "drop_too_long and cut_too_long: a long conversation is left out or cut; give one"
+            )
+        return self
 
     @model_validator(mode="after")
     def _fits_loss(self) -> PackingOptions:

@@ -19,6 +19,9 @@ class OptimiseOptions(DropOptions):
     #: Size of the result; none given: the base's; all: everything that the donor has; kept:
     #: nothing is added, the base is only shrunk.
     size: int | Literal["all", "kept"] | None = None
+    #: Which of the base's tokens are kept: those that ``count_corpora`` use most, or the lowest
+    #: ids, in BPE the first merges of the base's own training (as LEP's release cuts Llama-3's).
+    keep_by: Literal["use", "id"] = Field(default="use", exclude_if=lambda given: given == "use")
 
     @model_validator(mode="after")
     def _fitting(self) -> OptimiseOptions:
@@ -43,7 +46,8 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         problems.append(f"option keep = {keep}: the base has {len(base)} tokens; keep fewer")
     if size != "all" and size < keep:
         problems.append(f"option size = {size}: {keep} tokens are kept; raise size or lower keep")
-    dropped = list(islice(base.dropping_order(change.base_counts), max(0, len(base) - keep)))
+    counts = change.base_counts if options.keep_by == "use" else {}
+    dropped = list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
     if len(dropped) < len(base) - keep:
         problems.append(
             f"option keep = {options.keep:g}: {keep} tokens, but at least"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,16 @@ class Conversation:
     learned: np.ndarray
     answer_bytes: int
 
+    def cut(self, length: int, rendered: Rendered, end: int) -> Conversation:
+        """Return its first ``length`` tokens, which end before character ``end`` of its text.
+
+        ``answer_bytes`` are those of the marked text before it, the ends of whole answers included.
+        """
+        spans = [rendered.text[begin : min(stop, end)] for begin, stop in rendered.answers]
+        size = min(self.answer_bytes, sum(map(count_bytes, spans)))
+        ids, learned = self.ids[:length], self.learned[:length]
+        return replace(self, ids=ids, learned=learned, answer_bytes=size)
+
 
 def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) -> ChatTokenizer:
     """Load a tokenizer folder with a chat template; None stands for the tokenizer's own.
@@ -81,13 +91,17 @@ def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) 
 
 
 def encoded(
-    tokenizer: ChatTokenizer, rows: Iterable[dict[str, Any]], count: ConversationCount | None = None
+    tokenizer: ChatTokenizer,
+    rows: Iterable[dict[str, Any]],
+    count: ConversationCount | None = None,
+    cut_at: int | None = None,
 ) -> Iterator[Conversation]:
     """Yield every ``{"id", "text", "messages"}`` row as a :class:`Conversation`, in order.
 
     One whose messages hold the text of a special token is left out, and counted: its tokens would
-    be those of another conversation. Raises :class:`RevocabError` naming the
-    conversation that the template refuses, or in which it marks nothing.
+    be those of another conversation. Of one that is longer than ``cut_at``, so many tokens are
+    left; where none of them is learned, it is left out, and counted. Raises :class:`RevocabError`
+    naming the conversation that the template refuses, or in which it marks nothing.
     """
     for batch in batched(rows):
         kept = []
@@ -113,7 +127,13 @@ def encoded(
                     "correct the template, or leave such conversations out"
                 )
             size = sum(map(count_bytes, answers(row["messages"])))
-            yield Conversation(row["id"], row["text"], encoding.ids, learned, size)
+            whole = Conversation(row["id"], row["text"], encoding.ids, learned, size)
+            if cut_at is None or len(encoding.ids) <= cut_at:
+                yield whole
+            elif learned[:cut_at].any():
+                yield whole.cut(cut_at, text, encoding.offsets[cut_at - 1][1])
+            elif count is not None:
+                count.skipped_too_long += 1
 
 
 def learned_tokens(rendered: Rendered, offsets: list[tuple[int, int]]) -> np.ndarray:
@@ -137,8 +157,8 @@ def learned_tokens(rendered: Rendered, offsets: list[tuple[int, int]]) -> np.nda
 
 @dataclass
 class ConversationCount(CorpusCount):
-    """What was packed of a corpus of conversations. ``tokens`` are those of whole conversations,
-    ``bytes`` and ``words`` those of their messages; what is left out is counted in every pass.
+    """What was packed of a corpus of conversations. ``tokens`` are those in rows, ``bytes`` and
+    ``words`` those of whole messages; what is left out is counted in every pass.
     """
 
     answer_tokens: int = 0
@@ -172,12 +192,14 @@ def fitting(
     length: int,
     drop_too_long: bool,
     count: ConversationCount,
+    *,
+    cut_too_long: bool = False,
 ) -> Iterator[Conversation]:
     """Yield the conversations of at most ``length`` tokens, in order; ``count`` the others.
 
-    Raises :class:`RevocabError` for one that is too long and may not be left out.
+    Raises :class:`RevocabError` for one that is too long and may not be left out or cut.
     """
-    for conversation in encoded(tokenizer, rows, count):
+    for conversation in encoded(tokenizer, rows, count, length if cut_too_long else None):
         if len(conversation.ids) <= length:
             yield conversation
         elif drop_too_long:
@@ -186,7 +208,7 @@ def fitting(
             raise RevocabError(
                 f"corpus {name}, conversation {conversation.id!r}: {len(conversation.ids)} tokens,"
                 f" but a row has {length}; raise sequence_length, or leave out what is too long"
-                " with drop_too_long: true (--drop-too-long)"
+                " with drop_too_long: true (--drop-too-long), or cut it with cut_too_long: true"
             )
 
 
@@ -209,7 +231,16 @@ def filled_rows(
     while options.repeat_corpora or not count.passes:
         count.passes += 1
         conversation: Conversation | None = None
-        for conversation in fitting(name, read(), tokenizer, length, options.drop_too_long, count):
+        found = fitting(
+            name,
+            read(),
+            tokenizer,
+            length,
+            options.drop_too_long,
+            count,
+            cut_too_long=options.cut_too_long,
+        )
+        for conversation in found:
             if row and (options.one_per_row or used + len(conversation.ids) > length):
                 count.add_row(row, length)
                 yield row

@@ -132,6 +132,8 @@ def described_rows(
             "one_per_row": options.one_per_row,
             "drop_too_long": options.drop_too_long,
         }
+        if options.cut_too_long:
+            text["cut_too_long"] = True
     else:
         text = {"document_start": options.document_start, "document_end": options.document_end}
         if options.rows_begin_at != ANYWHERE:
