@@ -1,4 +1,4 @@
-"""The files that ``config/overlays/vocadt-translation.yaml`` expects of a user, empty."""
+"""The files that ``config/overlays/nllb-files.yaml`` expects of a user, empty."""
 
 from __future__ import annotations
 

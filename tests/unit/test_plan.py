@@ -42,7 +42,10 @@ SHIPPED = [
     ("config/lep.yaml",),
     *[("config/lep.yaml", f"config/overlays/lep-{name}.yaml") for name in ("released", "rates")],
     ("config/vocadt.yaml",),
-    ("config/vocadt.yaml", "config/overlays/vocadt-released.yaml"),
+    *[
+        ("config/vocadt.yaml", f"config/overlays/vocadt-{name}.yaml")
+        for name in ("released", "translation")
+    ],
     ("config/bilingual.yaml",),
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
     ("config/one-gpu.yaml",),
@@ -53,6 +56,10 @@ SHIPPED = [
     ("tests/experiments/small.yaml",),
     ("tests/experiments/small.yaml", "tests/experiments/helper.yaml"),
 ]  # fmt: skip
+
+
+#: NLLB's pairs as files of the user's.
+NLLB = ("overlays/vocadt-translation", "overlays/nllb-files")
 
 
 def plan_of(*files: str, **values: str) -> Plan:
@@ -196,9 +203,12 @@ def test_every_job_on_the_data_folder(shared_folder, files):
     ("files", "make"),
     [
         (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_files),
-        (("config/vocadt.yaml", "config/overlays/vocadt-translation.yaml"), make_pairs),
+        (
+            tuple(f"config/{one}.yaml" for one in ("vocadt", *NLLB)),
+            make_pairs,
+        ),
     ],
-    ids=["bilingual-own", "vocadt-translation"],
+    ids=["bilingual-own", "nllb-files"],
 )
 def test_every_job_with_files_of_a_user(tmp_path, files, make):
     """The paper's scale, for which the user brings conversations or pairs."""
@@ -214,8 +224,8 @@ def test_every_file_is_planned():
     files = {*REPOSITORY.glob("config/*.yaml"), *REPOSITORY.glob("config/overlays/*.yaml")}
     planned = {Path(one).stem for names in SHIPPED for one in names}
     # They read a data folder, or files of a user.
-    planned |= {"local-data", "tasks-local", "flores-files", "bilingual-own"}
-    planned |= {"bilingual-local", "vocadt-local", "vocadt-translation"}
+    planned |= {"local-data", "tasks-local", "flores-files", "bilingual-own", "nllb-files"}
+    planned |= {"bilingual-local", "vocadt-local"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from parallel_files import make_pairs
 
 from revocab.config import as_json, read
 from revocab.io import write_json
@@ -109,9 +108,9 @@ def test_where_the_papers_tables_weaken_its_sentences(printed):
     assert losing["table06"] == []
 
 
-def results_of(folder, *overlays, **keys) -> Results:
+def results_of(folder, *overlays) -> Results:
     """Return the results, none so far, of the paper's experiment."""
-    experiment = read("config/vocadt.yaml", *overlays, **keys)
+    experiment = read("config/vocadt.yaml", *overlays)
     write_json(folder / "experiment.json", as_json(experiment))
     return Results(folder)
 
@@ -119,8 +118,7 @@ def results_of(folder, *overlays, **keys) -> Results:
 def test_printed_values_stand_beside_ours(repository, tmp_path, monkeypatch):
     """Every printed value of a model that is run here has its place, and no other."""
     monkeypatch.chdir(repository)
-    given = str(make_pairs(tmp_path / "given"))
-    results = results_of(tmp_path, TRANSLATION, data_root=given)
+    results = results_of(tmp_path, TRANSLATION)
     for name in ROWS:
         table = build_table(results, name)
         cells = [cell for row in table.data_rows() for cell in row.cells]
@@ -135,8 +133,7 @@ def test_printed_values_stand_beside_ours(repository, tmp_path, monkeypatch):
 def test_claims_on_the_printed_values(repository, tmp_path, monkeypatch):
     """Sentences that the paper's own tables weaken are marked (docs/vocadt.md)."""
     monkeypatch.chdir(repository)
-    given = str(make_pairs(tmp_path / "given"))
-    results = results_of(tmp_path, TRANSLATION, data_root=given)
+    results = results_of(tmp_path, TRANSLATION)
     table = build_table(results, "claims")
     verdicts = {row.cells[0].text: row.cells[4].text for row in table.data_rows()}
     assert {row.cells[6].text for row in table.data_rows()} == {"not measured here"}

@@ -111,6 +111,7 @@ SHIPPED = {
 }  # fmt: skip
 for overlay in ("pico-bilingual", "bilingual-own"):
     SHIPPED["bilingual", overlay] = SHIPPED["bilingual",]
+SHIPPED["vocadt", "vocadt-translation", "nllb-files"] = SHIPPED["vocadt", "vocadt-translation"]
 #: The files of papers: each plans from a fresh clone, without arguments.
 PAPERS = ("paper", "lep", "vocadt", "bilingual")
 
@@ -174,7 +175,7 @@ def check(repository, names, jobs, **keys):
 LOCAL = ("local-data", "bilingual-local", "vocadt-local")
 OWN = {
     ("bilingual", "bilingual-own"): make_files,
-    ("vocadt", "vocadt-translation"): make_pairs,
+    ("vocadt", "vocadt-translation", "nllb-files"): make_pairs,
 }
 
 
