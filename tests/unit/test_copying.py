@@ -170,6 +170,7 @@ def test_lengths_count_either_way_and_nothing_counts_as_nothing():
     rows = [
         {
             "reference_tokens": original, "output_tokens": written, "copied_tokens": same,
+            "writable_tokens": original,
             "finish_reason": "eos" if ended else "length",
         }
         for original, written, same, ended in (
@@ -199,6 +200,7 @@ TEXT = "Кот спит на окне, а пёс лежит у двери и ж�
 def test_the_papers_measure_beside_the_released_one(output, paper, released):
     """The paper: tokens over the original's. The release: characters over the output's."""
     row = {"output": output, "references": [TEXT], "output_tokens": len(output.split())}
+    row["max_new_tokens"] = 99
     row |= KIND.counts(row, lambda text: [hash(word) for word in text.split()])
     scores = task_scores("copying", ["ru"], [{**row, "finish_reason": "length"}])
     values = {score["metric"]: score["value"] for score in scores}
@@ -211,6 +213,15 @@ def test_the_short_cut_of_released_copies_is_none(original, written):
     same = sum(block.size for block in blocks.get_matching_blocks())
     wanted = bool(written.strip()) and same / len(written.strip()) >= 0.99
     assert is_released_copy(original, written) == wanted
+
+
+def test_of_an_original_counts_what_may_be_written():
+    """Six tokens that are cut after four are as long as can be; after three, three quarters."""
+    row = {"references": ["a b c d e f"], "output": "a b c d", "max_new_tokens": 4}
+    row |= KIND.counts(row, str.split)
+    for written, share in ((4, 100), (3, 75)):
+        cut = {**row, "output_tokens": written, "finish_reason": "length"}
+        assert copy_length([cut], ["it"]).value() == pytest.approx(share)
 
 
 def test_characters_per_token_leave_the_end_out():

@@ -161,7 +161,7 @@ def test_copying_by_hand():
         {"reference_tokens": 100, "output_tokens": 98, "copied_tokens": 99},
     ]
     said = {"finish_reason": "blank_line", "output": "x", "references": ["x"]}
-    rows = [{**row, **said} for row in rows]
+    rows = [{**row, **said, "writable_tokens": row["reference_tokens"]} for row in rows]
     items = task_items("copying", ["it"], rows)
     assert items["copy_ratio"].value() == pytest.approx(100 * 310 / 310)
     assert items["copied"].value() == pytest.approx(200 / 3)  # 99 of 100 is not more than 99 %

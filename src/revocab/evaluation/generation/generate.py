@@ -197,7 +197,9 @@ def generate_task(
         }
         for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
     ]
-    return [row | kind.counts(row, engine.encode_text) for row in rows_made]
+    return [
+        row | kind.counts({**row, "max_new_tokens": most}, engine.encode_text) for row in rows_made
+    ]
 
 
 def fit(

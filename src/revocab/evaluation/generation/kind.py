@@ -120,7 +120,8 @@ class GenerationKind:
     #: Texts that may continue a prompt: nothing is generated, but the likeliest of them taken
     #: (:mod:`revocab.evaluation.generation.candidates`).
     candidates: Callable[[Row], Sequence[str]] | None = None
-    #: What metrics need of an output row beside its text, from the tokens of texts.
+    #: What metrics need of an output row beside its text, from the tokens of texts; the row has
+    #: ``max_new_tokens``, too.
     counts: Callable[[Row, Callable[[str], list[int]]], dict[str, int]] = lambda row, encode: {}
     #: The text of a query that COMET compares output and reference with; none: COMET is no metric.
     comet_source: Callable[[Row, Languages], str] | None = None

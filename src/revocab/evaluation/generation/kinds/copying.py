@@ -96,6 +96,7 @@ def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
     original, written = encode(row["references"][0]), encode(row["output"])
     return {
         "reference_tokens": len(original),
+        "writable_tokens": min(len(original), row["max_new_tokens"]),
         "copied_tokens": common_length(original, written),
     }
 
@@ -120,11 +121,12 @@ def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
 
 def copy_length(rows: Sequence[Row], languages: Languages) -> Items:
     """Return items whose score is the percentage that the shorter of original and copy is of the
-    longer, in tokens without the end token; 0 where nothing was written. Mean over texts.
+    longer, in tokens without the end token; 0 where nothing was written. Of an original no more
+    counts than may be written. Mean over texts.
     """
     from revocab.evaluation.resampling import mean_items
 
-    pairs = [(row["reference_tokens"], tokens_written(row)) for row in rows]
+    pairs = [(row["writable_tokens"], tokens_written(row)) for row in rows]
     return mean_items([100.0 * min(pair) / max(1, *pair) for pair in pairs])
 
 
@@ -155,10 +157,8 @@ def is_released_copy(original: str, written: str) -> bool:
     if written in original:  # one block
         return bool(written)
     # Blocks cannot have more of a character than either text has, which is cheaper to count.
-    most = sum((Counter(original) & Counter(written)).values())
-    return most >= COPIED * len(written) and matched_characters(original, written) >= COPIED * len(
-        written
-    )
+    most, least = sum((Counter(original) & Counter(written)).values()), COPIED * len(written)
+    return most >= least and matched_characters(original, written) >= least
 
 
 def released_copies(rows: Sequence[Row], languages: Languages) -> Items:
