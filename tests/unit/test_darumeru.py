@@ -7,12 +7,13 @@ from pathlib import Path
 import darumeru
 import pytest
 from darumeru import SHOTS, Answerer
-from evaluation_toys import write_model
+from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.chat.template import find_template
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.measures import items_of
+from revocab.evaluation.multiple_choice import tasks
 from revocab.evaluation.multiple_choice.families import families, main_metric
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
@@ -189,6 +190,46 @@ def test_a_chat_model_continues_the_beginning_of_an_answer(paths, tmp_path, temp
     assert asked[0].partition(begins)[2].startswith("Задание.\ntest 0 premise\ntest 0 hypothesis")
     assert asked[0].endswith(f"{ends.rstrip(' ')}Ответ:") or asked[0].endswith(f"{ends}Ответ:")
     assert asked[1] == " 1"
+
+
+@pytest.fixture
+def own_task(tmp_path, repository):
+    """A task on a file of one's own, with metadata that is given."""
+
+    def write(**metadata) -> Path:
+        rows = [{**row, "pair": {"id": f"p{i // 2}"}} for i, row in enumerate(IT_ROWS)]
+        path = write_task(tmp_path, repository, "own", rows, "question_it")
+        config = {**tasks.read_task(path), "metadata": {"version": 1.0, **metadata}}
+        tasks.write_task(path, config)
+        return path
+
+    return write
+
+
+def test_rows_of_ones_own_are_right_together(own_task):
+    path = own_task(measure={"together": "pair.id"})
+    rows = darumeru.score([path], Answerer(lambda choices: 0))["own"]  # every second one is right
+    assert rows["acc"]["value"] == 0.5 and rows["acc_together"]["value"] == 0
+    assert rows["acc_together"]["items"] == len(IT_ROWS) / 2
+    always = Answerer(lambda choices: choices[0].doc["answer"])
+    assert darumeru.score([path], always)["own"]["acc_together"]["value"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ({"measure": {"together": "pair.number"}}, "task own: .*a row has no 'pair.number'"),
+        ({"shots": {}}, "own.yaml: metadata.shots: .*examples of themselves"),
+        (
+            {"mean_over": "pair.id", "measure": {"categories": {"a": ["p0", "p1"], "b": ["x"]}}},
+            "task own: .*p2, p3, p4, p5: of no category; x: without items",
+        ),
+        ({"variants": {"question": [1, 2]}}, "rows have a field 'question'"),
+    ],
+)
+def test_what_the_rows_lack_is_named(own_task, metadata, said):
+    with pytest.raises(RevocabError, match=said):
+        darumeru.score([own_task(**metadata)], Answerer(lambda choices: 0))
 
 
 def test_too_many_examples_are_refused(paths):

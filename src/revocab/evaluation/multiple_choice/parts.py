@@ -38,8 +38,16 @@ def value_of(row: Mapping[str, Any], field: str) -> Any:
 def with_parts(
     path: str | Path, loaded: TaskDict, config: dict[str, Any], metadata: Metadata
 ) -> TaskDict:
-    """Return a loaded task with its variants, and as a group of tasks where it has parts."""
+    """Return a loaded task with its variants, and as a group of tasks where it has parts.
+
+    Raises :class:`RevocabError` for fixed examples out of the split that is scored.
+    """
     task = next(iter(loaded["tasks"].values()))
+    if metadata.shots is not None and config.get("fewshot_split") in (None, config["test_split"]):
+        raise RevocabError(
+            f"{path}: metadata.shots: the first rows of the split that is scored would be examples"
+            " of themselves; name another one as fewshot_split, or leave shots out"
+        )
     if metadata.variants:
         rows = {config["test_split"]: with_variants(task.eval_docs, metadata.variants)}
         task = same_task(config, config["task"], {**task.dataset, **rows})
