@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from revocab.models.vocabulary.padding import filled_anew, padded_matrices
 from revocab.training.adapters import lora
 from revocab.training.outputs import checkpoints
+from revocab.training.outputs.card import documents
 from revocab.training.outputs.loss_tables import HELDOUT, LossTables
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class CheckpointWork:
         self.evaluations = self.exports = 0
         self.evaluation_seconds = 0.0
         self.before_training = 0.0
+        #: Rows of ``heldout.csv`` of the step that is done now.
+        self.heldout_now: list[tuple[Any, ...]] = []
         self.export_seconds = 0.0
 
     def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
@@ -37,6 +40,7 @@ class CheckpointWork:
         model = trainer.model_wrapped if sharded else self.inputs.model
         rows = heldout_rows(model, self.inputs.heldout, step, through_forward=sharded)
         check_heldout(rows)
+        self.heldout_now = rows
         if self.tables is not None:
             self.tables.append(HELDOUT, rows)
         self.evaluations += 1
@@ -62,18 +66,28 @@ class CheckpointWork:
 
         run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
         folder = checkpoints.step_folder(run.out, step)
-        chat = self.inputs.packed.manifest.get("chat_template")
+        packed = self.inputs.packed.manifest
+        texts = documents(
+            run.model,
+            run.settings.described(),
+            packed,
+            self.inputs.checksums,
+            step,
+            self.heldout_now,
+        )
+        if packed.get("chat_template") is not None:
+            texts[checkpoints.CHAT_TEMPLATE] = packed["chat_template"]
         found = padded_matrices(self.inputs.model)
         padded = {lora.plain_name(name): rows for name, rows in found.items()}
         if trainer.is_fsdp_enabled:
             weights = sharded_weights(trainer.model_wrapped)
             export_sharded(
-                weights, dtype, run.model, folder, writes=writes, padded=padded, chat_template=chat
+                weights, dtype, run.model, folder, writes=writes, padded=padded, texts=texts
             )
         elif writes:
             weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
             adapters = trainer.adapters
             whole = filled_anew(adapters.merged(weights), padded)
-            checkpoints.export(self.inputs.model, whole, dtype, run.model, folder, chat)
+            checkpoints.export(self.inputs.model, whole, dtype, run.model, folder, texts)
             folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
             adapters.export(weights, trainer.groups, stage, dtype, folder)

@@ -11,6 +11,7 @@ import csv
 import math
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from revocab.closed import BEST
@@ -98,11 +99,11 @@ def not_finite(folder: Path, which: str, dtype: torch.dtype, *, diverged: bool) 
     return RevocabError(f"{folder}: not exported; not finite: {which}; {reason}")
 
 
-def copy_companions(source: Path, target: Path, chat_template: str | None) -> None:
-    """Copy what is beside the weights; a ``chat_template`` takes the place of the source's own."""
+def write_companions(source: Path, target: Path, texts: Mapping[str, str]) -> None:
+    """Copy what is beside the weights; ``texts``, by file, are new or stand in its place."""
     copy_present(source, COMPANIONS, target)
-    if chat_template is not None:
-        write_text(target / CHAT_TEMPLATE, chat_template)
+    for name, text in texts.items():
+        write_text(target / name, text)
 
 
 def export(
@@ -111,14 +112,14 @@ def export(
     dtype: torch.dtype,
     source_folder: Path,
     target_folder: Path,
-    chat_template: str | None = None,
+    texts: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write ``state``, the weights, cast to ``dtype``, with the companions of ``source_folder``.
 
     Tied matrices stay one tensor. Configuration and tokenizer are the source's own bytes: training
-    changes nothing but weights; a ``chat_template`` that they have learned stands in place of the
-    source's. Raises :class:`RevocabError`, and writes nothing, if a weight is not finite, or is not
-    once it is cast.
+    changes nothing but weights; ``texts`` are files beside them, such as a card, or a chat template
+    that they have learned in place of the source's. Raises :class:`RevocabError`, and writes
+    nothing, if a weight is not finite, or is not once it is cast.
     """
     trained = state
     cast: dict[int, torch.Tensor] = {}
@@ -131,7 +132,7 @@ def export(
         raise not_finite(target_folder, problem, dtype, diverged=diverged)
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
         model.save_pretrained(temporary, state_dict=state)
-        copy_companions(source_folder, temporary, chat_template)
+        write_companions(source_folder, temporary, texts)
 
 
 def check_judged(heldout: Collection[str], trained_on: Collection[str]) -> None:

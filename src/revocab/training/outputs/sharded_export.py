@@ -18,7 +18,7 @@ from revocab.models.weights.files import BLOCK_BYTES, FLOATS, Part, tensor_bytes
 from revocab.models.weights.finite import broken_rows
 from revocab.models.weights.index import INDEX, WEIGHTS
 from revocab.output import OutputFolder
-from revocab.training.outputs.checkpoints import KIND, copy_companions, not_finite
+from revocab.training.outputs.checkpoints import KIND, not_finite, write_companions
 
 if TYPE_CHECKING:
     import torch
@@ -47,14 +47,14 @@ def export_sharded(
     writes: bool,
     file_bytes: int = FILE_BYTES,
     padded: Mapping[str, int] = MappingProxyType({}),
-    chat_template: str | None = None,
+    texts: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
 
     The padding of ``padded`` matrices, by name with their rows of tokens, is filled anew
-    (:mod:`revocab.models.vocabulary.padding`). A ``chat_template`` takes the place of
-    the source's. Every process calls this; the one that ``writes`` makes the folder. Raises
-    :class:`RevocabError` in all of them, and writes nothing, if a weight is not finite, or is not
+    (:mod:`revocab.models.vocabulary.padding`). ``texts`` are files beside them, by name. Every
+    process calls this; the one that ``writes`` makes the folder. Raises :class:`RevocabError` in
+    all of them, and writes nothing, if a weight is not finite, or is not
     once it is cast.
     """
     _check_finite(weights, dtype, target_folder)
@@ -73,7 +73,7 @@ def export_sharded(
             places = {part.name: name for name, parts in files.items() for part in parts}
             index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
             write_json(temporary / INDEX, index)
-        copy_companions(source_folder, temporary, chat_template)
+        write_companions(source_folder, temporary, texts)
 
 
 def in_files(

@@ -1,0 +1,190 @@
+"""What an exported checkpoint says of itself: ``provenance.json`` and the card made of it.
+
+Its history begins with the base model and has an entry for every vocabulary and every training
+since. Nothing in it is a time, a machine or a path: equal trainings have equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.io import read_json
+from revocab.languages import language_label
+from revocab.models.origin import (
+    HUB_ID,
+    front_matter,
+    hub_id,
+    library_versions,
+    licence_of,
+    name_of,
+)
+from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
+
+PROVENANCE = "provenance.json"
+CARD = "README.md"
+#: What a folder's manifest says where it was made here, and by which heading a card calls it.
+MADE = {"method": "New vocabulary", "change": "Changed model", "architecture": "Random weights"}
+TRAINING = "Training"
+#: What a card says of the rows of a corpus.
+COUNTED = ("rows", "tokens", "bytes", "documents", "passes")
+BASE = "Base model"
+
+
+def history_of(folder: Path) -> list[dict[str, Any]]:
+    """Return how a model came about, as its folder says: an entry for each thing done, the oldest
+    first. Of a folder that says nothing, its name.
+    """
+    for name in (PROVENANCE, "manifest.json"):
+        known = _object(folder / name)
+        if isinstance(history := known.get("history"), list):
+            return [entry for entry in history if isinstance(entry, dict)]
+        if heading := next((heading for key, heading in MADE.items() if key in known), None):
+            return [{"what": heading, **known}]
+    return [{"what": BASE, "name": name_of(folder), "hub": hub_id(folder)}]
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Return a JSON file that holds an object; an empty one for any other, and where none is."""
+    try:
+        content = read_json(path)
+    except (OSError, RevocabError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def documents(
+    model: Path,
+    settings: Mapping[str, Any],
+    packed: Mapping[str, Any],
+    checksums: Mapping[str, Any],
+    step: int,
+    heldout: Iterable[tuple[Any, ...]],
+) -> dict[str, str]:
+    """Return the texts of a checkpoint's provenance and card, by the names of their files.
+
+    ``model`` is what was trained, ``settings`` and ``packed`` are what the recipe and the manifest
+    of the rows say, ``heldout`` rows of ``heldout.csv`` of this ``step``.
+    """
+    training = {
+        "what": TRAINING,
+        "model": name_of(model),
+        "step": step,
+        "tokens": step * settings["batch_size"] * packed["sequence_length"],
+        "sequence_length": packed["sequence_length"],
+        "recipe": settings,
+        "text": {"corpora": packed["corpora"], "languages": sorted(packed.get("languages", {}))},
+        "heldout": [dict(zip(COLUMNS[HELDOUT], row, strict=True)) for row in heldout],
+        "inputs": checksums,
+        "libraries": library_versions(),
+    }
+    history = [*history_of(model), training]
+    return {
+        PROVENANCE: json.dumps({"history": history}, indent=2, ensure_ascii=False) + "\n",
+        CARD: card(history, licence_of(model)),
+    }
+
+
+def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
+    """Return the card of the last training of a history, as Markdown."""
+    first, training = history[0], history[-1]
+    base = first.get("name") or (first.get("names") or {}).get("source") or training["model"]
+    hub = base if HUB_ID.fullmatch(str(base)) else None
+    languages = training["text"]["languages"]
+    head = {
+        "base_model": hub,
+        "language": languages,
+        **licence,
+        "tags": ["vocabulary-adaptation", "revocab"],
+    }
+    lines = [
+        *front_matter(head),
+        f"# {base}, trained with Revocab: step {training['step']:,}",
+        "",
+        "## Held-out loss",
+        "",
+        *_losses(training["heldout"]),
+        "",
+        "## How it was made",
+        "",
+    ]
+    for number, entry in enumerate(history, 1):
+        lines.append(f"{number}. **{entry.get('what', 'Model')}**")
+        lines += [f"   - {key}: {value}" for key, value in _told(entry)]
+    lines += [
+        "",
+        f"`{PROVENANCE}` has all of it as data, with the SHA-256 of every input.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _losses(rows: list[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return ["None was measured."]
+    return [
+        "| text | language | bits per byte | bytes |",
+        "| --- | --- | ---: | ---: |",
+        *(
+            f"| {row['corpus']} | {language_label(row['language'])} | {row['bits_per_byte']:.4f} |"
+            f" {row['bytes']:,} |"
+            for row in rows
+        ),
+    ]
+
+
+def _told(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a card says of an entry; hashes inside others are left to the data."""
+    if entry.get("what") == TRAINING:
+        yield from _of_training(entry)
+        return
+    names = entry.get("names")
+    for key, value in (names if isinstance(names, dict) else {}).items():
+        yield key.replace("_", " "), str(value)
+    for key in ("name", "method", "change", "options", "architecture", "seed"):
+        if entry.get(key) not in (None, {}):
+            yield key, _plain(entry[key])
+    counts = entry.get("counts")
+    if isinstance(counts, dict) and "overlap" in counts:
+        yield (
+            "tokens",
+            f"{counts['target_tokens']:,}, of which {counts['overlap']:,} are shared with the"
+            f" {counts['source_tokens']:,} of the source (anchors) and {counts['missing']:,} new",
+        )
+    for key in ("source", "body"):
+        made_of = entry.get(key)
+        if isinstance(made_of, dict) and "config.json" in made_of:
+            yield f"SHA-256 of the {key}'s config.json", str(made_of["config.json"])
+    if "target_tokenizer" in entry:
+        yield "SHA-256 of tokenizer.json", str(entry["target_tokenizer"])
+    yield from _versions(entry)
+
+
+def _of_training(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "trained", entry["model"]
+    yield "steps", f"{entry['step']:,} of {entry['recipe']['steps']:,}"
+    yield "tokens", f"{entry['tokens']:,} in rows of {entry['sequence_length']:,}"
+    for corpus, counts in entry["text"]["corpora"].items():
+        sizes = (f"{counts[key]:,} {key}" for key in COUNTED if key in counts)
+        yield f"text `{corpus}`", f"{', '.join(sizes)} over the whole recipe"
+    recipe = {key: value for key, value in entry["recipe"].items() if key != "steps"}
+    yield "recipe", _plain(recipe)
+    for file, digest in entry["inputs"]["model"].items():
+        yield f"SHA-256 of the trained model's {file}", digest
+    yield "SHA-256 of the packed rows", entry["inputs"]["packed"]
+    yield from _versions(entry)
+
+
+def _versions(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    libraries = entry.get("libraries")
+    if isinstance(libraries, dict):
+        yield "versions", ", ".join(f"{name} {number}" for name, number in libraries.items())
+
+
+def _plain(value: Any) -> str:
+    """Return a value as one line of Markdown code, or as it is if it is a word or number."""
+    if isinstance(value, dict | list):
+        return f"`{json.dumps(value, ensure_ascii=False)}`"
+    return str(value)
