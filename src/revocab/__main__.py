@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 
 from revocab.errors import RevocabError
@@ -29,7 +30,7 @@ VERBS = {
 }
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
-    "run": ("revocab.workflow.run.run", "run Snakemake, also after a run that was killed"),
+    "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
     "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
     "preflight": (
         "revocab.workflow.preflight.preflight",
@@ -59,7 +60,7 @@ def overview() -> str:
     lines += ["", "commands behind the workflow's rules, which also take flags:"]
     rest = [name for name in known if name not in VERBS.values()]
     lines += [f"  {name:<22}{known[name]}" for name in rest]
-    lines += ["", "commands on an experiment, which take --configfile FILE as Snakemake does:"]
+    lines += ["", "commands on an experiment, FILE.yaml, which comes first or after --configfile:"]
     lines += [f"  {verb:<12}{about}" for verb, (_, about) in PLANNED.items()]
     return "\n".join(lines)
 
@@ -80,6 +81,14 @@ def main(words: Sequence[str] | None = None) -> None:
         dispatch(words[0], words[1:])
 
 
+def with_experiment(words: Sequence[str]) -> list[str]:
+    """Return words that begin with an experiment file and its overlays with ``--configfile``."""
+    files = list(takewhile(lambda word: word.endswith((".yaml", ".yml")), words))
+    rest = list(words[len(files) :])
+    end = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:end], "--configfile", *files, *rest[end:]] if files else rest
+
+
 def dispatch(verb: str, words: Sequence[str]) -> None:
     """Run one verb with its flags; raise :class:`RevocabError` for a verb that there is not."""
     from revocab.cli import call
@@ -87,7 +96,7 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
 
     if verb in PLANNED:
         module, _, function = PLANNED[verb][0].rpartition(".")
-        print(getattr(import_module(module), function)(words))
+        print(getattr(import_module(module), function)(with_experiment(words)))
         return
     name = VERBS.get(verb, verb)
     if name not in command_files():

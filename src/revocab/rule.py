@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     Plan = Any  # so that the files of jobs name the type and load no plan
 
-#: The words after Python that run a command: its name and arguments follow.
-SCRIPT = ("scripts/run_job.py",)
 #: What joins a rule and its ids in the name of a job.
 JOIN = "--"
 #: How the file ends that has a score table's scores item by item; it lies beside the table.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from ast import literal_eval
 
 import pytest
 import yaml
@@ -72,6 +73,8 @@ def read_by_make_install(repository) -> set[str]:
     pyproject = tomllib.loads((repository / "pyproject.toml").read_text())
     return {
         "Makefile",
+        "setup.py",
+        *literal_eval(re.search(r"^PARTS = (.*)$", (repository / "setup.py").read_text(), re.M)[1]),
         *rule[1].split(),
         *re.findall(r" -r (\S+)", rule[2]),
         pyproject["project"]["readme"],

@@ -17,6 +17,7 @@ from revocab.io import write_json
 from revocab.workflow.run import (
     RUN,
     Holder,
+    defaults,
     hold_folder,
     lock_files,
     quiet,
@@ -24,6 +25,7 @@ from revocab.workflow.run import (
     records,
     remove_dead_locks,
     run,
+    shipped_profiles,
 )
 
 
@@ -148,11 +150,38 @@ def test_a_run_records_its_own_lock_alone(locks, monkeypatch):
     assert os.environ[RUN] == mine.run
 
 
-def test_a_folder_without_a_workflow_is_refused(tmp_path, monkeypatch):
+def test_a_run_without_an_experiment_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(RevocabError, match="Snakefile: no such file"):
+    with pytest.raises(RevocabError, match="no experiment file"):
         run(["--cores", "1"])
     assert "usage: revocab run" in run(["--help"])
+
+
+@pytest.mark.parametrize(
+    ("words", "cores"),
+    [
+        ([], ["--cores", "all"]),
+        (["-n"], ["--cores", "all"]),
+        (["-c2"], []),
+        (["--cores=2"], []),
+        (["-j", "4"], []),
+        (["--profile", "profiles/slurm"], []),
+    ],
+)
+def test_all_cores_are_used_unless_it_is_said_otherwise(words, cores, monkeypatch, repository):
+    monkeypatch.chdir(repository)
+    assert defaults(words) == ["--snakefile", "Snakefile", *cores]
+    assert defaults([*words, "-s", "another"]) == cores
+
+
+def test_profiles_come_with_revocab_unless_they_are_here(tmp_path, monkeypatch, repository):
+    monkeypatch.chdir(tmp_path)
+    words = ["--profile", "profiles/slurm", "profiles/slurm"]
+    shipped = ["--profile", str(repository / "profiles/slurm"), "profiles/slurm"]
+    assert shipped_profiles(words) == shipped
+    (tmp_path / "profiles/slurm").mkdir(parents=True)
+    assert shipped_profiles(words) == words
+    assert shipped_profiles(["--profile", "mine"]) == ["--profile", "mine"]
 
 
 @pytest.mark.parametrize("words", [[], ["--cores", "2"], ["--configfile", "a.yaml", "--", "x.csv"]])

@@ -174,9 +174,6 @@ class Finished(Checkout):
     def __init__(self, repository: Path, folder: Path, values: dict[str, Any]):
         super().__init__(repository, folder, values)
         (folder / "config").symlink_to(repository / "config")
-        template = folder / "src/revocab/report/page/templates/report.html.j2"
-        template.parent.mkdir(parents=True)
-        template.touch()
         with self.workflow(values) as workflow:
             self._finish(workflow)
 

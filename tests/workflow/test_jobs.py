@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from revocab.command import Call, read
-from revocab.rule import SCRIPT
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +23,7 @@ def jobs(finished) -> dict[str, Any]:
 def words_of(job: Any) -> tuple[str, list[str]]:
     """Return a job's command, and what follows it."""
     words = shlex.split(job.shellcmd.partition(" 2> ")[0])
-    at = words.index(*SCRIPT) + 1
+    at = [Path(word).name for word in words].index("run_job.py") + 1
     return words[at], words[at + 1 :]
 
 

@@ -11,9 +11,11 @@ from snakemake.settings.types import DeploymentMethod, RerunTrigger
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
+from revocab.imports import PACKAGE
 from revocab.plan import Plan
 from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
+from revocab.rule import near
 from revocab.workflow import launch, warm
 from revocab.workflow.run import record_holder
 

@@ -13,7 +13,8 @@ from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.made_by import digest
 from revocab.plan.shown import Shown
-from revocab.rule import BY_ITEM, JOIN, SCRIPT, Rule, Step, artefacts
+from revocab.rule import BY_ITEM, JOIN, Rule, Step, artefacts
+from revocab.workflow.files import job_script
 
 #: Rules of the target ``all``.
 TARGETS = ("build_report", "check_artefacts")
@@ -81,7 +82,7 @@ class Plan(Shown):
         return self._steps[name]
 
     def words(self, step: Step, job: str | None = None) -> list[str]:
-        words = [*SCRIPT, step.command, *step.arguments(job)]
+        words = [job_script(), step.command, *step.arguments(job)]
         writers = self.writers(step)
         return [*words, "--made", json.dumps(writers)] if writers else words
 

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from revocab.errors import RevocabError
+from revocab.workflow.files import own_or_shipped
 
 #: Seconds between the signal that stops torchrun and SIGKILL for its processes: long enough to save
 #: a state, and less than the five minutes before the time limit at which profiles/slurm sends it.
@@ -21,7 +22,7 @@ def resources_of(profile: Path, rule: str) -> dict[str, Any]:
     What depends on the attempt or on other things that Snakemake knows stays the text that it is.
     Raises :class:`RevocabError` if there is no such file, or it is not YAML.
     """
-    file = profile / "config.yaml"
+    file = own_or_shipped(profile) / "config.yaml"
     try:
         given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
@@ -80,7 +81,7 @@ def launcher(resources: Mapping[str, Any]) -> list[str]:
         return []
     gpus, profile = resources.get("gpu", 0), resources.get("accelerate")
     if profile:
-        file = f"config/accelerate/{profile}.yaml"
+        file = str(own_or_shipped(Path(f"config/accelerate/{profile}.yaml")))
         processes = ["--num_processes", str(gpus)] if gpus else []
         return ["-m", "accelerate.commands.launch", "--config_file", file, *processes]
     if gpus > 1:

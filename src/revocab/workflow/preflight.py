@@ -16,7 +16,7 @@ from revocab.flags import Parser
 from revocab.io import read_json
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, flags_of, planned
-from revocab.rule import SCRIPT, Artefact, Step
+from revocab.rule import Artefact, Step
 from revocab.training.run import Settings
 from revocab.workflow.launch import described, nodes_and_tasks, rehearsed, resources_of
 from revocab.workflow.rehearsal import Rehearsal, step_of
@@ -97,8 +97,6 @@ def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
     if missing:
         command = " ".join(["revocab run --cores N", *flags, "--", *missing])
         raise RevocabError(f"{', '.join(missing)}: not there yet; make them first: {command}")
-    if not Path(*SCRIPT).is_file():
-        raise RevocabError(f"{Path(*SCRIPT)}: no such file; revocab preflight works in a checkout")
 
 
 def timed(part: Callable[[], str | None]) -> list[str]:

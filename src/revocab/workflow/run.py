@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,8 @@ import psutil
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
+from revocab.rule import near
+from revocab.workflow.files import own_or_shipped, workflow_folder
 
 LOCKS = Path(".snakemake/locks")
 #: Set for the jobs of a run, which outlive it if it is killed.
@@ -32,11 +35,17 @@ UNLOCK = "snakemake --unlock"
 DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
 NO_LOCK = DRY_RUN | {"--nolock", "--unlock"}
 NO_REASONS = "--quiet=reason"
-USAGE = """usage: revocab run [--configfile FILE …] [--profile FOLDER] [--cores N] [FLAG …]
+#: Each says how many jobs Snakemake may run, or where; without any, all cores of this machine do.
+CORES = ("-c", "-j", "-e", "--cores", "--jobs", "--executor", "--profile")
+#: What Snakemake runs where no experiment is named.
+DEMO = Path("config/demo.yaml")
+USAGE = """usage: revocab run FILE.yaml … [--cores N] [--profile FOLDER] [FLAG …]
 
-Run Snakemake in this checkout; all arguments are passed on to it. If an earlier run was killed, its
-lock is removed first, but only if the process that held it ran on this host and has ended, along
-with its jobs."""
+Run an experiment in this folder: its file, and overlays. Snakemake runs the workflow that comes
+with revocab, and gets all other arguments (snakemake --help); default: --cores all. A profile is a
+folder here, or one that comes with revocab, such as profiles/slurm. If an earlier run was killed,
+its lock is removed first, but only if the process that held it ran on this host and has ended,
+along with its jobs."""
 
 
 @dataclass(frozen=True)
@@ -183,25 +192,49 @@ def _problems(locks: Path, found: dict[str, int], holders: list[Holder]) -> Iter
 def run(words: Sequence[str]) -> str:
     """Become Snakemake with these words, in this process; return the help if that is asked for.
 
-    Raises :class:`RevocabError` where there is no workflow, and if the lock is held, or may be.
+    Raises :class:`RevocabError` where there is no experiment, and if the lock is held, or may be.
     """
     if {"-h", "--help"} & {*words}:
         return USAGE
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-d", "--directory", type=Path, default=Path())
-    parser.add_argument("-s", "--snakefile", type=Path, default=Path("Snakefile"))
     given, _ = parser.parse_known_args(words)
-    if not given.snakefile.is_file():
-        raise RevocabError(
-            f"{given.snakefile}: no such file; revocab run works in a checkout of revocab, whose"
-            " Snakefile is the workflow"
-        )
+    if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
+        raise RevocabError("no experiment file: give one, revocab run FILE.yaml")
     if not NO_LOCK & {*words}:
         hold_folder(given.directory / LOCKS)
         for line in remove_dead_locks(given.directory / LOCKS):
             print(line, file=sys.stderr)
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *quiet(words), *words])
+    python = [sys.executable, "-m", "snakemake"]
+    os.execv(sys.executable, [*python, *quiet(words), *defaults(words), *shipped_profiles(words)])
+
+
+def has(words: Sequence[str], *flags: str) -> bool:
+    """Return whether one of the flags is given: as a word, ``--flag=VALUE``, or ``-f2``."""
+    return any(
+        word.partition("=")[0] == flag or (len(flag) == 2 and re.fullmatch(rf"{flag}\d+", word))
+        for word in words
+        for flag in flags
+    )
+
+
+def defaults(words: Sequence[str]) -> list[str]:
+    """Return the flags that say what runs, and on how many cores, as far as the words do not."""
+    snakefile = ["--snakefile", near(workflow_folder() / "Snakefile")]
+    return [
+        *([] if has(words, "-s", "--snakefile") else snakefile),
+        *([] if has(words, *CORES) else ["--cores", "all"]),
+    ]
+
+
+def shipped_profiles(words: Sequence[str]) -> list[str]:
+    """Return the words with the paths of profiles that come with revocab and are not here."""
+    before = ["", *words]
+    return [
+        str(own_or_shipped(Path(word))) if flag in ("--profile", "--workflow-profile") else word
+        for flag, word in zip(before, words, strict=False)
+    ]
 
 
 def quiet(words: Sequence[str]) -> list[str]:
