@@ -10,7 +10,7 @@ import yaml
 from fake_results import change_experiment, fake_results
 from snakemake.utils import update_config
 
-from revocab.config import Experiment, as_json, validate
+from revocab.config import as_json, read, validate
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.report.make_tables import build_table
@@ -122,9 +122,9 @@ def test_a_statement_needs_a_measure_and_a_bound():
 
 def test_what_the_paper_itself_bears_out(repository, tmp_path):
     """From its printed tables alone: which of its statements hold."""
-    values = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
-    values["paper_values"] = str(repository / "config/paper")
-    write_json(tmp_path / "experiment.json", as_json(Experiment.model_validate(values)))
+    given = str(repository / "config/paper")
+    experiment = read(repository / "config/paper.yaml", paper_values=given)
+    write_json(tmp_path / "experiment.json", as_json(experiment))
     rows = build_table(Results(tmp_path), "claims").data_rows()
     found = {row.cells[0].text: (row.cells[3].text, row.cells[4].text) for row in rows}
     numbers = {
