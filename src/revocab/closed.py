@@ -238,7 +238,10 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
             yield f"{key}: required and not given"
         elif one["loc"][-1:] == ("[key]",) and one["type"] == "int_parsing":
             parent = ".".join(part for part in (prefix, *keys[:-2]) if part != "")
-            yield f"{parent}: {one['input']!r} is not a whole number; name it by one, such as 0"
+            yield (
+                f"{parent}: {one['input']!r} is not a whole number; give the step, such as"
+                " 0 for a model that is not trained"
+            )
         elif one["loc"][-1:] == ("[key]",):
             yield f"{key.removesuffix('.[key]')}: name {one['input']!r}: {one['msg']}"
         else:

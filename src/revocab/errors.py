@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+#: Problems that differ in their keys alone are all told up to the first of these numbers; of more,
+#: the second.
+ALIKE, SHOWN = 10, 3
 
 
 class RevocabError(Exception):
@@ -18,6 +23,21 @@ class RevocabError(Exception):
     def render(self) -> str:
         if len(self.problems) == 1:
             return f"error: {self.problems[0]}"
-        lines = [f"error: {len(self.problems)} problems"]
-        lines += [f"  {number}. {problem}" for number, problem in enumerate(self.problems, 1)]
+        lines = [f"error: {len(self.problems):,} problems"]
+        lines += [f"  {number}. {problem}" for number, problem in enumerate(self._shown(), 1)]
         return "\n".join(lines)
+
+    def _shown(self) -> Iterator[str]:
+        """Yield the problems; of many that differ in their keys alone, the first and how many more.
+
+        What differs is the key before the first ``: ``.
+        """
+        whats = [problem.partition(": ")[2] or problem for problem in self.problems]
+        numbers, told = Counter(whats), Counter[str]()
+        for problem, what in zip(self.problems, whats, strict=True):
+            told[what] += 1
+            left = numbers[what] - SHOWN
+            if numbers[what] <= ALIKE or told[what] < SHOWN:
+                yield problem
+            elif told[what] == SHOWN:
+                yield f"{problem} (and {left:,} more like it)"

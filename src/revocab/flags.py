@@ -71,14 +71,19 @@ def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
     extra = field.json_schema_extra
     if isinstance(extra, dict) and "hub" in extra:
         named = str(extra["hub"]).upper()
-        given["metavar"] = f"NAME={named}" if origin is dict else named
+        given["metavar"] = pair(kind, named) if origin is dict else named
     parser.add_argument(flag_of(key), **given)
+
+
+def pair(kind: Any, value: str) -> str:
+    """Return how an entry of a mapping is written: its numbers are steps of a training."""
+    return f"{'STEP' if get_args(kind)[0] is int else 'NAME'}={value}"
 
 
 def metavar(kind: Any) -> str:
     kind = plain(kind)
     if get_origin(kind) is dict:
-        return f"NAME={metavar(get_args(kind)[1])}"
+        return pair(kind, metavar(get_args(kind)[1]))
     if get_origin(kind) in (list, tuple):
         return metavar(get_args(kind)[0])
     if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -119,7 +124,9 @@ def value_of(key: str, kind: Any, value: Any) -> Any:
     if get_origin(kind) is dict:
         wrong = [word for word in value if not word.partition("=")[2]]
         if wrong:
-            raise RevocabError(f"{flag_of(key)} {word!r}: expected NAME=VALUE" for word in wrong)
+            form = pair(kind, "VALUE")
+            also = f", such as 0={wrong[0]}" if form.startswith("STEP") else ""
+            raise RevocabError(f"{flag_of(key)} {word!r}: expected {form}{also}" for word in wrong)
         inner = get_args(kind)[1]
         # The value has no "=" of its own more often than the name (a special token) has one.
         cut = "rpartition" if inner is str else "partition"

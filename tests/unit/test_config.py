@@ -150,6 +150,11 @@ def test_of_a_file_that_does_not_fit_nothing_that_may_follow_is_told(demo):
         (("recipes", "adapt", "heldout_every"), 1000, "recipes.adapt.heldout_every: 1000 is more"),
         (("corpora", "world-it", "source"), {"path": "nowhere.jsonl"}, "corpora.world-it.source"),
         (
+            ("corpora", "world-it", "heldout_bytes"),
+            0,
+            "evaluation.heldout: 'world-it' holds out no text; give corpora.world-it.heldout_bytes",
+        ),
+        (
             ("corpora", "world-it", "source"),
             {"path": "{data_root}/it.jsonl"},
             "data_root: this experiment reads files",

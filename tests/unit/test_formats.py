@@ -93,3 +93,12 @@ def test_an_empty_folder(tmp_path):
 def test_content_is_told_by_the_name(tmp_path):
     assert content_of(tmp_path / "a.jsonl.gz") == ("jsonl", "gzip")
     assert content_of(tmp_path / "a.csv") is None
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "txt", "tsv"])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_the_case_of_an_ending_and_a_byte_order_mark_say_nothing(tmp_path, kind, ending):
+    data = '{"text": "però"}\n' if kind == "jsonl" else "però\n"
+    path = tmp_path / f"corpus.{kind}{ending}".upper()
+    path.write_bytes(compressed(data.encode("utf-8-sig"), ending))
+    assert [list(row.values()) for row in file_rows(path)] == [["però"]]

@@ -12,7 +12,7 @@ from refusals import problems
 
 from revocab import __main__ as entry
 from revocab.closed import Closed, checked
-from revocab.config.load import without_nulls
+from revocab.config.load import validate, without_nulls
 from revocab.config.schema import RunGroup
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
@@ -120,3 +120,10 @@ def test_a_null_where_something_is_needed_is_an_error_of_the_file():
     values["tokenizers"]["source"]["train"]["vocabulary_size"] = None
     keys = [problem.partition(":")[0] for problem in problems(values)]
     assert keys == ["tokenizers.source.train.vocabulary_size", "runs.g.source"]
+
+
+def test_no_generation_asks_for_no_context():
+    """The stand-ins of the tests have a shorter one than generation has by default."""
+    values = one_group({"sava": {}})
+    values["evaluation"]["generation"] = None
+    assert validate(values).evaluation.generation.tasks == {}

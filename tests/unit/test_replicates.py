@@ -166,3 +166,11 @@ def test_a_bad_combination_is_one_clear_line(case):
     methods, group, said = WRONG[case]
     (line,) = problems(one_group(methods, **group))
     assert line.startswith(said), line
+
+
+def test_what_is_wrong_with_all_seeds_is_told_once_by_the_name_in_the_file():
+    bad = {"target": "nope", "start": {"run": "g-sava", "step": 7}, "bogus": 1}
+    found = problems(one_group({"sava": {}, "more": {"method": "lapt", **bad}}, seeds=[1, 2, 3]))
+    keys = [line.partition(": ")[0].removeprefix("runs.g.methods.more.") for line in found]
+    assert keys == ["bogus", "target", "target", "start.step"] and len(found) == len({*found})
+    assert not any("-seed" in line for line in found)

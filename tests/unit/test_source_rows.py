@@ -108,3 +108,10 @@ def test_a_path_of_fields_goes_through_lists():
     assert (found["answers"], found["text"]) == (["a", "b"], "c")
     with pytest.raises(RevocabError, match=r"o/d: no field 'outputs.start' \(a row has: inputs, o"):
         renamed(row, {"answers": "outputs.start"}, "o/d")
+
+
+def test_aligned_lines_begin_after_a_byte_order_mark(tmp_path):
+    path = tmp_path / "it.txt"
+    path.write_text("uno\ndue\n", encoding="utf-8-sig")
+    rows = list(read_rows(Form(kind="lines", languages=("it",)), [path]))
+    assert [row["it"] for row in rows] == ["uno", "due"]

@@ -120,7 +120,7 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
             for recipe in sorted(filter(None, recipes))
             if recipe in e.recipes
         }
-        if adapted:
+        if adapted and e.evaluation.generation.tasks:
             generated = e.evaluation.generation.context_length
             lengths["evaluation.generation.context_length"] = generated
         allowed = model.pretrain.context_length

@@ -123,13 +123,17 @@ def heldout_texts(experiment: Experiment) -> Iterator[tuple[str, str, Generation
 def heldout_problems(
     experiment: Experiment, key: str, name: str, languages: list[str]
 ) -> Iterator[str]:
+    yield from holds_out_nothing(experiment, key, name)
     corpus = experiment.corpora.get(name)
-    if corpus is None:
-        return
-    if not corpus.heldout_bytes:
-        yield f"{key}: {name!r} holds out no text; give corpora.{name}.heldout_bytes"
-    if corpus.language not in languages:
+    if corpus is not None and corpus.language not in languages:
         yield (
             f"{key}: {name!r} is in {corpus.language!r}, the task in "
             f"{' and '.join(map(repr, languages))}; name a corpus in its language"
         )
+
+
+def holds_out_nothing(experiment: Experiment, key: str, name: str) -> Iterator[str]:
+    """Yield a problem if what ``key`` names is a corpus all of whose text is trained on."""
+    corpus = experiment.corpora.get(name)
+    if corpus is not None and not corpus.heldout_bytes:
+        yield f"{key}: {name!r} holds out no text; give corpora.{name}.heldout_bytes"

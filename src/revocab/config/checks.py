@@ -14,7 +14,7 @@ from revocab.config.check_files import check_sources
 from revocab.config.check_ids import check_names, check_references
 from revocab.config.check_models import check_answers, check_lengths, check_models
 from revocab.config.check_runs import check_identities, check_runs
-from revocab.config.check_tasks import check_tasks
+from revocab.config.check_tasks import check_tasks, holds_out_nothing
 from revocab.config.check_trainings import check_number_of_checkpoints, check_trainings
 from revocab.config.schema import Experiment
 from revocab.evaluation.inference.engine import AUTO, engines_for
@@ -45,8 +45,8 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for a section that names one half of what is measured, and for trainings
-    without held-out text.
+    """Yield a problem for a section that names one half of what is measured, for trainings without
+    held-out text, and for corpora that hold none out.
     """
     e = experiment
     if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
@@ -58,6 +58,12 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
     trained += [run.key for run in e.expanded.values() if run.recipe]
     if trained and not e.evaluation.heldout:
         yield f"evaluation.heldout: names no corpus, and {trained[0]} is trained; name one"
+    named = {"evaluation.heldout": e.evaluation.heldout}
+    if e.evaluation.efficiency:
+        named["evaluation.efficiency.corpus"] = [e.evaluation.efficiency.corpus]
+    for key, corpora in named.items():
+        for name in corpora:
+            yield from holds_out_nothing(e, key, name)
 
 
 def check_scored_steps(experiment: Experiment) -> Iterator[str]:

@@ -19,7 +19,7 @@ from revocab import yaml_file
 from revocab.closed import checked, located, nearest, problems_of
 from revocab.config.checks import all_problems
 from revocab.config.schema import Experiment
-from revocab.config.written_out import with_all_runs
+from revocab.config.written_out import named_as_in_file, with_all_runs
 from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
 
@@ -52,16 +52,15 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     wrong = [problem for _, _, repeated in contents for problem in repeated]
     wrong += several_experiments(contents, {} if root is None else {"data_root": root})
     wrong += nothing_taken_away((name, content) for name, content, _ in contents)
-    values, unwritten = written_out(values)
-    problems = [*wrong, *unwritten]
+    written, unwritten = written_out(values)
+    wrong += unwritten
     try:
-        experiment = Experiment.model_validate(values)
+        experiment = Experiment.model_validate(written)
     except ValidationError as error:
-        problems += problems_of(error, Experiment)
-        rest = without_unknown_keys(values, error)
-        problems += all_problems(rest) if rest else []
-        raise RevocabError(dict.fromkeys(problems)) from None
-    problems += all_problems(experiment)
+        rest = without_unknown_keys(written, error)
+        problems = [*problems_of(error, Experiment), *(all_problems(rest) if rest else ())]
+        raise RevocabError([*wrong, *named_as_in_file(problems, values, written)]) from None
+    problems = [*wrong, *named_as_in_file(all_problems(experiment), values, written)]
     if problems:
         raise RevocabError(problems)
     return experiment

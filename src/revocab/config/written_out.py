@@ -5,8 +5,9 @@ What has the wrong shape is left as it is, for the schema to report.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -22,6 +23,9 @@ from revocab.limits import RUNS
 
 #: The keys by which a run stands for several.
 SEVERAL = ("sweep", "seeds")
+#: The name or id of a run of one seed, and the key of such a run.
+OF_A_SEED = re.compile(r"[\w.-]+-seed\d+(?![\w-])")
+KNOWN = re.compile(r"(?<=\(known: )[^)]*")
 
 
 @dataclass(frozen=True)
@@ -152,3 +156,36 @@ def clashes(runs: list[RawRun]) -> Iterator[str]:
                 f"{run.places[several]}.{several}: two runs of group {run.group_id!r} would be"
                 f" called {run.name!r}; rename one of them, or a value"
             )
+
+
+def named_as_in_file(
+    problems: Iterable[str], values: dict[str, Any], written: dict[str, Any]
+) -> list[str]:
+    """Return the problems of ``written``, each once; runs of several seeds are called as ``values``
+    call them.
+    """
+    names = dict(names_of_seeds(values, written))
+
+    def renamed(problem: str) -> str:
+        first = OF_A_SEED.match(problem)
+        if first is None or first[0] not in names:
+            return problem
+        told = OF_A_SEED.sub(lambda name: names.get(name[0], name[0]), problem)
+        # Lists of what is known would say each name once for each seed.
+        return KNOWN.sub(lambda known: ", ".join(dict.fromkeys(known[0].split(", "))), told)
+
+    return list(dict.fromkeys(map(renamed, problems)))
+
+
+def names_of_seeds(values: dict[str, Any], written: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield key, id and name of every run of one seed that the file does not name, with those of
+    the run that it does.
+    """
+    for group_id, group in mapping(written, "runs").items():
+        own = mapping(mapping(mapping(values, "runs"), group_id), "methods")
+        for name, entry in mapping(group, "methods").items():
+            parent = mapping({name: entry}, name).get("replicate_of")
+            if parent and name not in own:
+                methods = f"runs.{group_id}.methods."
+                yield from ((methods + name, methods + parent), (name, parent))
+                yield run_id(group_id, name), run_id(group_id, parent)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from revocab.errors import RevocabError
 from revocab.io import sha256
 
-#: Kinds of content by file ending; ``.gz`` and ``.zst`` may follow all but the last.
+#: Kinds of content by file ending, in any case; ``.gz`` and ``.zst`` may follow all but the last.
 CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".tsv": "tsv", ".parquet": "parquet"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 #: What a user may give, for messages.
@@ -28,6 +28,7 @@ PARQUET_ROWS = 4096
 
 def content_of(path: Path) -> tuple[str, str | None] | None:
     """Return (content, compression) by a file's name, or ``None`` if it is not known."""
+    path = Path(path.name.lower())
     compression = COMPRESSIONS.get(path.suffix)
     ending = Path(path.stem).suffix if compression else path.suffix
     content = CONTENTS.get(ending)
@@ -92,11 +93,12 @@ def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file with their numbers; a byte-order mark is no part of the first."""
     number = 0
     try:
         with opened(path, compression) as handle:
             for number, line in enumerate(handle, 1):
-                yield number, line.decode("utf-8").rstrip("\r\n")
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise RevocabError(
             f"{path}, line {number}: not UTF-8 ({error.reason}); convert the file to UTF-8"

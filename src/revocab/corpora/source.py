@@ -311,7 +311,7 @@ def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
     lines: dict[str, list[str]] = {}
     for language, path in files.items():
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise RevocabError(f"{path}: no such file") from None
         except UnicodeDecodeError as error:
