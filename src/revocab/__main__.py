@@ -28,6 +28,8 @@ VERBS = {
     "judge": "judge_answers",
     "report": "build_report",
 }
+#: What a user begins with: a function of the words, and the line of the help.
+BEGUN = {"new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt")}
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
@@ -56,6 +58,7 @@ def summary(path: Path) -> str:
 def overview() -> str:
     known = {name: summary(path) for name, path in command_files().items()}
     lines = ["usage: revocab VERB [--help] [flags]", "       revocab --version", ""]
+    lines += [f"  {verb:<12}{about}" for verb, (_, about) in BEGUN.items()]
     lines += [f"  {verb:<12}{known[command]}" for verb, command in VERBS.items()]
     lines += ["", "commands behind the workflow's rules, which also take flags:"]
     rest = [name for name in known if name not in VERBS.values()]
@@ -94,13 +97,14 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
     from revocab.cli import call
     from revocab.closed import near
 
-    if verb in PLANNED:
-        module, _, function = PLANNED[verb][0].rpartition(".")
-        print(getattr(import_module(module), function)(with_experiment(words)))
+    if verb in BEGUN or verb in PLANNED:
+        module, _, function = (BEGUN | PLANNED)[verb][0].rpartition(".")
+        words = with_experiment(words) if verb in PLANNED else words
+        print(getattr(import_module(module), function)(words))
         return
     name = VERBS.get(verb, verb)
     if name not in command_files():
-        known = [*VERBS, *PLANNED, *command_files()]
+        known = [*BEGUN, *VERBS, *PLANNED, *command_files()]
         raise RevocabError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
     call(import_module(f"revocab.commands.{name}").COMMAND, words, f"revocab {verb}")
 

@@ -68,7 +68,10 @@ OUR_PIQA = [{"question": "Boil water", "choices": ["heat it", "cool it"], "answe
 #: task of the harness, its rows, our template, our rows, language
 CASES = [
     *[(f"xcopa_{one}", XCOPA, "xcopa", OUR_XCOPA, one) for one in ("it", "sw", "et", "ht", "id")],
-    *[(f"xnli_{one}", XNLI, "xnli", OUR_XNLI, one) for one in ("en", "sw", "el", "ru", "bg", "ar")],
+    *[
+        (f"xnli_{one}", XNLI, "xnli", OUR_XNLI, one)
+        for one in ("ar", "bg", "de", "el", "en", "fr", "ru", "sw", "zh")
+    ],
     ("belebele_ita_Latn", BELEBELE, "belebele", OUR_BELEBELE, "it"),
     ("m_mmlu_it", MMLU, "m_mmlu", OUR_MMLU, "it"),
     ("winogrande", WINOGRANDE, "winogrande", OUR_WINOGRANDE, "en"),

@@ -110,13 +110,11 @@ def test_fields_that_a_layout_leaves_out_are_the_kinds(files):
 
 
 def test_a_layout_in_words_of_a_language_needs_no_file_of_another(files):
-    write_jsonl(files / "pool.jsonl.gz", [{"en": "a", "fr": "b"}])
-    write_jsonl(files / "test.jsonl", [{"en": "c", "fr": "d"}])
-    own = {"instruction": "Traduis en français :", "labels": ["Anglais", "Français"]}
-    row = translations(files, direction=["en", "fr"], layout=own, shots=1)[0]
-    assert (
-        row["prompt"] == "Traduis en français :\nAnglais: a\nFrançais: b\n\nAnglais: c\nFrançais:"
-    )
+    write_jsonl(files / "pool.jsonl.gz", [{"en": "a", "la": "b"}])
+    write_jsonl(files / "test.jsonl", [{"en": "c", "la": "d"}])
+    own = {"instruction": "Verte in Latinum:", "labels": ["Anglice", "Latine"]}
+    row = translations(files, direction=["en", "la"], layout=own, shots=1)[0]
+    assert row["prompt"] == "Verte in Latinum:\nAnglice: a\nLatine: b\n\nAnglice: c\nLatine:"
 
 
 def test_english_translation_prompt(files):
@@ -203,7 +201,7 @@ def test_squad_answers_as_the_hub_has_them(files):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"direction": ["en", "fr"]}, r"direction en fr: translation: .*fr\.yaml lacks .*: ar, bg"),
+        ({"direction": ["en", "la"]}, r"direction en la: translation: .*la\.yaml lacks .*: ar, bg"),
         ({"direction": ["en"]}, "kind 'translation': direction: List should have at least 2"),
         ({"direction": ["en", "en"]}, "direction: a translation is from one language into another"),
         ({"option": {"unit": "sentence"}}, "--option unit: .* no such .*alone: repeat_instruction"),

@@ -200,7 +200,7 @@ def run(words: Sequence[str]) -> str:
     parser.add_argument("-d", "--directory", type=Path, default=Path())
     given, _ = parser.parse_known_args(words)
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
-        raise RevocabError("no experiment file: give one, revocab run FILE.yaml")
+        raise RevocabError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
     if not NO_LOCK & {*words}:
         hold_folder(given.directory / LOCKS)
         for line in remove_dead_locks(given.directory / LOCKS):

@@ -1,0 +1,96 @@
+"""``revocab new``: what it writes is valid, planned and as asked."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from revocab.__main__ import main
+from revocab.config import read
+from revocab.errors import RevocabError
+from revocab.evaluation.multiple_choice.tasks import load_template
+from revocab.initialise.method import methods
+from revocab.workflow.new import new, shares
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, toys):
+    (tmp_path / "it.txt").write_text("il gatto è a casa\n\n" * 4000)
+    (tmp_path / "en.txt").write_text("the cat is at home\n\n" * 1000)
+    (tmp_path / "model").symlink_to(toys / "untied")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+ANSWERS = ["--model", "model", "--text", "it=it.txt", "en=en.txt", "--vocabulary", "2000"]
+
+
+def test_a_new_experiment_is_valid_and_as_asked():
+    said = new(["mine.yaml", *ANSWERS])
+    assert said.endswith("revocab run mine.yaml")
+    experiment = read("mine.yaml")
+    assert experiment.experiment == "mine"
+    assert experiment.title == "model adapted to Italian, English"
+    assert experiment.models["source"].path == experiment.tokenizers["source"].path == "model"
+    assert experiment.tokenizers["target"].extend.size == 2000
+    # 80,000 and 20,000 bytes, of which 5 % are held out
+    assert experiment.mixtures["adaptation"] == {"it": 0.8, "en": 0.2}
+    assert [one.heldout_bytes for one in experiment.corpora.values()] == [4000, 1000]
+    assert experiment.recipes["adapt"].steps == 20  # 100,000 / 4 / (8 * 512) would be 6
+
+
+def test_a_model_of_the_hub_is_named_by_its_revision():
+    new(["a.yaml", "--model", "me/small@v1", *ANSWERS[2:]])
+    assert yaml.safe_load(Path("a.yaml").read_text())["models"]["source"] == {
+        "tokenizer": "source", "hub": "me/small", "revision": "v1"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n, m in methods().items() if not m.needs_helper])
+def test_a_method_is_accepted_or_refused_by_the_key_that_it_needs(name, folder):
+    try:
+        new(["a.yaml", *ANSWERS, "--method", name])
+    except RevocabError as error:
+        assert all("runs.adapted" in problem for problem in error.problems)
+        assert not (folder / "a.yaml").exists()
+    else:
+        assert f"adapted-{name}" in read("a.yaml").expanded
+
+
+def test_all_that_is_wrong_is_named_at_once(folder, capsys):
+    with pytest.raises(SystemExit):
+        main(shlex.split("new a.yaml --model model --text it=no.txt en=en.txt --vocabulary many"))
+    said = capsys.readouterr().err
+    assert "--text no.txt: no such file" in said and "--vocabulary many: expected a number" in said
+    with pytest.raises(RevocabError, match="--vocabulary: required"):
+        new(["--model", "model", "--text", "it=it.txt"])
+    assert not [*folder.glob("*.yaml")]
+
+
+def test_a_file_that_is_there_is_kept(folder):
+    (folder / "mine.yaml").write_text("mine")
+    with pytest.raises(RevocabError, match="already exists"):
+        new(["mine.yaml", *ANSWERS])
+    assert (folder / "mine.yaml").read_text() == "mine"
+
+
+def test_whoever_sits_at_a_terminal_is_asked(monkeypatch):
+    answers = iter(["model", "it=it.txt", "900"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: next(answers))
+    new(["mine.yaml"])
+    assert read("mine.yaml").tokenizers["target"].extend.size == 900
+
+
+def test_a_new_prompt_is_a_template():
+    new(["riddle.yaml", "--task"])
+    assert load_template("riddle.yaml")["doc_to_text"] == "<<question>>: {{question}}\n<<answer>>:"
+
+
+def test_shares_are_by_size_and_sum_to_one():
+    assert shares({"a": 1, "b": 2}) == {"a": 0.333, "b": 0.667}
+    assert shares({"a": 1, "b": 999_999}) == {"a": 0.001, "b": 0.999}
+    assert shares({"a": 0, "b": 0, "c": 0}) == {"a": 0.001, "b": 0.001, "c": 0.998}
