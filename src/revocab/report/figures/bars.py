@@ -1,0 +1,91 @@
+"""One column of tables of runs as bars, a bar for each model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from revocab.closed import Id
+from revocab.report.annotations import Experiment, Figure, Layout
+from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
+from revocab.report.figure_parts.style import nothing_yet
+from revocab.report.kind import FigureOptions
+from revocab.report.names import method_label
+from revocab.report.references import unknowns
+from revocab.report.results import Results
+from revocab.report.table_parts.table import Cell
+from revocab.report.tables.runs import RunsTable
+
+
+class BarsFigure(FigureOptions):
+    """One column of tables; a model that several of them have stands once."""
+
+    caption: ClassVar[str] = "One column of tables, a bar for each model, with the tables' errors."
+    caption_published: ClassVar[str] = "Black lines: the values that the paper published."
+
+    kind: Literal["bars"]
+    #: Ids of tables of kind ``runs``, in the order of their bars.
+    tables: list[Id] = Field(min_length=1)
+    #: The column's header.
+    column: str
+
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        from matplotlib import pyplot
+
+        cells: dict[str, Cell] = {}
+        for name in self.tables:
+            cells |= self.cells(results, name)
+        size = (7.2, 1.2 + 0.26 * len(cells))
+        figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+        axes.set_yticks(range(len(cells)), list(cells))
+        axes.set_ylim(len(cells) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel(self.column)
+        for place, cell in enumerate(cells.values()):
+            if cell.value is not None:
+                error = None if cell.stderr is None else cell.stderr * cell.scale
+                axes.barh(place, cell.value * cell.scale, 0.7, xerr=error, color=SPARE_COLOURS[0])
+            if cell.published is not None:
+                axes.vlines(cell.published * cell.scale, place - 0.35, place + 0.35, "black", lw=2)
+        if not axes.has_data():
+            nothing_yet(axes)
+        return figure
+
+    def cells(self, results: Results, name: str) -> dict[str, Cell]:
+        """Return the column's cells in one table, by the names of their models."""
+        from revocab.report.make_tables import build_table
+
+        table, runs = build_table(results, name), results.experiment.tables[name].runs
+        rows = [row.cells for row in table.rows if row.section is None]
+        place = table.header.index(self.column)
+        cells = {}
+        for run, row in zip(map(results.run, runs), rows, strict=True):
+            model = f"{results.model_label(run)}: " if run.made else ""
+            cells[f"{model}{method_label(run)}"] = row[place]
+        return cells
+
+    def shown(self, experiment: Experiment) -> dict[str, RunsTable]:
+        """Return its tables by id; those that cannot be shown are left out."""
+        tables = {name: experiment.tables.get(name) for name in self.tables}
+        return {name: table for name, table in tables.items() if isinstance(table, RunsTable)}
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        shown = self.shown(experiment)
+        known = [name for name, table in experiment.tables.items() if table.kind == "runs"]
+        yield from unknowns(f"{key}.tables", self.tables, known, "table of kind runs")
+        for name, table in shown.items():
+            headers = [column.header for column in table.columns]
+            yield from unknowns(f"{key}.column", [self.column], headers, f"column of table {name}")
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        for table in self.shown(experiment).values():
+            yield from table.scores(experiment)
+
+    def needs(self, layout: Layout) -> Iterator[str]:
+        for table in self.shown(layout.experiment).values():
+            yield from table.needs(layout)
+
+
+FIGURE = BarsFigure
