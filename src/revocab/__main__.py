@@ -29,7 +29,11 @@ VERBS = {
     "report": "build_report",
 }
 #: What a user begins with: a function of the words, and the line of the help.
-BEGUN = {"new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt")}
+BEGUN = {
+    "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
+    "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
+    "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
+}
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
@@ -20,6 +20,7 @@ from revocab.closed import Closed, Job, checked, problems_of
 from revocab.errors import RevocabError
 from revocab.flags import flag_of, values_of
 
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 #: Flags of a rule's command line; all but the output hold JSON.
 PARTS = ("inputs", "job", "machine")
 
@@ -41,12 +42,9 @@ class Shorthand(Closed):
 
 @dataclass(frozen=True)
 class Command:
-    """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``.
+    """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``."""
 
-    It may return what was made and what comes next, for the person who called it by hand.
-    """
-
-    run: Callable[[Any, Any, Any, Path], str | None]
+    run: Callable[[Any, Any, Any, Path], object]
     job: type[Job] = Job
     #: Paths of files and folders, by name.
     inputs: type[Closed] = Nothing
@@ -135,22 +133,26 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     about = sys.modules[command.run.__module__].__doc__
     values = values_of(models, name, about, words)
     short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
-    try:
-        values = command.shorthand(**short).spelt_out(values, command.job)
-    except ValidationError as error:
-        lines = problems_of(error, command.shorthand)
-        raise RevocabError(_as_flag(line) for line in lines) from None
+    values = command.shorthand(**short).spelt_out(values, command.job)
     parts: dict[str, Any] = {}
     problems: list[str] = []
     for part, model in asked.items():
         try:
             given = {key: values[key] for key in model.model_fields if key in values}
-            parts[part] = model.model_validate(given)
-        except ValidationError as error:
-            problems += [_as_flag(line) for line in problems_of(error, model)]
+            parts[part] = of_flags(model, given)
+        except RevocabError as error:
+            problems += error.problems
     if problems:
         raise RevocabError(problems)
     return Call(**{name: parts[name] for name in PARTS}, out=parts["written"].out, by_hand=True)
+
+
+def of_flags(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:
+    """Return what flags say; raise :class:`RevocabError` that names flags in place of keys."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise RevocabError(_as_flag(line) for line in problems_of(error, model)) from None
 
 
 def _as_flag(problem: str) -> str:

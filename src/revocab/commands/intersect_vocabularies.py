@@ -18,15 +18,10 @@ class Inputs(Closed):
     target: Path = tokenizer_field("target tokenizer folder, or .tiktoken file")
 
 
-def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> str:
+def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> None:
     from revocab.intersection.intersect import intersect_folders
 
-    found = intersect_folders(inputs.source, inputs.target, job, out).report
-    return (
-        f"{out}/report.md: {found['overlap']:,} of the target's {found['target_size']:,} tokens"
-        f" take a row of the source; {found['missing']:,} are new\n"
-        f"next: revocab init --source MODEL --target-tokenizer {inputs.target} makes their rows"
-    )
+    intersect_folders(inputs.source, inputs.target, job, out)
 
 
 COMMAND = Command(run, job=IntersectionJob, inputs=Inputs)

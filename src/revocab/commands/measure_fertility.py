@@ -25,17 +25,10 @@ class Inputs(Closed):
     )
 
 
-def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> str:
+def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
     from revocab.fertility.measure import fertility_of_folders
 
-    rows = fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
-    measured = "; ".join(
-        f"{row['tokenizer']} on {row['corpus']} {row['fertility']:.3f}" for row in rows
-    )
-    return (
-        f"{out}/fertility.csv: tokens per word: {measured}\n"
-        "next: revocab intersect --source OLD --target NEW says what two tokenizers share"
-    )
+    fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
 
 
 COMMAND = Command(run, job=FertilityJob, inputs=Inputs)

@@ -1,0 +1,235 @@
+"""`revocab adapt`: from a model and a text to an adapted model, in one command.
+
+It writes an experiment file and runs it as `revocab run` does; the same command goes on with that
+file, whatever stopped the first one.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from pydantic import Field
+
+from revocab.adapting.choices import choose
+from revocab.adapting.experiment_file import (
+    TABLE,
+    Asked,
+    experiment_text,
+)
+from revocab.adapting.source import look_at, look_at_stand_in
+from revocab.adapting.texts import Text, measure_texts
+from revocab.closed import Closed, Id
+from revocab.command import of_flags
+from revocab.config.load import read, validate
+from revocab.errors import RevocabError
+from revocab.flags import values_of
+from revocab.io import read_jsonl, write_text
+from revocab.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+
+FILE = "adapt.yaml"
+#: Where the text of a stand-in lies that was generated, in the output folder.
+WORLD = "demo-text"
+#: Words of a sample of text.
+SAMPLE_WORDS = 12
+ABOUT = """Adapt a model to the language of a text: revocab adapt MODEL --text it=FILE
+
+A tokenizer that has the text's words, rows for its new tokens, training, and a page with what
+changed. MODEL is a folder or a Hub id; with --demo in its place a small stand-in is trained first,
+on the text of --keep or, without text, on generated text. The experiment file that it writes says
+what was chosen, and why. After a kill, the same command goes on."""
+
+
+class AdaptOptions(Closed):
+    """The flags of `revocab adapt`."""
+
+    text: dict[str, Path] = Field(
+        default_factory=dict,
+        description="text of the new language, by its code: a file (.txt, .jsonl, .parquet, also"
+        " .gz) or a folder of such files",
+    )
+    keep: dict[str, Path] = Field(
+        default_factory=dict, description="text of a language that the model should not forget"
+    )
+    out: Path = Field(default=Path("adapted"), description="folder to write")
+    method: Id = Field(default="fvt", description="how new rows are made")
+    vocabulary: int | None = Field(
+        default=None, ge=1, description="tokens of the new vocabulary; default: by the text's size"
+    )
+    minutes: float = Field(default=5, gt=0, description="about so many minutes of training")
+    tokens: int | None = Field(default=None, ge=1, description="training tokens, in place of time")
+    cores: int | None = Field(default=None, ge=1, description="default: all")
+    demo: bool = Field(default=False, description="train a small stand-in in place of MODEL")
+
+
+def adapt(words: Sequence[str]) -> str:
+    """Return what was made, after making it; or raise :class:`RevocabError`."""
+    named = [*words[:1]] if words and not words[0].startswith("-") else []
+    flags = words[len(named) :]
+    values = values_of([AdaptOptions], "revocab adapt MODEL", ABOUT, flags if words else ["--help"])
+    options = of_flags(AdaptOptions, values)
+    file = options.out / FILE
+    command = shlex.join(["revocab", "adapt", *without_cores(words)])
+    if not file.is_file():
+        check_free(options.out)
+        asked = ask(named[0] if named else None, options, command)
+        content = experiment_text(asked)
+        validate(yaml.safe_load(content))
+        write_text(file, content)
+    elif file.read_text(encoding="utf-8").partition("\n")[0] != f"# {command}":
+        raise RevocabError(
+            f"{file}: was written for another command; to run it: cd {options.out} && revocab run"
+            f" {FILE}; for this one give another --out"
+        )
+    plan = Plan(read(file))
+    print(f"{file} says what is done, and why", file=sys.stderr)
+    run(options)
+    return told(plan, options.out)
+
+
+def without_cores(words: Sequence[str]) -> list[str]:
+    """Return the words that decide a result: it may go on with more cores, or fewer."""
+    before = ["", *words]
+    return [
+        word
+        for flag, word in zip(before, words, strict=False)
+        if flag != "--cores" and not word.startswith("--cores")
+    ]
+
+
+def check_free(out: Path) -> None:
+    if out.exists() and not (out.is_dir() and {one.name for one in out.iterdir()} <= {WORLD}):
+        raise RevocabError(
+            f"{out}: already exists and was not created by this command; give another --out"
+        )
+
+
+def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
+    """Look at model and text, and choose the rest.
+
+    Raises :class:`RevocabError` with all that is missing or does not fit.
+    """
+    problems = []
+    if options.demo == (model is not None):
+        problems.append("give either MODEL, a folder or Hub id, or --demo")
+    if not options.text and not options.demo:
+        problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
+    problems += [
+        f"--keep {language}=…: is a language of --text, too; give each once"
+        for language in sorted(options.keep.keys() & options.text.keys())
+    ]
+    if problems:
+        raise RevocabError(problems)
+    found: list[Any] = []
+    for look in (
+        lambda: look_at_stand_in() if model is None else look_at(model),
+        lambda: texts_of(options.text, "it", "--text", options),
+        lambda: texts_of(options.keep, "en", "--keep", options),
+    ):
+        try:
+            found.append(look())
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
+    (place, source), texts, keep = found
+    choices = choose(source, texts, keep, options, flops())
+    return Asked(command, source.name, place, options.method, choices)
+
+
+def texts_of(given: dict[str, Path], usual: str, flag: str, options: AdaptOptions) -> list[Text]:
+    """Return what the texts hold; of a demo without any the generated text of its world."""
+    if given or not options.demo:
+        return measure_texts(given, flag)
+    from revocab.demoworld.build import WorldOptions, write_world
+
+    world = options.out / WORLD
+    if not (world / "manifest.json").is_file():
+        sizes = {"documents": 2000, "parallel": 20, "questions": 20, "items": 4}
+        write_world(world, WorldOptions(**sizes))
+    return measure_texts({usual: world / f"documents.{usual}.jsonl.gz"}, flag)
+
+
+def flops() -> float:
+    """Return the operations per second of this device, in the precision of training."""
+    import torch
+
+    from revocab.training.machine.costs import measured_peak
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return measured_peak(device, torch.float32)[0]
+
+
+def run(options: AdaptOptions) -> None:
+    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
+    cores = str(options.cores or os.cpu_count() or 1)
+    words = ["-m", "revocab", "run", "--configfile", FILE, "--cores", cores]
+    done = subprocess.run([sys.executable, *words], cwd=options.out, check=False)
+    if done.returncode:
+        raise RevocabError(
+            f"{options.out}: the run stopped; the messages above name the failed job's log"
+            f" (under {options.out}); the same command goes on"
+        )
+
+
+def told(plan: Plan, out: Path) -> str:
+    """Return what the terminal shows at the end: the table, samples, and what to do next."""
+    results = out / plan.paths.results
+    adapted = next(run for run in plan.runs.values() if run.trains)
+    model = out / plan.checkpoint(adapted, adapted.steps[-1]).path
+    source = Path(plan.root(adapted.id).path)
+    source = source if source.is_absolute() else out / source
+    new = [corpus for corpus in plan.experiment.tokenizers["target"].extend.corpora]
+    table = (results / "tables" / f"{TABLE}.md").read_text(encoding="utf-8").strip()
+    heldout = out / plan.heldout_text(new[0]).path
+    return "\n".join(
+        [
+            "",
+            table,
+            "",
+            *samples(plan, out, adapted, new),
+            f"page     {results / 'report.html'}",
+            f"model    {model}",
+            f"compare  revocab compare {source} {model} --text {new[0]}={heldout}",
+            f"go on    edit {out / FILE}: without the mark before 'more:' it trains on; then",
+            f"         cd {out} && revocab run {FILE}",
+        ]
+    )
+
+
+def samples(plan: Plan, out: Path, adapted: Run, languages: Sequence[str]) -> list[str]:
+    """Return the first words held out of each new text, in old and in new tokens."""
+    from revocab.tokenizers.load import load_tokenizer
+
+    tokenizers = {
+        name: load_tokenizer(out / plan.paths.tokenizer(tokenizer))
+        for name, tokenizer in (("old", adapted.source_tokenizer), ("new", adapted.target))
+    }
+    lines = []
+    for language in languages:
+        row = next(read_jsonl(out / plan.heldout_text(language).path))
+        sample = " ".join(row["text"].split()[:SAMPLE_WORDS])
+        for name, tokenizer in tokenizers.items():
+            pieces = in_pieces(tokenizer, sample)
+            lines.append(f"{language} {name} ({len(pieces)} tokens)  {'|'.join(pieces)}")
+        lines.append("")
+    return lines
+
+
+def in_pieces(tokenizer: Any, text: str) -> list[str]:
+    """Return the text of each token; a dot for one that only goes on with the character before."""
+    spans = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    pieces, end = [], 0
+    for begin, after in spans:
+        pieces.append(text[max(begin, end) : after] or "·")
+        end = max(end, after)
+    return pieces

@@ -1,0 +1,142 @@
+"""What `adapt` decides for the user, from text, model and time: each value with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from revocab.adapting.source import Source
+from revocab.adapting.texts import Text
+from revocab.errors import RevocabError
+
+#: Bytes of text for each new token where the user names no size: at about four bytes a token, each
+#: new one is then seen some hundred times in one pass.
+BYTES_PER_NEW_TOKEN = 500
+#: Fewer bytes than this for each new token that the user asks for leave most of them unseen.
+LEAST_BYTES_PER_NEW_TOKEN = 50
+#: Sizes of vocabularies are multiples of this, which is also the least that is added.
+MULTIPLE = 64
+#: A step has so many rows, unless there would be too few or too many steps.
+ROWS, MOST_ROWS = 8, 256
+FEWEST_STEPS, ENOUGH_STEPS, MANY_STEPS = 20, 100, 2000
+#: Passes over a text after which more of the same teach little: Muennighoff et al. 2023, "Scaling
+#: Data-Constrained Language Models".
+PASSES = 4
+BYTES_PER_TOKEN = 4
+#: Training reaches about so much of what a device does in large products.
+EFFICIENCY = 0.4
+#: Shares of the mixture where there is text of the old language to keep.
+NEW_SHARE = 0.75
+#: Held out of each text: a share, and at most so many bytes, so that measuring takes less time than
+#: training.
+HELDOUT_SHARE, HELDOUT_BYTES = 0.05, 50_000
+#: Rate of embeddings of a model 4,096 wide, inversely proportional to the width, and its ceiling.
+RATE, RATE_WIDTH, HIGHEST_RATE = 1.0e-4, 4096, 2.0e-3
+#: The rate of all other weights as a share of it.
+BODY_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What stands in the experiment file."""
+
+    texts: Sequence[Text]
+    keep: Sequence[Text]
+    vocabulary: int
+    row: int
+    rows: int
+    steps: int
+    embedding_rate: float
+    #: Minutes of training, estimated.
+    minutes: float
+
+    @property
+    def corpora(self) -> list[Text]:
+        return [*self.texts, *self.keep]
+
+    @property
+    def body_rate(self) -> float:
+        return self.embedding_rate * BODY_SHARE
+
+    @property
+    def every(self) -> int:
+        """Steps between checkpoints: one in the middle, and the last."""
+        return -(-self.steps // 2)
+
+
+def heldout_bytes(text: Text) -> int:
+    return max(1, min(HELDOUT_BYTES, int(text.bytes * HELDOUT_SHARE)))
+
+
+def shares(texts: Sequence[Text], total: float = 1.0) -> dict[str, float]:
+    """Return the share of each text by its bytes, rounded, so that all are read equally often."""
+    size = sum(text.bytes for text in texts)
+    found = {text.language: round(total * text.bytes / size, 4) for text in texts}
+    last = texts[-1].language
+    found[last] = round(total - sum(found.values()) + found[last], 4)
+    return found
+
+
+def mixture(texts: Sequence[Text], keep: Sequence[Text]) -> dict[str, float]:
+    """Return the shares of training tokens."""
+    if not keep:
+        return shares(texts)
+    return {**shares(texts, NEW_SHARE), **shares(keep, round(1 - NEW_SHARE, 4))}
+
+
+def vocabulary_size(asked: int | None, base: int, text: int) -> int:
+    """Return the tokens of the new vocabulary: ``asked`` or, if None, what ``text`` bytes carry.
+
+    At most twice the ``base``: Gosal et al. 2024, Table 1, found no gain beyond. Raises
+    :class:`RevocabError` for more than the text can teach, or no more than the base has.
+    """
+    if asked is None:
+        new = min(base, text // BYTES_PER_NEW_TOKEN)
+        if new < MULTIPLE:
+            raise RevocabError(
+                f"--text: {text:,} bytes in all, and {MULTIPLE} new tokens need"
+                f" {MULTIPLE * BYTES_PER_NEW_TOKEN:,}; give more text, or --vocabulary N"
+            )
+        return (base + new) // MULTIPLE * MULTIPLE or base + new
+    if asked <= base:
+        raise RevocabError(f"--vocabulary {asked}: the model has {base:,} tokens; give more")
+    needed = (asked - base) * LEAST_BYTES_PER_NEW_TOKEN
+    if needed > text:
+        most = base + text // LEAST_BYTES_PER_NEW_TOKEN
+        raise RevocabError(
+            f"--vocabulary {asked}: {asked - base:,} new tokens need at least {needed:,} bytes of"
+            f" text, received {text:,}; give more text, or at most {most}"
+        )
+    return asked
+
+
+def choose(
+    source: Source,
+    texts: Sequence[Text],
+    keep: Sequence[Text],
+    options: Any,
+    flops: float,
+) -> Choices:
+    """Return what the file will say; ``flops`` are those of this device at its best, per second.
+
+    Raises :class:`RevocabError` with all that cannot be done.
+    """
+    size = sum(text.bytes for text in texts)
+    vocabulary = vocabulary_size(options.vocabulary, source.tokens, size)
+    parameters = source.parameters + 2 * (vocabulary - source.tokens) * source.width
+    speed = flops * EFFICIENCY / (6 * parameters)
+    share = NEW_SHARE if keep else 1.0
+    tokens = options.tokens
+    if tokens is None:
+        enough = PASSES * size / BYTES_PER_TOKEN / share
+        tokens = int(min(enough, options.minutes * 60 * speed))
+    row, rows = source.row, ROWS
+    while rows > 1 and tokens < ENOUGH_STEPS * rows * row:
+        rows //= 2
+    while rows < MOST_ROWS and tokens > MANY_STEPS * rows * row:
+        rows *= 2
+    steps = max(FEWEST_STEPS, tokens // (rows * row))
+    rate = min(HIGHEST_RATE, RATE * RATE_WIDTH / source.width)
+    choices = Choices(texts, keep, vocabulary, row, rows, steps, float(f"{rate:.2g}"), 0.0)
+    return replace(choices, minutes=steps * rows * row / speed / 60)

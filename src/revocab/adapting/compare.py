@@ -1,0 +1,281 @@
+"""`revocab compare`: two models on the same text, with a verdict and how sure it is.
+
+Losses are per byte, since the models may have different tokens: each reads the same text cut into
+windows of as many of its own tokens, as held-out loss is measured in training. The difference is
+resampled over parts of the text, consecutive documents of a few kilobytes, of which both models
+have read the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from revocab.adapting.source import look_at
+from revocab.adapting.texts import Text, measure_texts
+from revocab.closed import Closed, OneLine
+from revocab.command import of_flags
+from revocab.corpora.source import Form, read_rows
+from revocab.errors import RevocabError
+from revocab.evaluation.options import EfficiencyJob, Hardware
+from revocab.flags import values_of
+from revocab.io import write_json, write_jsonl, write_text
+from revocab.languages import language_label
+from revocab.models.hub_or_folder import local
+
+#: Documents are put together to parts of at least so many bytes: as many as make a batch, and
+#: enough parts to resample.
+PART_BYTES = 4096
+FEWEST_PARTS = 8
+#: Prompts of the speed test, characters of each, and tokens written after it. Some prompts have
+#: more tokens than the text has at its mean: prompts leave so much room.
+PROMPTS, MOST_CHARACTERS, NEW_TOKENS, MARGIN = 8, 1000, 16, 1.5
+ABOUT = """Compare two models on a text: revocab compare OLD NEW --text it=FILE
+
+Loss in bits per byte, with a 95 % interval of the difference over parts of the text; tokens,
+characters per token, speed, size. OLD and NEW are folders or Hub ids."""
+
+
+class CompareOptions(Closed):
+    """The flags of `revocab compare`."""
+
+    text: dict[str, Path] = Field(
+        default_factory=dict,
+        description="text that neither model was trained on, by its language's code: a file (.txt,"
+        " .jsonl, .parquet, also .gz) or a folder of such files",
+    )
+    limit_bytes: int = Field(
+        default=200_000, ge=1, description="read about so much of each text, from its beginning"
+    )
+    out: Path | None = Field(
+        default=None, description="folder for comparison.md and comparison.json; default: none"
+    )
+    device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One model's loss on the parts of a text: nats and tokens of each, as their bytes."""
+
+    nats: list[float]
+    tokens: list[int]
+    bytes: list[int]
+
+    @property
+    def bits_per_byte(self) -> float:
+        return sum(self.nats) / (sum(self.bytes) * math.log(2))
+
+
+def compare(words: Sequence[str]) -> str:
+    """Return the page, after writing it where that is asked for."""
+    named = list(words[:2])
+    flags = list(words[2:])
+    if len(named) < 2 or any(word.startswith("-") for word in named):
+        named, flags = [], list(words)
+        if flags and not {"-h", "--help"} & {*flags}:
+            raise RevocabError("give two models, folders or Hub ids: revocab compare OLD NEW …")
+    values = values_of(
+        [CompareOptions], "revocab compare OLD NEW", ABOUT, flags if words else ["--help"]
+    )
+    options = of_flags(CompareOptions, values)
+    if not options.text:
+        raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
+    texts = measure_texts(options.text, "--text")
+    folders = [local(Path(name), "model") for name in named]
+    found = {"models": named, "texts": [compared(folders, text, options) for text in texts]}
+    shown = page(found)
+    if options.out is not None:
+        write_text(options.out / "comparison.md", shown)
+        write_json(options.out / "comparison.json", found)
+    return shown
+
+
+def compared(folders: Sequence[Path], text: Text, options: CompareOptions) -> dict[str, Any]:
+    """Return what the models do with one text, old and new, and how they differ."""
+    from revocab.evaluation.resampling import compare as resampled
+
+    documents = list(first_documents(text, options.limit_bytes))
+    sources = [look_at(str(folder))[1] for folder in folders]
+    length = min(source.row for source in sources)
+    losses = [measured_loss(folder, documents, length, options.device) for folder in folders]
+    difference = resampled(per_byte(losses[1]), per_byte(losses[0]))
+    characters = sum(map(len, documents))
+    dense = max(sum(loss.tokens) for loss in losses) / characters
+    room = (min(source.context for source in sources) - NEW_TOKENS) / dense / MARGIN
+    size = int(max(20, min(MOST_CHARACTERS, room, characters // PROMPTS // 2)))
+    speed = speeds(folders, text, documents, size, options.device)
+    return {
+        "language": text.language,
+        "file": text.path.name,
+        "documents": len(documents),
+        "bytes": sum(losses[0].bytes),
+        "parts": len(losses[0].bytes),
+        "window": length,
+        "models": [
+            {"bits_per_byte": loss.bits_per_byte, "tokens": sum(loss.tokens), **rest}
+            for loss, rest in zip(losses, speed, strict=True)
+        ],
+        "difference": None if difference is None else asdict(difference),
+    }
+
+
+def first_documents(text: Text, limit: int) -> Iterator[str]:
+    """Yield documents until so many bytes are reached; the last is whole."""
+    form, field = Form(), "text"
+    if text.by_line:
+        form, field = Form(kind="lines", languages=(text.language,)), text.language
+    size = 0
+    for row in read_rows(form, [text.path]):
+        if row[field].strip():
+            yield row[field]
+            size += len(row[field].encode())
+        if size >= limit:
+            return
+
+
+def parts_of(documents: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
+    """Return consecutive documents, together by parts of :data:`PART_BYTES` and more.
+
+    Of a short text parts are smaller, so that there are :data:`FEWEST_PARTS` if it has as many
+    documents.
+    """
+    least = min(PART_BYTES, sum(sizes) // FEWEST_PARTS)
+    parts: list[list[Any]] = []
+    size = least
+    for document, own in zip(documents, sizes, strict=True):
+        if size >= least:
+            parts.append([])
+            size = 0
+        parts[-1].append(document)
+        size += own
+    return parts
+
+
+def measured_loss(folder: Path, documents: Sequence[str], length: int, device: str) -> Loss:
+    """Return a model's loss, in float32, on each part of a text."""
+    import torch
+
+    from revocab.evaluation.inference.checkpoint import choose_device
+    from revocab.models.load import load_causal_lm
+    from revocab.training.data.document_tokens import load_tokenizer, tokenise
+    from revocab.training.data.heldout import windows_of
+    from revocab.training.loop.heldout_loss import HeldoutCorpus, heldout_losses
+
+    tokenizer = load_tokenizer(folder)
+    start = tokenizer.start_id if tokenizer.start_id is not None else tokenizer.end_id
+    start = tokenizer.require(start, "bos or eos", "windows need one to begin with")
+    rows = [{"id": str(number), "text": text} for number, text in enumerate(documents)]
+    sizes = [len(text.encode()) for text in documents]
+    parts = parts_of(list(tokenise(tokenizer, rows)), sizes)
+    corpora = []
+    for number, part in enumerate(parts):
+        windows = windows_of(part, start, length)
+        order = torch.argsort(torch.from_numpy(windows.lengths), descending=True, stable=True)
+        ids = torch.from_numpy(windows.input_ids)[order]
+        lengths = torch.from_numpy(windows.lengths)[order]
+        corpora.append(HeldoutCorpus(str(number), "", windows.bytes, windows.tokens, ids, lengths))
+    model = load_causal_lm(
+        folder,
+        dtype=torch.float32,
+        attn_implementation="sdpa",
+        device=choose_device(device),
+    )
+    nats = heldout_losses(model, corpora)
+    return Loss(nats, [one.tokens for one in corpora], [one.bytes for one in corpora])
+
+
+def per_byte(loss: Loss) -> Any:
+    """Return the parts as items whose score is their bits per byte."""
+    import numpy as np
+
+    from revocab.evaluation.resampling import Items
+
+    def score(sums_RK: np.ndarray) -> np.ndarray:
+        return sums_RK[:, 0] / (sums_RK[:, 1] * math.log(2))
+
+    counts_NK = np.array([loss.nats, loss.bytes], dtype=np.float64).T
+    return Items(counts_NK, np.ones(len(counts_NK)), np.zeros(len(counts_NK), dtype=int), score)
+
+
+def speeds(
+    folders: Sequence[Path], text: Text, documents: Sequence[str], characters: int, device: str
+) -> list[dict[str, Any]]:
+    """Return how fast each model reads and writes (:mod:`revocab.evaluation.efficiency`)."""
+    from revocab.evaluation.efficiency import measure
+
+    job = EfficiencyJob(
+        run="compared", step=0, corpus="text", language=text.language,
+        prompts=PROMPTS, prompt_characters=characters, new_tokens=NEW_TOKENS,
+    )  # fmt: skip
+    kept = (
+        "characters_per_token", "tokens_per_word", "prompt_characters_per_second",
+        "generated_characters_per_second", "parameter_bytes", "device", "dtype",
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "text.jsonl"
+        write_jsonl(file, ({"text": document} for document in documents))
+        measured = [measure(model, file, job, Hardware(device=device)) for model in folders]
+    return [{key: one[key] for key in kept} for one in measured]
+
+
+def page(found: dict[str, Any]) -> str:
+    """Return the page as Markdown."""
+    old, new = found["models"]
+    lines = ["# Two models on the same text", "", f"- old: {old}", f"- new: {new}", ""]
+    for text in found["texts"]:
+        lines += _section(text)
+    return "\n".join(lines) + "\n"
+
+
+#: Key, what it is called, and how it is shown.
+ROWS = (
+    ("bits_per_byte", "bits per byte (lower is better)", "{:.4f}"),
+    ("tokens", "tokens", "{:,}"),
+    ("tokens_per_word", "tokens per word", "{:.2f}"),
+    ("characters_per_token", "characters per token", "{:.2f}"),
+    ("prompt_characters_per_second", "characters read per second", "{:,.0f}"),
+    ("generated_characters_per_second", "characters written per second", "{:,.0f}"),
+    ("parameter_bytes", "bytes of weights", "{:,}"),
+)
+
+
+def _section(text: dict[str, Any]) -> list[str]:
+    old, new = text["models"]
+    return [
+        f"## {language_label(text['language'])}: {text['file']}",
+        "",
+        f"**{verdict(text)}**",
+        "",
+        "| | old | new | new / old |",
+        "| --- | ---: | ---: | ---: |",
+        *(
+            f"| {name} | {form.format(old[key])} | {form.format(new[key])} |"
+            f" {new[key] / old[key]:.2f} |"
+            for key, name, form in ROWS
+        ),
+        "",
+        f"{text['bytes']:,} bytes in {text['documents']:,} documents, windows of up to"
+        f" {text['window']} tokens of each model's own; intervals by {text['parts']} parts of the"
+        f" text, resampled in pairs. Speed on {new['device']} in {new['dtype']}, now.",
+        "",
+    ]
+
+
+def verdict(text: dict[str, Any]) -> str:
+    """Return which model is better on a text: only what the interval leaves no doubt about."""
+    difference = text["difference"]
+    if difference is None:
+        return "No verdict: the text is a single part, too little to say how sure it would be."
+    low, high = difference["low"], difference["high"]
+    change = (
+        f"{difference['difference']:+.4f} bits per byte (95 % interval {low:+.4f} to {high:+.4f})"
+    )
+    if low <= 0 <= high:
+        return f"No difference shown: {change}."
+    return f"The {'new' if high < 0 else 'old'} model is better: {change}."

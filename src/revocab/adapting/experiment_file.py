@@ -1,0 +1,205 @@
+"""The experiment file that `adapt` writes: what it chose, with the reason beside each value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from revocab.adapting.choices import (
+    BODY_SHARE,
+    BYTES_PER_NEW_TOKEN,
+    HELDOUT_SHARE,
+    NEW_SHARE,
+    PASSES,
+    Choices,
+    heldout_bytes,
+    mixture,
+    shares,
+)
+from revocab.adapting.source import STAND_IN, STAND_IN_TOKENS
+from revocab.adapting.texts import Text
+from revocab.languages import language_label
+
+#: Its id, and with it the name of the results folder.
+EXPERIMENT = "adapt"
+GROUP = "adapted"
+TABLE = "before-and-after"
+#: How the stand-in is trained.
+STAND_IN_RECIPE = {
+    "sequence_length": 256,
+    "batch_size": 8,
+    "steps": 150,
+    "warmup_steps": 15,
+    "learning_rate": 2.0e-3,
+    "weight_decay": 0.1,
+    "checkpoint_every": 150,
+    "repeat_corpora": True,
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user gave, and what was chosen for it."""
+
+    #: Stands in the first line: the same command goes on with the file.
+    command: str
+    name: str
+    #: The model's folder or Hub id, as the keys ``path`` or ``hub``; None for a stand-in.
+    place: Mapping[str, Any] | None
+    method: str
+    choices: Choices
+
+    @property
+    def run(self) -> str:
+        return f"{GROUP}-{self.method}"
+
+
+def flow(value: Any) -> str:
+    """Return a value on one line, as YAML reads it."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, float):
+        return f"{value:.1e}" if value and abs(value) < 0.01 else f"{value:g}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def experiment_text(asked: Asked) -> str:
+    """Return the file."""
+    labels = ", ".join(language_label(text.language) for text in asked.choices.texts)
+    lines = [
+        f"# {asked.command}",
+        "# To change something, edit it and: revocab run adapt.yaml. What is as before is kept.",
+        f"experiment: {EXPERIMENT}",
+        f"title: {flow(f'{asked.name} adapted to {labels}')}",
+        "seed: 17",
+        *_data(asked),
+        *_training(asked),
+        *_runs(asked),
+        *_shown(asked),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _data(asked: Asked) -> Iterator[str]:
+    choices = asked.choices
+    yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most 50 kB: measuring takes time."
+    yield "corpora:"
+    for text in choices.corpora:
+        note = "  # no empty line in it: each line is a document" if text.by_line else ""
+        yield f"  {text.language}: {flow(corpus(text))}{note}"
+    yield "\n# The old tokens keep their ids, so that old text costs what it did. A new token for"
+    yield f"# each {BYTES_PER_NEW_TOKEN} bytes of text, so that it is seen often; at most as many"
+    yield "# as the old ones; a multiple of 64. Text beyond 50 MB changes a vocabulary little."
+    added = {"base": "source", "corpora": shares(choices.texts), "size": choices.vocabulary}
+    yield "tokenizers:"
+    yield f"  source: {flow(source_tokenizer(asked))}"
+    yield f"  target: {flow({'extend': {**added, 'limit_bytes': 50_000_000}})}"
+    kept = f"; {1 - NEW_SHARE:.0%} old text, so that it is not forgotten" if choices.keep else ""
+    yield f"\n# Shares of tokens: by size, so that texts are read equally often{kept}."
+    yield "mixtures:"
+    yield f"  adaptation: {flow(mixture(choices.texts, choices.keep))}"
+    if asked.place is None:
+        yield f"  stand-in: {flow(shares(choices.keep))}"
+
+
+def corpus(text: Text) -> dict[str, Any]:
+    """Return the entry of a text; one without empty lines is read line by line."""
+    source: dict[str, Any] = {"path": str(text.path)}
+    field = {}
+    if text.by_line:
+        source, field = {"lines": {text.language: str(text.path)}}, {"text_field": text.language}
+    held = {"heldout_bytes": heldout_bytes(text)}
+    return {"language": text.language, **field, "source": source, **held}
+
+
+def source_tokenizer(asked: Asked) -> dict[str, Any]:
+    if asked.place is not None:
+        return dict(asked.place)
+    trained = {"corpora": shares(asked.choices.keep), "alphabet": "byte_fallback"}
+    return {"train": {**trained, "vocabulary_size": STAND_IN_TOKENS, "limit_bytes": 20_000_000}}
+
+
+def _training(asked: Asked) -> Iterator[str]:
+    choices = asked.choices
+    groups = {"embeddings": {"learning_rate": choices.embedding_rate}}
+    stage = {
+        "name": "everything",
+        "share": 1.0,
+        "learning_rate": choices.body_rate,
+        "groups": groups,
+    }
+    recipe = {
+        "sequence_length": choices.row,
+        "batch_size": choices.rows,
+        "steps": choices.steps,
+        "warmup_share": 0.05,
+        "weight_decay": 0.1,
+        "checkpoint_every": choices.every,
+        "heldout_every": max(1, choices.steps // 4),
+        "repeat_corpora": True,
+        "stages": [stage],
+    }
+    tokens = choices.steps * choices.rows * choices.row
+    yield f"\n# {tokens:,} tokens, as many as the time allows or were asked for, at most {PASSES}"
+    yield f"# passes over the text; about {choices.minutes:.1f} minutes here. A row fills the"
+    yield "# model's context, up to 512 tokens. Embeddings learn at 1e-4 for a width of 4,096,"
+    yield f"# faster the narrower (at most 2e-3); the rest at {BODY_SHARE:g} of it, to keep it."
+    yield "recipes:"
+    yield "  adapt:"
+    yield from (f"    {key}: {flow(value)}" for key, value in recipe.items())
+    if asked.place is None:
+        yield f"  stand-in: {flow(STAND_IN_RECIPE)}"
+
+
+def _runs(asked: Asked) -> Iterator[str]:
+    pretrain = {**STAND_IN, "mixture": "stand-in", "recipe": "stand-in"}
+    made = {"pretrain": pretrain} if asked.place is None else dict(asked.place)
+    yield "\nmodels:"
+    yield f"  source: {flow({'tokenizer': 'source', **made})}"
+    group = {
+        "label": asked.name,
+        "source": "source",
+        "target": "target",
+        "mixture": "adaptation",
+        "recipe": "adapt",
+    }
+    more = {"method": "lapt", "start": {"run": asked.run, "step": "last"}, "evaluate": False}
+    yield "\nruns:"
+    yield f"  {GROUP}:"
+    yield from (f"    {key}: {flow(value)}" for key, value in group.items())
+    yield "    methods:"
+    if asked.method == "fvt":
+        yield "      # A new row is the mean of the source's rows for its pieces: no second model."
+    yield f"      {asked.method}: {flow({'evaluate': False})}"
+    yield "      # Without the mark: train on from the last checkpoint; or, for comparison, as long"
+    yield "      # with the old vocabulary."
+    yield f"      # more: {flow(more)}"
+    yield f"      # unchanged: {flow({'method': 'lapt', 'evaluate': False})}"
+
+
+def _shown(asked: Asked) -> Iterator[str]:
+    ids = [text.language for text in asked.choices.corpora]
+    columns: list[dict[str, Any]] = [{"vocabulary": {}}]
+    for language in ids:
+        columns.append({"fertility": {"corpus": language}, "label": f"{language}: tokens per word"})
+    for language in ids:
+        for step, label in ((0, "start"), ("last", "end")):
+            heading = f"{language}: bits per byte, {label}"
+            columns.append({"heldout": {"language": language, "step": step}, "label": heading})
+    yield f"\nevaluation: {flow({'heldout': ids})}"
+    yield f"fertility: {flow({'tokenizers': ['source', 'target'], 'corpora': ids})}"
+    runs = [f"{GROUP}-base", asked.run]
+    before = {"kind": "runs", "title": "Before and after", "runs": runs}
+    yield "\ntables:"
+    yield f"  {TABLE}:"
+    yield from (f"    {key}: {flow(value)}" for key, value in before.items())
+    yield "    columns:"
+    yield from (f"      - {flow(column)}" for column in columns)
+    yield f"  tokenizers: {flow({'kind': 'tokenizers', 'title': 'Tokenizers on held-out text'})}"
+    yield "figures:"
+    for kind, title in (("heldout", "Held-out loss"), ("loss", "Training loss")):
+        yield f"  {kind}: {flow({'kind': kind, 'title': title, 'runs': runs[1:]})}"

@@ -1,0 +1,88 @@
+"""The text that a user brings, looked at before anything is done with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revocab.closed import near
+from revocab.corpora.source import Form, read_rows
+from revocab.errors import RevocabError
+from revocab.languages import languages
+
+#: ISO 639-1 or 639-3, with a script or region where one is needed.
+CODE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Text:
+    """One language's text: an absolute path, UTF-8 bytes, documents."""
+
+    language: str
+    path: Path
+    bytes: int
+    documents: int
+    #: A text file without an empty line, of which each line is a document.
+    by_line: bool = False
+
+
+def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
+    """Return what texts hold, by language.
+
+    Raises :class:`RevocabError` with a line for each text that is missing, empty, no text, or a
+    single line, and for each name that is no language's code.
+    """
+    measured, problems = [], []
+    for language, path in texts.items():
+        try:
+            check_language(language, flag)
+            measured.append(measure(language, path))
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
+    return measured
+
+
+def check_language(language: str, flag: str) -> None:
+    if CODE.fullmatch(language):
+        return
+    codes = {known.name.lower(): code for code, known in languages().items()}
+    meant = codes.get(language.lower())
+    hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())
+    raise RevocabError(f"{flag} {language}=…: not a language code (ISO 639, such as it){hint}")
+
+
+def measure(language: str, path: Path) -> Text:
+    """Return the size of a text; raise :class:`RevocabError` for what cannot be trained on."""
+    size = documents = lines = 0
+    for row in read_rows(Form(), [path]):
+        text = text_of(row, path)
+        size += len(text.encode())
+        documents += 1
+        lines += text.count("\n") + 1
+    if not size:
+        raise RevocabError(f"{path}: no text in it; give a file or folder with text")
+    by_line = documents == 1 and lines > 1 and path.suffix == ".txt"
+    if documents == 1 and not by_line:
+        raise RevocabError(
+            f"{path}: one document of {size:,} bytes in a single line or row, so nothing can be"
+            " held out; put an empty line between documents, or a line end after each"
+        )
+    return Text(language, path.absolute(), size, lines if by_line else documents, by_line)
+
+
+def text_of(row: Mapping[str, Any], path: Path) -> str:
+    """Return the text of a row; raise :class:`RevocabError` where there is none, or binary data."""
+    text = row.get("text")
+    if not isinstance(text, str):
+        raise RevocabError(
+            f"{path}: a row without text under 'text' (it has: {', '.join(sorted(row))}); rename"
+            " the field"
+        )
+    if "\0" in text:
+        raise RevocabError(f"{path}: holds NUL characters, so it is no text; give UTF-8 text")
+    return text

@@ -1,0 +1,171 @@
+"""What `adapt` chooses, by hand; and what it refuses, in one line each."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+import yaml
+from toy_models import SOURCE_WORDS, build_model, build_tokenizer
+
+from revocab.adapting.adapt import AdaptOptions, adapt, in_pieces, without_cores
+from revocab.adapting.choices import choose, mixture, shares, vocabulary_size
+from revocab.adapting.experiment_file import Asked, experiment_text
+from revocab.adapting.source import Source, look_at, look_at_stand_in
+from revocab.adapting.texts import Text, measure, measure_texts
+from revocab.config import validate
+from revocab.errors import RevocabError
+
+SOURCE = Source("model", tokens=1000, context=2048, width=512, parameters=1_000_000)
+
+
+def text(language: str, size: int) -> Text:
+    return Text(language, Path(f"/{language}.txt"), size, documents=100)
+
+
+@pytest.mark.parametrize(
+    ("asked", "base", "size", "tokens"),
+    [
+        (None, 1000, 100_000, 1152),  # 200 new: 1,200, and 1,152 is 18 x 64
+        (None, 1000, 10_000_000, 1984),  # 20,000 new would be more than the base has
+        (1500, 1000, 25_000, 1500),
+        (1500, 1000, 24_999, "at most 1499"),
+        (1000, 1000, 10**9, "has 1,000 tokens"),
+        (None, 1000, 31_999, "needs 32,000|need 32,000"),
+    ],
+)
+def test_a_vocabulary_is_as_large_as_its_text_carries(asked, base, size, tokens):
+    if isinstance(tokens, int):
+        assert vocabulary_size(asked, base, size) == tokens
+        return
+    with pytest.raises(RevocabError, match=tokens):
+        vocabulary_size(asked, base, size)
+
+
+def test_shares_are_by_size_and_sum_to_one():
+    texts = [text("it", 100), text("el", 200), text("sw", 400)]
+    assert shares(texts) == {"it": 0.1429, "el": 0.2857, "sw": 0.5714}
+    both = mixture(texts[:2], [text("en", 50)])
+    assert both == {"it": 0.25, "el": 0.5, "en": 0.25}
+
+
+def test_steps_are_what_the_text_or_the_time_allows():
+    texts, options = [text("it", 4_000_000)], AdaptOptions(minutes=10)
+    # Four passes over a million tokens; rows of 512, 8 a step: 976 steps.
+    fast = choose(SOURCE, texts, [], options, flops=1e15)
+    assert (fast.row, fast.rows, fast.steps) == (512, 8, 4_000_000 // 4096)
+    # Vocabulary 1,984: 2 x 984 x 512 more parameters; 0.4 of the device's speed.
+    slow = choose(SOURCE, texts, [], options, flops=1e10)
+    speed = 1e10 * 0.4 / (6 * (1_000_000 + 2 * 984 * 512))
+    assert slow.steps == int(600 * speed) // (slow.rows * 512)
+    assert 9 < slow.minutes <= 10
+    # Of a mixture three quarters are the text, so that four passes are more tokens.
+    kept = choose(SOURCE, texts, [text("en", 1000)], options, flops=1e15)
+    assert kept.steps == int(4_000_000 / 0.75) // 4096
+    given = choose(SOURCE, texts, [], AdaptOptions(tokens=40_960), flops=1.0)
+    assert (given.rows, given.steps) == (1, 80)
+    assert given.embedding_rate == pytest.approx(8e-4)
+
+
+def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
+    for name in ("it", "en"):
+        (tmp_path / f"{name}.txt").write_text("a b\n" * 20_000, encoding="utf-8")
+    texts = [measure(name, tmp_path / f"{name}.txt") for name in ("it", "en")]
+    assert texts[0].by_line and texts[0].documents == 20_000
+    place, source = look_at_stand_in()
+    choices = choose(source, texts[:1], texts[1:], AdaptOptions(tokens=10_000), 1e9)
+    written = experiment_text(Asked("revocab adapt --demo", "Stand-in", place, "fvt", choices))
+    experiment = validate(yaml.safe_load(written))
+    assert experiment.expanded["adapted-fvt"].steps[-1] == choices.steps
+    assert written.count("#") > 10
+    # What is marked out can be put in.
+    more = validate(yaml.safe_load(written.replace("# more:", "more:").replace("# unch", "unch")))
+    assert more.expanded["adapted-more"].start == ("adapted-fvt", choices.steps)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("one.txt", b"word " * 1000, "in a single line"),
+        ("none.txt", b"\n \n", "no text in it"),
+        ("nul.txt", b"a\0b\n\nc", "NUL"),
+        ("latin.txt", "perch\xe9\n\nno".encode("latin-1"), "not UTF-8"),
+        ("rows.jsonl", b'{"content": "a"}\n', "without text under 'text'"),
+        ("image.png", b"\x89PNG", "allowed are"),
+        ("gone.txt", None, "no such file"),
+    ],
+)
+def test_what_is_no_text_is_refused_in_a_line(tmp_path, name, content, problem):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(RevocabError, match=problem) as caught:
+        measure_texts({"it": tmp_path / name}, "--text")
+    (line,) = caught.value.problems
+    assert name in line
+
+
+def test_documents_are_separated_by_empty_lines_also_when_compressed(tmp_path):
+    with gzip.open(tmp_path / "it.txt.gz", "wb") as file:
+        file.write("è\nuno\n\ndue\n".encode())
+    found = measure("it", tmp_path / "it.txt.gz")
+    assert (found.documents, found.bytes, found.by_line) == (2, 9, False)
+
+
+def test_a_language_is_named_by_its_code(tmp_path):
+    with pytest.raises(RevocabError, match=r"not a language code .*--text it=FILE"):
+        measure_texts({"Italian": tmp_path}, "--text")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("toy")
+    return build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "model")
+
+
+def test_all_that_is_missing_is_said_at_once(tmp_path, model):
+    for words, problems in (
+        (["--out", str(tmp_path / "o")], ["give either MODEL", "--text: no text"]),
+        ([str(model), "--demo", "--text", "it=a"], ["give either MODEL"]),
+        ([str(tmp_path / "gone"), "--text", "it=gone.txt"], ["no folder with a model", "no such"]),
+        ([str(model), "--text", "it=a", "--keep", "it=b"], ["--keep it=…"]),
+        ([str(model)], ["--text: no text"]),
+        ([str(model), "--text", "it=a", "--out", str(model)], ["already exists"]),
+    ):
+        with pytest.raises(RevocabError) as caught:
+            adapt([*words, *(["--out", str(tmp_path / "new")] if "--out" not in words else [])])
+        assert len(caught.value.problems) == len(problems), caught.value
+        for line, problem in zip(caught.value.problems, problems, strict=True):
+            assert problem in line
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_method_that_needs_more_is_refused_before_anything_is_written(tmp_path, model):
+    (tmp_path / "it.txt").write_text("il gatto\n" * 10_000, encoding="utf-8")
+    words = [str(model), "--text", f"it={tmp_path / 'it.txt'}", "--out", str(tmp_path / "new")]
+    with pytest.raises(RevocabError, match="needs a helper"):
+        adapt([*words, "--method", "sava"])
+    assert not (tmp_path / "new").exists()
+    assert without_cores(["m", "--cores", "2", "--cores=2", "--out", "o"]) == ["m", "--out", "o"]
+
+
+def test_a_model_needs_room_for_a_row(model, tmp_path):
+    from revocab.io import read_json, write_json
+
+    assert look_at(str(model))[1].row == 64
+    config = read_json(model / "config.json")
+    short = tmp_path / "short"
+    short.mkdir()
+    for file in model.glob("tokenizer*"):
+        (short / file.name).write_bytes(file.read_bytes())
+    write_json(short / "config.json", {**config, "max_position_embeddings": 16})
+    with pytest.raises(RevocabError, match="context has 16 tokens"):
+        look_at(str(short))
+
+
+def test_tokens_are_shown_by_their_text(model):
+    from revocab.tokenizers.load import load_tokenizer
+
+    pieces = in_pieces(load_tokenizer(model), "the cat è")
+    assert "".join(pieces).replace("·", "") == "the cat è"
+    assert pieces[-1] == "·"  # the second byte of è

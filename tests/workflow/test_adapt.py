@@ -1,0 +1,96 @@
+"""`revocab adapt` in an empty folder: killed and continued by the same command, equal bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toy_models import SOURCE_WORDS, build_model, build_tokenizer
+from waiting import steps_made, wait_until
+
+from revocab.demoworld.build import documents
+from revocab.demoworld.stories import build
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_jsonl
+
+RUN = "results/adapt/runs/adapted-fvt"
+#: What is compared of a finished run, in its output folder.
+KEPT = (
+    f"{RUN}/losses.csv", f"{RUN}/heldout.csv", "results/adapt/tables/before-and-after.csv",
+    *(f"{RUN}/checkpoints/step-{{last}}/{name}"
+      for name in ("model.safetensors", "tokenizer.json", "README.md", "provenance.json")),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A toy model and two small texts, Italian with empty lines and English a row each."""
+    folder = tmp_path_factory.mktemp("adapt")
+    build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "toy")
+    world = build(17)
+    italian = (one["text"].replace("\n", " ") for one in documents(world, "it", 160, 17))
+    (folder / "italian.txt").write_text("\n\n".join(italian), encoding="utf-8")
+    write_jsonl(folder / "english.jsonl", documents(world, "en", 60, 17))
+    return folder
+
+
+def command(out: str) -> list[str]:
+    flags = ["--text", "it=italian.txt", "--keep", "en=english.jsonl", "--tokens", "20480"]
+    return [sys.executable, "-m", "revocab", "adapt", "toy", *flags, "--cores", "2", "--out", out]
+
+
+def finish(folder: Path, out: str) -> str:
+    done = subprocess.run(command(out), cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def kept(out: Path) -> dict[str, bytes]:
+    checkpoints = read_json(out / RUN / "manifest.json")["checkpoints"]
+    last = f"{checkpoints[-1]['step']:06d}"
+    return {name: (out / name.format(last=last)).read_bytes() for name in KEPT}
+
+
+def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
+    with (folder / "killed.log").open("w") as log:
+        first = subprocess.Popen(
+            command("killed"), cwd=folder, stdout=log, stderr=log, start_new_session=True
+        )
+        wait_until(lambda: steps_made(folder / "killed" / RUN) >= 30, first)
+        assert first.poll() is None, (folder / "killed.log").read_text()[-4000:]
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
+    assert not (folder / "killed" / RUN / "manifest.json").exists()
+    said, undisturbed = finish(folder, "killed"), finish(folder, "whole")
+    assert kept(folder / "killed") == kept(folder / "whole")
+    assert said == undisturbed.replace("whole", "killed")
+    said_again = finish(folder, "killed")  # nothing left to do
+    assert said_again == said
+    table = (folder / "killed/results/adapt/tables/before-and-after.md").read_text("utf-8").strip()
+    assert table in said
+    assert "it: bits per byte, end" in table and "en: tokens per word" in table
+    told = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+    assert (folder / told["page"][0]).is_file()
+    assert (folder / told["model"][0] / "model.safetensors").is_file()
+    old, new = (line for line in said.splitlines() if line.startswith("it "))
+    assert "old" in old and "new" in new and old.count("|") > new.count("|")
+    compared = subprocess.run(
+        [sys.executable, "-m", *told["compare"], "--limit-bytes", "3000"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert compared.returncode == 0, compared.stderr
+    assert "bits per byte (95 % interval" in compared.stdout
+
+
+def test_another_command_never_takes_the_file(folder, monkeypatch):
+    from revocab.adapting.adapt import adapt
+
+    monkeypatch.chdir(folder)
+    (folder / "mine").mkdir()
+    (folder / "mine/adapt.yaml").write_text("# of mine\n", encoding="utf-8")
+    with pytest.raises(RevocabError, match="written for another command"):
+        adapt(["toy", "--text", "it=italian.txt", "--out", "mine"])
