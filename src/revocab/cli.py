@@ -57,7 +57,9 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
     keeps_job = asked_for(command.name, asked.job, by_rule=not asked.by_hand)
     enough = explained(command.name, asked.job, asked.machine)
     with keeps_job, inputs_of(asked) as inputs, enough:
-        command.run(inputs, asked.job, asked.machine, asked.out)
+        result = command.run(inputs, asked.job, asked.machine, asked.out)
+    if asked.by_hand and result is not None:
+        print(result)
 
 
 @contextmanager

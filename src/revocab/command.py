@@ -42,9 +42,12 @@ class Shorthand(Closed):
 
 @dataclass(frozen=True)
 class Command:
-    """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``."""
+    """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``.
 
-    run: Callable[[Any, Any, Any, Path], object]
+    It may return what was made and what comes next, for the person who called it by hand.
+    """
+
+    run: Callable[[Any, Any, Any, Path], str | None]
     job: type[Job] = Job
     #: Paths of files and folders, by name.
     inputs: type[Closed] = Nothing
@@ -133,7 +136,11 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     about = sys.modules[command.run.__module__].__doc__
     values = values_of(models, name, about, words)
     short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
-    values = command.shorthand(**short).spelt_out(values, command.job)
+    try:
+        values = command.shorthand(**short).spelt_out(values, command.job)
+    except ValidationError as error:
+        lines = problems_of(error, command.shorthand)
+        raise RevocabError(_as_flag(line) for line in lines) from None
     parts: dict[str, Any] = {}
     problems: list[str] = []
     for part, model in asked.items():

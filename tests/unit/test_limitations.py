@@ -90,3 +90,17 @@ def test_the_page_keeps_the_order_of_the_file_and_long_tables_scroll(results_of,
     assert '<a href="#claims">What is compared</a>' in first
     places = [page.index(f'<a href="#{one}"') for one in results.experiment.tables]
     assert places == sorted(places)
+
+
+def test_corpora_that_ran_out_are_named(results_of):
+    results = results_of("chat-demo.yaml")
+    name = next(iter(results.experiment.tokenizers))
+    parts = {
+        "a": {"share": 0.5, "bytes": 10, "of": 10}, "b": {"share": 0.5, "bytes": 10, "of": 40}
+    }  # fmt: skip
+    write_json(results.root / f"tokenizers/{name}/manifest.json", {"train": parts, "versions": {}})
+    rows = {"x": {"passes": 3, "share": 0.25}, "y": {"passes": 1, "share": 0.75}}
+    write_json(results.root / "packed/t--m--r/manifest.json", {"corpora": rows})
+    said = [one for one in limitations(results) if "ran out" in one]
+    assert [one.partition(":")[0] for one in said] == [f"Tokenizer {name}", "Training rows t--m--r"]
+    assert "only 25% of b is used" in said[0] and "0.25 is filled by reading it 3 times" in said[1]

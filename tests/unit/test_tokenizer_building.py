@@ -19,6 +19,8 @@ from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import (
     TrainingText,
     batched,
+    describe_training_text,
+    shortage,
     training_budgets,
     training_texts,
 )
@@ -207,3 +209,18 @@ def test_real_mistral(tmp_path, shared_folder):
     assert tokenizer.tokenize("La città è più bella.")[-1] == "."
     manifest = json.loads((tmp_path / "mistral" / "manifest.json").read_text())
     assert manifest["path"] == "mistral-7b-v0.1"
+
+
+def test_a_corpus_that_runs_out_is_named(tmp_path, capsys):
+    """100 bytes at a share of a half leave 200 of the other's 300 unused."""
+    for name, size in {"it": 100, "en": 300}.items():
+        job = CorpusJob(corpus=name, language=name)
+        prepare_corpus([{"text": "a" * size}], {"label": name}, job, tmp_path / name)
+    mixture = [TrainingText(name, 0.5, tmp_path / name) for name in ("it", "en")]
+    described = describe_training_text(mixture, training_budgets(mixture))
+    said = shortage(described)
+    assert said.startswith("corpus it ran out at 100 bytes, its share of 0.5: ")
+    assert "only 33% of en is used; lower the share of it" in said
+    assert capsys.readouterr().err == said + "\n"
+    assert shortage(describe_training_text(mixture, training_budgets(mixture, 42))) == ""
+    assert shortage(describe_training_text(mixture[:1], {"it": 100})) == ""

@@ -18,10 +18,15 @@ class Inputs(Closed):
     target: Path = tokenizer_field("target tokenizer folder, or .tiktoken file")
 
 
-def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> None:
+def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> str:
     from revocab.intersection.intersect import intersect_folders
 
-    intersect_folders(inputs.source, inputs.target, job, out)
+    found = intersect_folders(inputs.source, inputs.target, job, out).report
+    return (
+        f"{out}/report.md: {found['overlap']:,} of the target's {found['target_size']:,} tokens"
+        f" take a row of the source; {found['missing']:,} are new\n"
+        f"next: revocab init --source MODEL --target-tokenizer {inputs.target} makes their rows"
+    )
 
 
 COMMAND = Command(run, job=IntersectionJob, inputs=Inputs)

@@ -25,10 +25,17 @@ class Inputs(Closed):
     )
 
 
-def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
+def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> str:
     from revocab.fertility.measure import fertility_of_folders
 
-    fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
+    rows = fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
+    measured = "; ".join(
+        f"{row['tokenizer']} on {row['corpus']} {row['fertility']:.3f}" for row in rows
+    )
+    return (
+        f"{out}/fertility.csv: tokens per word: {measured}\n"
+        "next: revocab intersect --source OLD --target NEW says what two tokenizers share"
+    )
 
 
 COMMAND = Command(run, job=FertilityJob, inputs=Inputs)

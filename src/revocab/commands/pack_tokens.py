@@ -12,7 +12,7 @@ from revocab.command import Command
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.packing import PackingJob
-from revocab.training.named_recipes import NamedRecipe
+from revocab.training.named_recipes import RowBudget
 from revocab.training.recipe import ANSWERS, PackingOptions
 
 
@@ -36,13 +36,13 @@ class Machine(Closed):
     )
 
 
-def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
+def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> str:
     from revocab.training.machine.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")
     from revocab.training.data.packed_folder import pack_folder
 
-    pack_folder(
+    made = pack_folder(
         inputs.tokenizer,
         inputs.corpora,
         job,
@@ -51,9 +51,18 @@ def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
         machine.shard_bytes,
         inputs.chat_template,
     )
+    parts = ", ".join(
+        f"{name} {count['rows']:,} rows ({count['share']:.3g} of them, {count['bytes']:,} bytes)"
+        for name, count in made["corpora"].items()
+    )
+    return (
+        f"{out}: {made['rows']:,} rows of {made['sequence_length']:,} tokens: {parts}\n"
+        f"next: revocab pack_heldout --tokenizer {inputs.tokenizer} --corpora ID=FOLDER, then"
+        f" revocab train --packed {out}"
+    )
 
 
-COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand=NamedRecipe)
+COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand=RowBudget)
 
 
 def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:

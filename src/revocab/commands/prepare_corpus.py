@@ -23,10 +23,20 @@ class Inputs(Closed):
     )
 
 
-def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> None:
-    from revocab.corpora.prepare import prepare
+def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> str:
+    from revocab.corpora.prepare import prepare, skipped_counts
 
-    prepare(inputs.files, job, out)
+    made = prepare(inputs.files, job, out)
+    train, held = (
+        f"{made[split]['documents']:,} documents ({made[split]['bytes']:,} bytes)"
+        for split in ("train", "heldout")
+    )
+    left_out = skipped_counts(made["skipped"])
+    more = "" if job.heldout_bytes else "; --heldout-bytes keeps text to measure on (pack_heldout)"
+    return (
+        f"{out}: {train} to train on, {held} held out; left out: {left_out}\n"
+        f"next: --corpora {job.corpus}={out} of revocab fertility, tokenizer or pack{more}"
+    )
 
 
 COMMAND = Command(run, job=CorpusJob, inputs=Inputs)

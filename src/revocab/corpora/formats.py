@@ -8,7 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from revocab.errors import RevocabError
 from revocab.io import sha256
@@ -22,6 +22,8 @@ ALLOWED = f".jsonl, .txt or .tsv, {COMPRESSED}, or a folder of such files"
 #: The same of files on the Hub, which `datasets` reads.
 HUB_CONTENTS = ("jsonl", "text", "parquet")
 HUB_ALLOWED = f".jsonl or .txt, {COMPRESSED}"
+#: What a document of a text file is; ``auto`` is one of the others (:mod:`.text_files`).
+TextDocuments = Literal["auto", "empty_lines", "lines", "file"]
 #: Rows of a parquet file in memory at once.
 PARQUET_ROWS = 4096
 
@@ -66,7 +68,9 @@ def checksum(path: str | Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
+def file_rows(
+    path: str | Path, documents: TextDocuments = "empty_lines"
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file or of all files of a folder.
 
     A text file's rows have ``text`` only; columns of a TSV file are called 1, 2, 3 and so on.
@@ -85,7 +89,7 @@ def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
         if content == "jsonl":
             yield from json_rows(file, lines)
         elif content == "text":
-            yield from text_rows(lines)
+            yield from text_rows(lines, documents)
         else:  # a line as it stands between tabs; there is no header, and no quoting
             for _, line in lines:
                 if line.strip():
@@ -134,17 +138,19 @@ def json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[dict[str
             raise RevocabError(f"{path}, line {number}: not valid JSON ({error})") from None
 
 
-def text_rows(lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, str]]:
-    """Yield documents of a plain text: they are separated by empty lines."""
+def text_rows(
+    lines: Iterator[tuple[int, str]], documents: TextDocuments = "empty_lines"
+) -> Iterator[dict[str, str]]:
+    """Yield the documents of a plain text that have text, as ``documents`` says where they end."""
     document: list[str] = []
     for _, line in lines:
-        if line.strip():
+        if line.strip() or (documents == "file" and document):
             document.append(line)
-        elif document:
+        if document and (documents == "lines" or not (line.strip() or documents == "file")):
             yield {"text": "\n".join(document)}
             document = []
     if document:
-        yield {"text": "\n".join(document)}
+        yield {"text": "\n".join(document).rstrip("\n")}
 
 
 def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from revocab.chat.messages import Role
 from revocab.closed import Closed, Id, Job, OneLine
 from revocab.corpora.copies import Unit
+from revocab.corpora.formats import TextDocuments
 from revocab.corpora.row_filter import Condition
 from revocab.corpora.scripts import others
 from revocab.corpora.source import Form
@@ -33,6 +34,12 @@ class CorpusOptions(Closed):
 
     language: Id = Field(description="ISO 639-1 code, such as it")
     text_field: OneLine = Field(default="text", description="field of a row that contains the text")
+    text_documents: TextDocuments = Field(
+        default="auto",
+        exclude_if=lambda given: given == "auto",
+        description="what a document of a .txt file is: what empty_lines separate, each of its"
+        " lines, or the whole file; auto tells by its lines, and says how",
+    )
     escaped_line_ends: bool = Field(
         default=False,
         exclude_if=lambda given: not given,

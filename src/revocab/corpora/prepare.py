@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from revocab.corpora.formats import checksum, data_files
 from revocab.corpora.options import CorpusJob, NearDuplicates
 from revocab.corpora.row_filter import RowFilter
 from revocab.corpora.source import check_number, names_of, origin, read_rows
+from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import OutputFolder
@@ -184,14 +186,16 @@ def prepare_corpus(
         kept = _spool(rows, spool, label, options)
         if not kept.sizes:
             raise RevocabError(
-                f"{label}: no documents (skipped: {_counts(kept.skipped)}); give a source with text"
+                f"{label}: no documents (skipped: {skipped_counts(kept.skipped)}); give a source"
+                " with text"
             )
         heldout = heldout_documents(kept.hashes, kept.sizes, options.heldout_bytes)
         if len(heldout) == len(kept.sizes):
             if len(heldout) == 1:
                 raise RevocabError(
-                    f"{label}: is one document, and heldout_bytes leaves none to train on; empty"
-                    " lines separate the documents of a text file, or give JSONL"
+                    f"{label}: is one document, and heldout_bytes leaves none to train on; of a"
+                    " text file each line may be one: text_documents: lines (--text-documents"
+                    " lines), or give JSONL"
                 )
             raise RevocabError(
                 f"{label}: heldout_bytes {options.heldout_bytes} takes all {len(heldout)} documents"
@@ -232,7 +236,7 @@ def prepare_corpus(
     return manifest
 
 
-def _counts(skipped: dict[str, int]) -> str:
+def skipped_counts(skipped: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in skipped.items())
 
 
@@ -248,4 +252,12 @@ def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str,
         (path,) = files
         data_files(path)  # its errors come before the checksum's
         source = {"label": path.name, "file": path.name, "sha256": checksum(path)}
-    return prepare_corpus(read_rows(form, files, streaming=True), source, job, out, files)
+    reading = reading_of(files if form.kind in ("path", "pattern") else [], job.text_documents)
+    if reading is None:
+        rows = read_rows(form, files, streaming=True)
+    else:
+        told = f"{source['label']}: {reading}"
+        print(f"{told}; to change it: text_documents (--text-documents)", file=sys.stderr)
+        source["read_as"] = str(reading)
+        rows = read_rows(form, files, documents=reading.documents)
+    return prepare_corpus(rows, source, job, out, files)

@@ -14,7 +14,14 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one
-from revocab.corpora.formats import HUB_ALLOWED, HUB_CONTENTS, checksum, content_of, file_rows
+from revocab.corpora.formats import (
+    HUB_ALLOWED,
+    HUB_CONTENTS,
+    TextDocuments,
+    checksum,
+    content_of,
+    file_rows,
+)
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
 from revocab.hub_errors import explain_streamed
@@ -143,12 +150,17 @@ def check_accepted(
 
 
 def read_rows(
-    form: Form, files: Sequence[Path] = (), *, streaming: bool = False
+    form: Form,
+    files: Sequence[Path] = (),
+    *,
+    streaming: bool = False,
+    documents: TextDocuments = "empty_lines",
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a source; memory holds one of them, or a Hub data set if not ``streaming``.
 
-    ``files`` are the local files in the order of :meth:`Source.files`. Raises :class:`RevocabError`
-    naming the place and what is wrong with it.
+    ``files`` are the local files in the order of :meth:`Source.files`, ``documents`` what a
+    document of a text file is. Raises :class:`RevocabError` naming the place and what is wrong with
+    it.
     """
     check_number(form, files)
     if form.hub is not None:
@@ -157,7 +169,7 @@ def read_rows(
         yield from aligned_rows(dict(zip(form.languages, files, strict=True)))
     else:
         for file in files:
-            yield from file_rows(file)
+            yield from file_rows(file, documents)
 
 
 def check_number(form: Form, files: Sequence[Path]) -> None:

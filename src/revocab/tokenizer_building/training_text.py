@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError
 
 BATCH_DOCUMENTS = 256
+#: A corpus of which at least this share is used has little more to give.
+MOST = 0.9
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,8 @@ class TrainingText:
 def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None) -> dict[str, int]:
     """Return bytes to take of each corpus: as much as the shares and the scarcest corpus allow.
 
-    Raises :class:`RevocabError` for shares that do not sum to 1 and for corpora without text.
+    Which corpus that is, is said on stderr where others have more to give. Raises
+    :class:`RevocabError` for shares that do not sum to 1 and for corpora without text.
     """
     problems = [
         f"share {part.share} of corpus {part.corpus}: allowed is above 0 and at most 1"
@@ -46,7 +50,34 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
     budget = min(available[part.corpus] / part.share for part in mixture)
     if limit_bytes is not None:
         budget = min(budget, limit_bytes)
-    return {part.corpus: int(budget * part.share) for part in mixture}
+    taken = {part.corpus: int(budget * part.share) for part in mixture}
+    parts = {
+        part.corpus: {
+            "share": part.share, "bytes": taken[part.corpus], "of": available[part.corpus]
+        }
+        for part in mixture
+    }  # fmt: skip
+    if said := shortage(parts):
+        print(said, file=sys.stderr)
+    return taken
+
+
+def shortage(parts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return in words which corpus ran out, and what that leaves of others; nothing if none did.
+
+    ``parts`` have of each corpus its share, the bytes taken, and those that it has (``of``).
+    """
+    used = {name: part["bytes"] / part["of"] for name, part in parts.items()}
+    scarce = max(used, key=lambda name: used[name])
+    left = [f"{share:.0%} of {name}" for name, share in used.items() if share < MOST]
+    # A byte is lost where a share is rounded.
+    if not left or parts[scarce]["of"] - parts[scarce]["bytes"] > 1:
+        return ""
+    return (
+        f"corpus {scarce} ran out at {parts[scarce]['of']:,} bytes, its share of"
+        f" {parts[scarce]['share']:g}: the shares are kept, and so only {', '.join(left)} is used;"
+        f" lower the share of {scarce}, or give more of it, to use more"
+    )
 
 
 def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iterator[str]:
@@ -66,12 +97,16 @@ def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iter
 
 
 def describe_training_text(mixture: list[TrainingText], budgets: dict[str, int]) -> dict[str, Any]:
-    """Return what a manifest says of the text: share, bytes taken and file hash of each corpus."""
+    """Return what a manifest says of the text: of each corpus share, bytes taken, the bytes that it
+    has, and its file's hash.
+    """
+    manifests = {part.corpus: corpus_manifest(part.folder) for part in mixture}
     return {
         part.corpus: {
             "share": part.share,
             "bytes": budgets[part.corpus],
-            "sha256": corpus_manifest(part.folder)["sha256"]["train"],
+            "of": manifests[part.corpus]["train"]["bytes"],
+            "sha256": manifests[part.corpus]["sha256"]["train"],
         }
         for part in mixture
     }

@@ -15,7 +15,7 @@ from revocab.closed import Job, unknown
 from revocab.command import Shorthand
 from revocab.errors import RevocabError
 from revocab.limits import ALL_CHECKPOINTS, RUNS
-from revocab.training.budgets import resolved
+from revocab.training.budgets import resolved, steps_of
 from revocab.training.recipe import Recipe
 
 FOLDER = Path(__file__).parent / "recipes"
@@ -130,7 +130,7 @@ class NamedRecipe(Shorthand):
         ours = {key: field.annotation for key, field in Recipe.model_fields.items()}
         fields = job.model_fields.items()
         shared = {key for key, field in fields if key in ours and ours[key] == field.annotation}
-        changes = {key: value for key, value in given.items() if key in shared}
+        changes = {key: value for key, value in given.items() if key in shared} | self.changes()
         values, _ = named_recipe("--recipe", {**changes, "from": self.recipe})
         try:
             whole = resolved(values)
@@ -140,3 +140,42 @@ class NamedRecipe(Shorthand):
         if "rows" in job.model_fields:
             said["rows"] = whole["steps"] * whole["batch_size"]
         return {**said, **{key: value for key, value in given.items() if key not in changes}}
+
+    def changes(self) -> dict[str, Any]:
+        """Return what these flags change of the recipe."""
+        return {}
+
+
+class RowBudget(NamedRecipe):
+    """How long a training is, in place of the number of rows that it reads."""
+
+    steps: int | None = Field(default=None, ge=1, description="steps of the training")
+    batch_size: int | None = Field(default=None, ge=1, description="rows of a step")
+    tokens: int | None = Field(
+        default=None, ge=1, description="tokens of the training, in place of steps"
+    )
+
+    def changes(self) -> dict[str, Any]:
+        return self.model_dump(exclude={"recipe"}, exclude_none=True)
+
+    def spelt_out(self, given: dict[str, Any], job: type[Job]) -> dict[str, Any]:
+        """Return the flags with the rows that the training reads.
+
+        Raises :class:`RevocabError` for budgets that contradict, or do not say how many rows.
+        """
+        asked = self.changes()
+        if asked and "rows" in given:
+            raise RevocabError(
+                "--rows: is steps times batch size; give it, or --steps and --batch-size, not both"
+            )
+        if self.recipe is not None or not asked:
+            return super().spelt_out(given, job)
+        if (self.steps is None) == (self.tokens is None) or (self.steps and not self.batch_size):
+            raise RevocabError("--rows: give --steps and --batch-size, or --tokens, or --rows")
+        rows = self.batch_size or 1
+        if self.steps is not None:
+            return {**given, "rows": self.steps * rows}
+        length = str(given.get("sequence_length", ""))
+        if not length.isdecimal() or not int(length):
+            return given  # which the job's own check of it tells
+        return {**given, "rows": steps_of(self.tokens or 0, int(length) * rows) * rows}

@@ -6,10 +6,13 @@ import math
 from collections.abc import Iterator
 
 from revocab.evaluation.generation.kind import find_kind
+from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.results import Results
 from revocab.report.values.task_scores import TaskScore
+from revocab.tokenizer_building.training_text import shortage
+from revocab.training.data.packed_folder import repetition
 
 #: Standard normal quantile of a 95 % interval.
 TWO_SIDED = 1.96
@@ -57,7 +60,8 @@ def line(name: str, averages: list[tuple[float, float]]) -> str:
 
 
 def limitations(results: Results) -> list[str]:
-    return [*notes.synthetic(results), *of_models(results), *of_scores(results), *of_runs(results)]
+    parts = (of_models, of_texts, of_scores, of_runs)
+    return [*notes.synthetic(results), *(line for part in parts for line in part(results))]
 
 
 def of_models(results: Results) -> Iterator[str]:
@@ -68,6 +72,21 @@ def of_models(results: Results) -> Iterator[str]:
             f"The model{'s' * (len(built) > 1)} {', '.join(built)} {what} pretrained here: scores "
             "compare methods and do not transfer to models of billions of parameters."
         )
+
+
+def of_texts(results: Results) -> Iterator[str]:
+    """Yield which corpora had less text than tokenizers and trainings asked of them."""
+    for name in results.experiment.tokenizers:
+        manifest = results.json("tokenizers", name, "manifest.json") or {}
+        for parts in manifest.values():
+            described = parts.values() if isinstance(parts, dict) else ()
+            text = described and all(isinstance(part, dict) and "of" in part for part in described)
+            if text and (said := shortage(parts)):
+                yield f"Tokenizer {name}: {said}."
+    for path in sorted(results.root.glob("packed/*/manifest.json")):
+        for corpus, packed in read_json(path)["corpora"].items():
+            if said := repetition(corpus, packed):
+                yield f"Training rows {path.parent.name}: {said}."
 
 
 def of_scores(results: Results) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from revocab.training.data.conversations import (
 )
 from revocab.training.data.document_tokens import TextTokenizer, load_tokenizer
 from revocab.training.data.mixture import layout, shares_by_size
-from revocab.training.data.packing import Packed, PackingJob, pack
+from revocab.training.data.packing import Packed, PackingJob, Share, pack
 from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.recipe import ANSWERS, ANYWHERE
 
@@ -99,6 +100,8 @@ def pack_folder(
                 packed = pack(shards.arrays["tokens"], readers, tokenizer, options)
         for name, count in packed.corpora.items():
             count.skipped_heldout = skipped[name]
+            if said := repetition(name, count.described()):
+                print(said, file=sys.stderr)
         manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
             "languages": by_language(
                 packed, {name: manifest["language"] for name, manifest in described.items()}
@@ -112,6 +115,19 @@ def pack_folder(
         }
         io.write_json(folder / "manifest.json", manifest)
     return manifest
+
+
+def repetition(corpus: str, packed: Mapping[str, Any]) -> str:
+    """Return in words that a corpus did not fill its rows at once; nothing if it did.
+
+    ``packed`` is what a manifest says of it.
+    """
+    if packed["passes"] < 2:
+        return ""
+    return (
+        f"corpus {corpus} ran out: its share of {packed['share']:.3g} is filled by reading it"
+        f" {packed['passes']} times (the last time perhaps in part)"
+    )
 
 
 def described_rows(
@@ -167,7 +183,8 @@ def resolved_shares(
     one share per stage.
     """
     stages = len(options.parts)
-    asked = {name: options.shares.get(name, []) for name in described}
+    alone: list[Share] = [1.0] * stages if len(described) == 1 else []
+    asked = {name: options.shares.get(name, alone) for name in described}
     problems = [
         *(
             f"shares.{name}: no corpus folder of this id is given"

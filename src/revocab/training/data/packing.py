@@ -83,11 +83,17 @@ Share = Annotated[float, Field(ge=0, le=1)] | Literal["size"]
 class PackingJob(PackingOptions, Job):
     """What decides packed rows beside tokenizer and corpora."""
 
-    rows: int = Field(ge=1, description="steps times batch size")
+    rows: int = Field(
+        ge=1,
+        description="steps times batch size of the training; by hand --steps and --batch-size, or"
+        " --tokens, may say it",
+    )
     seed: int = Field(description="seed of the order in which corpora alternate")
     #: Of every corpus, one for each stage; ``size``: what the others leave, by size.
     shares: dict[Id, Annotated[list[Share], BeforeValidator(_one_or_many)]] = Field(
-        default_factory=dict, description="share of rows, or 'size'; with stages one value for each"
+        default_factory=dict,
+        description="share of rows, or 'size'; with stages one value for each; not needed for"
+        " one corpus",
     )
     stages: dict[Id, int] = Field(
         default_factory=dict, description="rows of each stage that has its own mixture, in order"

@@ -1,0 +1,75 @@
+"""What commands by hand end with, and the lengths of trainings that stand for rows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from revocab import __main__ as entry
+from revocab.command import read
+from revocab.commands.pack_tokens import COMMAND
+from revocab.errors import RevocabError
+from revocab.io import read_json
+
+GIVEN = ["--tokenizer", "t", "--corpora", "a=a", "--seed", "1", "--out", "o"]
+
+
+def rows_of(words: str) -> int:
+    return read(COMMAND, "revocab pack", [*GIVEN, *words.split()]).job.rows
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("--sequence-length 32 --rows 7", 7),
+        ("--sequence-length 32 --steps 10 --batch-size 4", 40),
+        # 1,000 tokens are 31.25 rows, and 7.8 steps of 4 rows.
+        ("--sequence-length 32 --tokens 1000", 32),
+        ("--sequence-length 32 --tokens 1025 --batch-size 4", 36),
+        ("--sequence-length 32 --recipe sava --steps 2 --batch-size 3", 6),
+    ],
+)
+def test_the_length_of_a_training_stands_for_its_rows(words, rows):
+    assert rows_of(words) == rows
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--steps 10", "--rows: give --steps and --batch-size, or --tokens, or --rows"),
+        ("--batch-size 10", "--rows: give --steps"),
+        ("--steps 2 --tokens 64 --batch-size 2", "--rows: give --steps"),
+        ("--rows 3 --steps 2 --batch-size 4", "--rows: is steps times batch size; give it, or"),
+        ("--steps 0 --batch-size 4", "--steps: Input should be greater than or equal to 1"),
+    ],
+)
+def test_lengths_that_say_no_rows_are_refused(words, said):
+    with pytest.raises(RevocabError) as caught:
+        rows_of(f"--sequence-length 32 {words}")
+    assert caught.value.problems[0].startswith(said)
+
+
+def test_what_is_missing_is_told_with_a_budget_in_tokens():
+    with pytest.raises(RevocabError, match="--sequence-length: required and not given"):
+        rows_of("--tokens 100")
+
+
+def test_prepare_ends_with_two_lines_by_hand_and_with_none_in_a_job(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("Uno.\nDue.\nUno.\n")
+    out = tmp_path / "out"
+    entry.main(
+        ["prepare", "--files", str(tmp_path / "a.txt"), "--corpus", "a", "--language", "it",
+         "--out", str(out)]
+    )  # fmt: skip
+    made, following = capsys.readouterr().out.splitlines()
+    assert made == (
+        f"{out}: 2 documents (8 bytes) to train on, 0 documents (0 bytes) held out;"
+        " left out: 0 empty, 1 duplicate"
+    )
+    assert following.startswith(f"next: --corpora a={out} of revocab fertility, tokenizer or pack")
+    job = read_json(out / "job.json")["job"]
+    words = {"--inputs": {"files": [str(tmp_path / "a.txt")]}, "--job": job}
+    pairs = [word for key, value in words.items() for word in (key, json.dumps(value))]
+    entry.main(["prepare", *pairs, "--out", str(tmp_path / "other")])
+    assert capsys.readouterr().out == ""

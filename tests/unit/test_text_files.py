@@ -1,0 +1,78 @@
+"""What a document of a text file is: as its lines tell, or as an option says, and said aloud."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from pydantic import ValidationError
+
+from revocab.corpora.options import CorpusJob
+from revocab.corpora.prepare import prepare
+from revocab.corpora.read import texts
+from revocab.corpora.text_files import reading_of, told_by
+from revocab.errors import RevocabError
+
+SENTENCES = "Ο πρώτος.\nΠού είναι;\n«Το τρίτο!»\n"
+WRAPPED = "un testo che va\na capo dove finisce\nla riga e qui.\n"
+PARTS = "uno\ndue\n\n\ntre\n"
+
+
+def read_as(tmp_path, text, documents="auto", name="a.txt"):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    job = CorpusJob(corpus="toy", language="it", text_documents=documents)
+    manifest = prepare([path], job, tmp_path / "out")
+    return list(texts(tmp_path / "out")), manifest["source"]["read_as"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.TXT.gz"])
+@pytest.mark.parametrize(
+    ("text", "expected", "said"),
+    [
+        (SENTENCES, ["Ο πρώτος.", "Πού είναι;", "«Το τρίτο!»"], "3 of its 3 lines end as"),
+        (WRAPPED, [WRAPPED.strip()], "only 1 of its 3 lines end as sentences do: one document"),
+        (PARTS, ["uno\ndue", "tre"], "empty lines separate documents (it has some)"),
+        ("Uno.\nDue.\n\n\n", ["Uno.", "Due."], "each line is a document"),
+        ("\n\nUno.\nDue.\n", ["Uno.", "Due."], "each line is a document"),
+        ("Uno.", ["Uno."], "it is one line"),
+    ],
+)
+def test_the_lines_tell(tmp_path, capsys, name, text, expected, said):
+    found, how = read_as(tmp_path, text, name=name)
+    assert found == expected and said in how
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"{name}: {how}; to change it: text_documents (--text-documents)"
+
+
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [
+        ("empty_lines", ["uno\ndue", "tre"]),
+        ("lines", ["uno", "due", "tre"]),
+        ("file", ["uno\ndue\n\n\ntre"]),
+    ],
+)
+def test_an_option_decides(tmp_path, documents, expected):
+    assert read_as(tmp_path, PARTS, documents)[0] == expected
+
+
+def test_half_of_the_lines_are_enough():
+    assert told_by(["Uno.", "due"]).documents == "lines"
+    assert told_by(["Uno.", "due", "tre"]).documents == "empty_lines"
+
+
+def test_each_of_several_files_keeps_its_lines_together(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("Uno.\nDue.\n")
+    reading = reading_of([tmp_path], "auto")
+    assert reading is not None and str(reading) == "empty lines separate documents (2 text files)"
+
+
+def test_an_answer_about_no_text_is_refused(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "uno"}\n')
+    assert reading_of([tmp_path], "auto") is None
+    with pytest.raises(RevocabError, match="received 'lines', which is for"):
+        reading_of([tmp_path / "a.jsonl"], "lines")
+    with pytest.raises(ValidationError):
+        CorpusJob(corpus="toy", language="it", text_documents="sentences")
