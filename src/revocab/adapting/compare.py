@@ -21,7 +21,6 @@ from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, OneLine
 from revocab.command import of_flags
-from revocab.corpora.source import Form, read_rows
 from revocab.errors import RevocabError
 from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.flags import values_of
@@ -127,14 +126,11 @@ def compared(folders: Sequence[Path], text: Text, options: CompareOptions) -> di
 
 def first_documents(text: Text, limit: int) -> Iterator[str]:
     """Yield documents until so many bytes are reached; the last is whole."""
-    form, field = Form(), "text"
-    if text.by_line:
-        form, field = Form(kind="lines", languages=(text.language,)), text.language
     size = 0
-    for row in read_rows(form, [text.path]):
-        if row[field].strip():
-            yield row[field]
-            size += len(row[field].encode())
+    for document in text.documents_of():
+        if document.strip():
+            yield document
+            size += len(document.encode())
         if size >= limit:
             return
 

@@ -108,12 +108,9 @@ def _data(asked: Asked) -> Iterator[str]:
 
 def corpus(text: Text) -> dict[str, Any]:
     """Return the entry of a text; one without empty lines is read line by line."""
-    source: dict[str, Any] = {"path": str(text.path)}
-    field = {}
-    if text.by_line:
-        source, field = {"lines": {text.language: str(text.path)}}, {"text_field": text.language}
+    read = {"text_documents": "lines"} if text.by_line else {}
     held = {"heldout_bytes": heldout_bytes(text)}
-    return {"language": text.language, **field, "source": source, **held}
+    return {"language": text.language, "source": {"path": str(text.path)}, **read, **held}
 
 
 def source_tokenizer(asked: Asked) -> dict[str, Any]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from revocab.closed import near
+from revocab.corpora.formats import TextDocuments
 from revocab.corpora.source import Form, read_rows
+from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError
 from revocab.languages import languages
 
+#: What separates the documents of a text file, where it has any.
+EMPTY: TextDocuments = "empty_lines"
 #: ISO 639-1 or 639-3, with a script or region where one is needed.
 CODE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)?")
 
@@ -27,6 +31,11 @@ class Text:
     documents: int
     #: A text file without an empty line, of which each line is a document.
     by_line: bool = False
+
+    def documents_of(self) -> Iterator[str]:
+        """Yield the documents, as a corpus of them is read."""
+        for row in read_rows(Form(), [self.path], documents="lines" if self.by_line else EMPTY):
+            yield text_of(row, self.path)
 
 
 def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
@@ -66,7 +75,7 @@ def measure(language: str, path: Path) -> Text:
         lines += text.count("\n") + 1
     if not size:
         raise RevocabError(f"{path}: no text in it; give a file or folder with text")
-    by_line = documents == 1 and lines > 1 and path.suffix == ".txt"
+    by_line = documents == 1 and lines > 1 and reading_of([path], "auto") is not None
     if documents == 1 and not by_line:
         raise RevocabError(
             f"{path}: one document of {size:,} bytes in a single line or row, so nothing can be"
