@@ -316,7 +316,7 @@ def test_command_lines_of_the_docs_are_read(repository):
         for line in command_lines((repository / page).read_text()):
             verb, *words = shlex.split(line, comments=True)
             words = [word for word in words if word != "…"]
-            if verb in entry.PLANNED:  # takes what Snakemake takes
+            if verb in entry.PLANNED or verb in entry.BEGUN:  # they take words, too
                 continue
             name = entry.VERBS.get(verb, verb)
             if "…" in line or "$" in line:
