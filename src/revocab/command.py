@@ -136,11 +136,7 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     about = sys.modules[command.run.__module__].__doc__
     values = values_of(models, name, about, words)
     short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
-    try:
-        values = command.shorthand(**short).spelt_out(values, command.job)
-    except ValidationError as error:
-        lines = problems_of(error, command.shorthand)
-        raise RevocabError(_as_flag(line) for line in lines) from None
+    values = of_flags(command.shorthand, short).spelt_out(values, command.job)
     parts: dict[str, Any] = {}
     problems: list[str] = []
     for part, model in asked.items():

@@ -49,6 +49,7 @@ def test_a_training_on_its_way(tmp_path):
     # Ten steps of 64 tokens in the twenty seconds since the held-out losses of step 10.
     assert found.tokens_per_second == pytest.approx(32)
     assert found.seconds_left == pytest.approx(40) and found.seconds_ago == pytest.approx(7)
+    assert found.losses == pytest.approx([5 - step / 100 for step in range(1, 21)])
     assert found.bits_per_byte == pytest.approx({"it": 2.5, "en": 3.0})
 
 
@@ -100,6 +101,24 @@ def test_text_and_json_say_the_same(plan, repository):
     assert {one["name"]: one["step"] for one in said["trainings"]} == {
         "mistral-sava": 20, "helper": 10
     }  # fmt: skip
+
+
+def test_the_logs_are_named_and_at_the_end_the_report(plan):
+    logs = Path(".snakemake/log")
+    logs.mkdir(parents=True)
+    for name in ("2026-01-02T1.snakemake.log", "2026-01-10T1.snakemake.log"):
+        (logs / name).write_text("")
+    last = str(logs / "2026-01-10T1.snakemake.log")
+    assert render(status_of(plan, NOW)).endswith(f"logs: {last}")
+    jobs = Path(f"{plan.paths.results}/logs")
+    jobs.mkdir(parents=True)
+    assert status_of(plan, NOW).logs == [last, str(jobs)]
+    for file in (file for job in plan.needed_jobs().values() for file in job.files):
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text("{}")
+    report = Path(plan.step("build_report").out).absolute().as_uri()
+    text = render(status_of(plan, NOW))
+    assert text.endswith(f"report: {report}") and "██ 100 %" in text
 
 
 def test_durations_have_two_units():

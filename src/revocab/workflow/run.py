@@ -137,6 +137,22 @@ def hold_folder(locks: Path = LOCKS) -> None:
     os.set_inheritable(handle, True)
 
 
+def run_in_progress(locks: Path = LOCKS) -> bool:
+    """Return whether a run holds this folder; of one on another host its lock alone is known."""
+    if any(one.is_alive or one.host != socket.gethostname() for one in records(locks).values()):
+        return True
+    # Before it has Snakemake's lock.
+    held = locks.parent / "revocab-run"
+    words = held.read_text(encoding="utf-8").split() if held.is_file() else []
+    if len(words) < 4 or words[3] != socket.gethostname():
+        return False
+    try:
+        began = psutil.Process(int(words[0])).create_time()
+    except (psutil.NoSuchProcess, ValueError):
+        return False
+    return began <= held.stat().st_mtime + TOLERANCE  # else another process has its number
+
+
 def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
     """Remove the lock of runs that have ended; return a line for each.
 

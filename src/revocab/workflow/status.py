@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,14 @@ from revocab.config.paths import MANIFEST
 from revocab.flags import Parser
 from revocab.folder_claim import JOB_FILE
 from revocab.io import read_json
-from revocab.plan.plan import Plan
+from revocab.plan.plan import NamedJob, Plan
 from revocab.plan.show import add_experiment, planned
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES
+from revocab.workflow.run import run_in_progress
+from revocab.workflow.watch import bar, curve, thinned, watch
+
+#: Where Snakemake keeps the log of each run.
+LOGS = Path(".snakemake/log")
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class Training:
     seconds_ago: float
     #: Held-out bits per byte by language, at the last checkpoint.
     bits_per_byte: dict[str, float]
+    #: Losses from the first step to the last, each the mean of equally many steps.
+    losses: list[float]
 
 
 @dataclass(frozen=True)
@@ -47,36 +55,66 @@ class Status:
     #: Rules with the numbers of their jobs that are done and of all.
     jobs: dict[str, tuple[int, int]]
     trainings: list[Training]
+    #: The log of the last run in this folder, and the folder of those of single jobs.
+    logs: list[str] = field(default_factory=list)
+    #: The address of the report; none before it is written.
+    report: str | None = None
+
+    @property
+    def done(self) -> bool:
+        return all(ready == every for ready, every in self.jobs.values())
 
 
 def status(words: Sequence[str]) -> str:
-    """Return the status of ``[--configfile FILE …] [--config KEY=VALUE …] [--json]``.
+    """Return the status of ``[--configfile FILE …] [--config KEY=VALUE …] [--json] [--watch]``.
 
+    With ``--watch`` it is drawn on a terminal until the run has ended, before it is returned.
     Raises :class:`RevocabError` for an experiment that is not valid.
     """
     parser = Parser(prog="revocab status", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--watch", action="store_true", help="draw it again every few seconds until the run ends"
+    )
     add_experiment(parser)
     given = parser.parse_args(words)
-    found = status_of(planned(given), time.time())
-    return json.dumps(asdict(found), ensure_ascii=False) if given.json else render(found)
+    plan = planned(given)
+    jobs = plan.needed_jobs()
+    if given.watch and not given.json:
+        watch(lambda: status_of(plan, time.time(), jobs), render, run_in_progress, sys.stdout)
+    found = status_of(plan, time.time(), jobs)
+    if given.json:
+        return json.dumps(asdict(found), ensure_ascii=False)
+    stopped = given.watch and not found.done and not run_in_progress()
+    return render(found) + ("\nno run goes on in this folder" if stopped else "")
 
 
-def status_of(plan: Plan, now: float) -> Status:
+def status_of(plan: Plan, now: float, jobs: Mapping[str, NamedJob] | None = None) -> Status:
     """Return the status of an experiment; ``now`` is in seconds since the epoch.
+
+    ``jobs`` are those that the plan needs, which take a moment to find.
 
     A job is done if every file that others read of it is there; whether it is up to date is for
     Snakemake to say.
     """
     counts: dict[str, list[bool]] = defaultdict(list)
     trainings = []
-    for job in plan.needed_jobs().values():
+    for job in (jobs or plan.needed_jobs()).values():
         counts[job.rule].append(all(Path(file).exists() for file in job.files))
         if job.step.command == "train_model":
             trainings.append(training_in(Path(job.step.out), job.name.partition("--")[2], now))
-    jobs = {rule: (sum(done), len(done)) for rule, done in counts.items()}
+    numbers = {rule: (sum(done), len(done)) for rule, done in counts.items()}
+    report = Path(plan.step("build_report").out).absolute()
+    runs = sorted(map(str, LOGS.glob("*.log")))  # called after their time
     return Status(
-        plan.experiment.experiment, dict(sorted(jobs.items())), [one for one in trainings if one]
+        plan.experiment.experiment,
+        dict(sorted(numbers.items())),
+        [one for one in trainings if one],
+        logs=[
+            *runs[-1:],
+            *(str(one) for one in [Path(plan.paths.results, "logs")] if one.is_dir()),
+        ],
+        report=report.as_uri() if report.is_file() else None,
     )
 
 
@@ -101,6 +139,7 @@ def training_in(folder: Path, name: str, now: float) -> Training | None:
         seconds_left=(steps - step) / rate if rate else None,
         seconds_ago=max(0.0, now - written),
         bits_per_byte=by_language(heldout),
+        losses=thinned([float(row["loss"]) for row in losses]),
     )
 
 
@@ -145,10 +184,13 @@ def render(state: Status) -> str:
     done = sum(ready for ready, _ in state.jobs.values())
     jobs = sum(every for _, every in state.jobs.values())
     lines = [f"{state.experiment}: {done} of {jobs} jobs done, {jobs - done} left"]
+    lines += [f"  {bar(done / jobs)}"] if jobs else []
     left = {rule: (ready, every) for rule, (ready, every) in state.jobs.items() if ready < every}
     lines += [f"  {rule:<24}{ready:>4} of {every}" for rule, (ready, every) in left.items()]
     for training in state.trainings:
         lines += ["", *_training_lines(training)]
+    lines += [f"logs: {', '.join(state.logs)}"] if state.logs else []
+    lines += [f"report: {state.report}"] if state.done and state.report else []
     return "\n".join(lines)
 
 
@@ -160,7 +202,8 @@ def _training_lines(training: Training) -> list[str]:
     bits = ", ".join(
         f"{language} {value:.4f}" for language, value in training.bits_per_byte.items()
     )
-    rows = {"step": f"{training.step} of {training.steps}", "loss": f"{training.loss:.4f}", **speed}
+    rows = {"step": f"{training.step} of {training.steps}", "loss": f"{training.loss:.4f}"}
+    rows |= {"loss until now": curve(training.losses), **speed}
     rows |= {"held-out bits per byte": bits or "not measured"}
     rows |= {"last step": f"{duration(training.seconds_ago)} ago"}
     return [f"{training.name}", *(f"  {name:<24}{value}" for name, value in rows.items())]
