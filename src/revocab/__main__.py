@@ -100,10 +100,13 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
     """Run one verb with its flags; raise :class:`RevocabError` for a verb that there is not."""
     from revocab.cli import call
     from revocab.closed import near
+    from revocab.extensions import use_that_of
 
     if verb in BEGUN or verb in PLANNED:
         module, _, function = (BEGUN | PLANNED)[verb][0].rpartition(".")
-        words = with_experiment(words) if verb in PLANNED else words
+        if verb in PLANNED:
+            words = with_experiment(words)
+            use_that_of(words)
         print(getattr(import_module(module), function)(words))
         return
     name = VERBS.get(verb, verb)

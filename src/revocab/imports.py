@@ -1,7 +1,8 @@
 """A hash of what a command computes with: its module, and all of ours that these import.
 
 The hash changes with what a module and the YAML beside it say, and not with comments, docstrings or
-layout.
+layout. A user's own modules and YAML count as if they lay in the package
+(:mod:`revocab.extensions`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ import ast
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-PACKAGE = Path(__file__).parent
+from revocab.extensions import PACKAGE, own_folder
+
 #: Modules, relative to the package, on which no result depends: command lines, plans, progress.
-SPEAKING = frozenset({"cli.py", "command.py", "flags.py", "imports.py", "progress.py", "rule.py"})
+SPEAKING = frozenset(
+    {
+        "cli.py", "command.py", "extensions.py", "flags.py", "imports.py", "progress.py", "rule.py"
+    }
+)  # fmt: skip
 
 
 @cache
@@ -24,12 +30,27 @@ def code_hash(module: str, found: Collection[str] = (), package: Path = PACKAGE)
     ``found`` are folders whose modules are found at run time, and imported by no name.
     """
     start = [module, *(name for folder in found for name in below(folder, package))]
-    lines = [f"{name} {file_hash(package / name)}" for name in sorted(closure(start, package))]
+    names = sorted(closure(start, package))
+    lines = [f"{name} {file_hash(place(name, package))}" for name in names]
     return _digest("\n".join(lines))
 
 
 def below(folder: str, package: Path = PACKAGE) -> list[str]:
-    return sorted(path.relative_to(package).as_posix() for path in (package / folder).glob("*.py"))
+    return files(f"{folder}/*.py", package)
+
+
+def files(pattern: str, package: Path) -> list[str]:
+    """Return the names of files, relative to the package or to the folder of a user's own."""
+    roots = [package, *filter(None, [own_folder()])]
+    return sorted(
+        {path.relative_to(root).as_posix() for root in roots for path in root.glob(pattern)}
+    )
+
+
+def place(name: str, package: Path = PACKAGE) -> Path:
+    """Return the file of a name: the package's or, where that has none, a user's own."""
+    own = own_folder()
+    return package / name if own is None or (package / name).is_file() else own / name
 
 
 def closure(start: Iterable[str], package: Path = PACKAGE) -> set[str]:
@@ -39,10 +60,8 @@ def closure(start: Iterable[str], package: Path = PACKAGE) -> set[str]:
         name = waiting.pop()
         if name not in known and name not in SPEAKING:
             known.add(name)
-            waiting += _imported(package / name, package)
-    return known | {
-        data.relative_to(package).as_posix() for name in known for data in _data(package / name)
-    }
+            waiting += _imported(place(name, package), package)
+    return known | {data for name in known for data in _data(name, package)}
 
 
 @cache
@@ -54,10 +73,9 @@ def _imported(path: Path, package: Path) -> list[str]:
         if outer != "revocab":
             continue
         for depth in range(len(parts) + 1):
-            place = package.joinpath(*parts[:depth])
-            for file in (place / "__init__.py", place.with_suffix(".py")):
-                if file.is_file() and file != package.with_suffix(".py"):
-                    modules.append(file.relative_to(package).as_posix())
+            module = "/".join(parts[:depth])
+            names = [f"{module}/__init__.py", f"{module}.py"] if module else ["__init__.py"]
+            modules += [name for name in names if place(name, package).is_file()]
     return modules
 
 
@@ -72,12 +90,14 @@ def _names(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
-def _data(path: Path) -> list[Path]:
+def _data(name: str, package: Path) -> list[str]:
     """Return the YAML that is a module's data: of its name; for an __init__, of no other's name."""
-    if path.name == "__init__.py":
-        beside = sorted(path.parent.glob("*.yaml"))
-        return [data for data in beside if not data.with_suffix(".py").is_file()]
-    return [data for data in (path.with_suffix(".yaml"),) if data.is_file()]
+    module = PurePosixPath(name)
+    if module.name == "__init__.py":
+        beside = files(str(module.with_name("*.yaml")), package)
+        return [one for one in beside if not place(one, package).with_suffix(".py").is_file()]
+    data = str(module.with_suffix(".yaml"))
+    return [data] if place(data, package).is_file() else []
 
 
 @cache

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable
 from operator import attrgetter
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.extensions import beside, files_in, is_twice
 
 
 def found_in(
     package: ModuleType, attribute: str, name: Callable[[Any], str] = attrgetter("name")
 ) -> dict[str, Any]:
-    """Return what every module of a package has under ``attribute``, by its name, sorted."""
-    found = [
-        getattr(importlib.import_module(f"{package.__name__}.{module.name}"), attribute)
-        for module in pkgutil.iter_modules(package.__path__)
-    ]
-    return {name(one): one for one in sorted(found, key=name)}
+    """Return what every module of a package has under ``attribute``, by its name, sorted.
+
+    A user's own modules count as those of the package (:mod:`revocab.extensions`). Raises
+    :class:`RevocabError` for one of these without the attribute, and for a name that stands twice.
+    """
+    folder = Path(str(package.__file__)).parent
+    own = beside(folder)
+    if own is not None and str(own.absolute()) not in package.__path__:
+        package.__path__.append(str(own.absolute()))
+    found: dict[str, Any] = {}
+    places: dict[str, Path] = {}
+    for module, file in files_in(folder, ".py").items():
+        if module == "__init__":
+            continue
+        loaded = importlib.import_module(f"{package.__name__}.{module}")
+        if not hasattr(loaded, attribute):
+            raise RevocabError(f"{file}: defines no {attribute}, as every file of {folder} does")
+        one = getattr(loaded, attribute)
+        if name(one) in found:
+            raise RevocabError(is_twice(name(one), places[name(one)], file))
+        found[name(one)], places[name(one)] = one, file
+    return dict(sorted(found.items()))

@@ -31,6 +31,7 @@ ONLY_SHOWN = {
 #: Keys that no other value is found for, and why.
 WITHOUT = {
     "experiment": "another experiment: test_another_id_is_another_experiment",
+    "extensions": "refused unless set before Python starts: test_extensions",
     **{
         f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"
         for key in ("lines.*", "pattern", "hub.fields.*", "hub.names.*", "hub.files")

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod, RerunTrigger
 
+from revocab import extensions
+
+extensions.use(config.get("extensions"))  # before anything is found
+
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from revocab.chat.messages import ASSISTANT, Message
 from revocab.errors import RevocabError
+from revocab.extensions import files_in
 
 #: Templates that come with the package; dropping a file there adds one.
 FOLDER = Path(__file__).parent / "templates"
@@ -31,7 +32,7 @@ PROBE: tuple[Message, ...] = (
 
 
 def template_names() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.jinja"))
+    return [*files_in(FOLDER, ".jinja")]
 
 
 def chat_template_field() -> Any:
@@ -51,7 +52,7 @@ def find_template(named: str | Path) -> Path:
     if path.is_file():
         return path
     if str(named) in template_names():
-        return FOLDER / f"{named}.jinja"
+        return files_in(FOLDER, ".jinja")[str(named)]
     raise RevocabError(
         f"chat_template: no file {str(named)!r}, and no template of this name (known: "
         f"{', '.join(template_names())}); give a Jinja file, or one of these"

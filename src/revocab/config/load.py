@@ -15,7 +15,7 @@ from typing import Any, get_origin
 import yaml
 from pydantic import ValidationError
 
-from revocab import yaml_file
+from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
 from revocab.config.checks import all_problems
 from revocab.config.schema import Experiment
@@ -50,6 +50,7 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
         values = substitute(values, str(root))
     contents = list(contents_of(files))
     wrong = [problem for _, _, repeated in contents for problem in repeated]
+    wrong += extensions.problems(values.get("extensions"))
     wrong += several_experiments(contents, {} if root is None else {"data_root": root})
     wrong += nothing_taken_away((name, content) for name, content, _ in contents)
     written, unwritten = written_out(values)

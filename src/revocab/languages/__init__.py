@@ -18,6 +18,7 @@ from pydantic import Field
 from revocab import yaml_file
 from revocab.closed import Closed, Id, OneLine, checked
 from revocab.errors import RevocabError
+from revocab.extensions import files_in
 
 FOLDER = Path(__file__).parent
 #: A word that depends on the language, as templates and layouts write it.
@@ -52,11 +53,11 @@ def languages() -> dict[str, Language]:
     Raises :class:`RevocabError` naming the file whose keys are wrong, or stand there twice.
     """
     files = {}
-    for path in sorted(FOLDER.glob("*.yaml")):
+    for language, path in files_in(FOLDER, ".yaml").items():
         values, repeated = yaml_file.read(path)
         if repeated:
             raise RevocabError(repeated)
-        files[path.stem] = checked(Language, values, str(path))
+        files[language] = checked(Language, values, str(path))
     return files
 
 
@@ -119,8 +120,9 @@ def missing_words(
     having = [other for other in languages() if not lacking(text, other, aliases)]
     strangers = [word.removeprefix("from_") for word in missing if word.startswith("from_")]
     also = [f", or to {other}.yaml as 'called: {{{language}: …}}'" for other in strangers]
+    file = files_in(FOLDER, ".yaml").get(language, FOLDER / f"{language}.yaml")
     return (
-        f"{FOLDER / f'{language}.yaml'} lacks the words {', '.join(missing)} (languages that have "
+        f"{file} lacks the words {', '.join(missing)} (languages that have "
         f"all that this prompt needs: {', '.join(having) or 'none'}); add them to that file"
         f"{''.join(also)}"
     )

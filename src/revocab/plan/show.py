@@ -10,6 +10,7 @@ from pathlib import Path
 
 from revocab.config import read
 from revocab.errors import RevocabError
+from revocab.extensions import VARIABLE, own_folder
 from revocab.flags import Parser
 from revocab.plan.plan import Plan, find_rule, rules
 
@@ -39,7 +40,9 @@ def show_job(words: Sequence[str]) -> str:
             f" {', '.join(map(str, given.configfile))} (known: {jobs or 'none'})"
         )
     step = plan.step(given.rule, **wildcards)
-    return shlex.join(["python", *plan.words(step)])
+    own = own_folder()
+    start = [] if own is None else ["env", f"{VARIABLE}={own}"]
+    return shlex.join([*start, "python", *plan.words(step)])
 
 
 def add_experiment(parser: Parser) -> None:

@@ -14,6 +14,7 @@ from revocab import yaml_file
 from revocab.closed import Job, unknown
 from revocab.command import Shorthand
 from revocab.errors import RevocabError
+from revocab.extensions import files_in
 from revocab.limits import ALL_CHECKPOINTS, RUNS
 from revocab.training.budgets import resolved, steps_of
 from revocab.training.recipe import Recipe
@@ -28,7 +29,7 @@ UNKNOWN_LENGTH = {"steps": ALL_CHECKPOINTS // RUNS, "checkpoint_every": 1}
 
 
 def recipe_names() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return [*files_in(FOLDER, ".yaml")]
 
 
 def with_named_recipes(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -69,7 +70,7 @@ def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list
         kept = {other: value for other, value in rest.items() if other not in ("tokens", "share")}
         checked = laid_over(UNKNOWN_RECIPE, {**kept, **UNKNOWN_LENGTH})
         return checked, [unknown(f"{key}.from", str(source), recipe_names(), "recipe")]
-    base, problems = yaml_file.read(FOLDER / f"{source}.yaml")
+    base, problems = yaml_file.read(files_in(FOLDER, ".yaml")[source])
     known = [stage["name"] for stage in base.get("stages", ())]
     problems += [
         unknown(f"{key}.stages", stage, known, f"stage in recipe {source!r} named")

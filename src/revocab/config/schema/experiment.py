@@ -40,6 +40,8 @@ class Experiment(Closed):
     seed: int = 17
     #: Folder that ``{data_root}`` stands for in paths; give it with ``--config data_root=FOLDER``.
     data_root: OneLine | None = None
+    #: Folder with files of one's own, by their places in the package; its Python is run.
+    extensions: OneLine | None = Field(default=None, exclude_if=lambda folder: folder is None)
     #: Folder with the published values (CSV files by table), shown beside ours; none: not shown.
     paper_values: OneLine | None = None
     world: WorldOptions | None = None

@@ -24,6 +24,7 @@ from revocab.evaluation.multiple_choice.task_keys import (
     check_keys,
     rendered_texts,
 )
+from revocab.extensions import files_in
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
@@ -83,8 +84,8 @@ def read_task(path: Path) -> dict[str, Any]:
 
 
 def template_names(own: Path | None = None) -> list[str]:
-    folders = [TEMPLATES] if own is None else [own, TEMPLATES]
-    return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+    mine = [path.stem for path in own.glob("*.yaml")] if own else []
+    return sorted({*mine, *files_in(TEMPLATES, ".yaml")})
 
 
 def find_template(name: str, own: Path | None = None, key: str = "template") -> Path:
@@ -92,9 +93,10 @@ def find_template(name: str, own: Path | None = None, key: str = "template") -> 
 
     Raises :class:`RevocabError` with the nearest names, under ``key``.
     """
-    for folder in filter(None, (own, TEMPLATES)):
-        if (folder / f"{name}.yaml").is_file():
-            return folder / f"{name}.yaml"
+    if own is not None and (own / f"{name}.yaml").is_file():
+        return own / f"{name}.yaml"
+    if name in (shipped := files_in(TEMPLATES, ".yaml")):
+        return shipped[name]
     raise RevocabError(unknown(key, name, template_names(own), "template"))
 
 

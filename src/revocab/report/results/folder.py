@@ -50,7 +50,8 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
     """Return the validated experiment of ``experiment.json`` and its runs.
 
     Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
-    written with every default, so that what is missing is older than the key.
+    written with every default, but for keys that are left out where they say nothing, so that what
+    is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.config.expand import Run
@@ -66,8 +67,8 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
         ) from None
     problems = [
         f"{path}: experiment.{key}: required and not given; {advice}"
-        for key in Experiment.model_fields
-        if key not in experiment
+        for key, field in Experiment.model_fields.items()
+        if key not in experiment and field.exclude_if is None  # left out where it says nothing
     ]
     if problems:
         raise RevocabError(problems)

@@ -1,0 +1,83 @@
+"""Methods, kinds, languages, templates and recipes of one's own, outside the package.
+
+They lie in one folder with the sub-paths that they would have in the package
+(``languages/de.yaml``, ``initialise/methods/mine.py``). An experiment names it (``extensions``), by
+hand :data:`VARIABLE` does. Its Python is run, so that nothing is ever found without being named.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from revocab.errors import RevocabError
+
+PACKAGE = Path(__file__).parent
+#: Names the folder; jobs get it from the workflow.
+VARIABLE = "REVOCAB_EXTENSIONS"
+
+
+def own_folder() -> Path | None:
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else None
+
+
+def use(folder: str | None) -> None:
+    """Have this process and those that it starts look there as well; before anything is found."""
+    if folder is not None:
+        os.environ[VARIABLE] = folder
+
+
+def beside(folder: Path) -> Path | None:
+    """Return the folder among one's own that has the place of a folder of the package."""
+    own = own_folder()
+    inside = own is not None and folder.is_relative_to(PACKAGE)
+    return own / folder.relative_to(PACKAGE) if own is not None and inside else None
+
+
+def files_in(folder: Path, ending: str) -> dict[str, Path]:
+    """Return the files of a folder of the package, and of one's own beside it, by stem, sorted.
+
+    Raises :class:`RevocabError` naming both files where a name stands twice.
+    """
+    files = {path.stem: path for path in folder.glob(f"*{ending}")}
+    own = beside(folder)
+    mine = {path.stem: path for path in own.glob(f"*{ending}")} if own else {}
+    if twice := sorted(files.keys() & mine.keys()):
+        raise RevocabError(is_twice(name, files[name], mine[name]) for name in twice)
+    return dict(sorted({**files, **mine}.items()))
+
+
+def is_twice(name: str, first: Path, second: Path) -> str:
+    return f"{name!r}: is {first}, and again {second}; rename one"
+
+
+def problems(folder: object) -> Iterator[str]:
+    """Yield why the folder that an experiment names is not the one that is looked into."""
+    if not isinstance(folder, str):
+        return  # none, or what the schema refuses
+    path = Path(folder)
+    if path.is_absolute() or ".." in path.parts:
+        yield f"extensions: received {folder!r}; give a folder inside the one in which it runs"
+    elif not path.is_dir():
+        yield f"extensions: {folder!r} is no folder; make it, or correct the path"
+    elif own_folder() != path:
+        yield (
+            f"extensions: {folder!r} is not what {VARIABLE} says ({own_folder() or 'nothing'});"
+            f" set it before Python starts: {VARIABLE}={folder}"
+        )
+
+
+def use_that_of(words: Sequence[str]) -> None:
+    """Use the folder that the experiment of a command line names, of several files the last."""
+    from revocab import yaml_file
+
+    for word in words:
+        if word.endswith((".yaml", ".yml")) and Path(word).is_file():
+            try:
+                values, _ = yaml_file.read(Path(word))
+            except Exception:  # said where the file is read for good
+                continue
+            if isinstance(values, dict) and isinstance(values.get("extensions"), str):
+                use(values["extensions"])

@@ -1,0 +1,213 @@
+"""Things of every kind outside the package: the files of the docs, beside an experiment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from scratch_package import blocks
+
+from revocab import imports
+from revocab.imports import code_hash
+from revocab.plan.plan import rules
+
+#: The page that shows a file, and where that lies in the package.
+METHOD = ("adding-a-method.md", "initialise/methods/scaled_mean.py")
+REPORT = ("tables/group_sizes.py", "figures/steps.py", "claims/trained.py")
+SUMMARY = ("adding-a-generation-task.md", "evaluation/generation/kinds/summary.py")
+ENGINE = ("adding-an-engine.md", "evaluation/inference/engines/plain.py")
+CONSTRUCTION = ("tokenizers.md", "tokenizer_building/constructions/trim.py")
+CHANGE = ("models.md", "models/changes/ablate.py")
+GERMANIC = "name: Low German\nwords: {question: Fraag, answer: Antwoort}\n"
+RECIPE = (
+    "{sequence_length: 64, batch_size: 2, steps: 4, learning_rate: 1.0e-3, checkpoint_every: 4}"
+)
+#: Says what is found, by kind.
+FOUND = """
+import json
+
+from revocab.chat.template import template_names as chats
+from revocab.evaluation.generation.kind import generation_kinds
+from revocab.evaluation.inference.engine import engines
+from revocab.evaluation.multiple_choice.tasks import find_template, load_template
+from revocab.initialise.method import methods
+from revocab.languages import fill, languages
+from revocab.models.change import changes
+from revocab.report.claim import claim_kinds
+from revocab.report.kind import figure_kinds, table_kinds
+from revocab.tokenizer_building.construction import constructions
+from revocab.training.named_recipes import named_recipe
+
+print(json.dumps({
+    "names": [*methods(), *engines(), *table_kinds(), *figure_kinds(), *claim_kinds(),
+              *generation_kinds(), *languages(), *chats(), *constructions(), *changes()],
+    "recipe": named_recipe("recipes.a", {"from": "mine"})[0],
+    "template": load_template(find_template("riddle")),
+    "words": fill(["<<question>>"], "nds"),
+}))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A folder with one thing of each kind, in ``mine``."""
+    files = {
+        "languages/nds.yaml": GERMANIC,
+        "training/recipes/mine.yaml": RECIPE,
+        "evaluation/multiple_choice/templates/riddle.yaml": "include: base.yaml\ndoc_to_text: x\n",
+        "chat/templates/short.jinja": "{% generation %}x{% endgeneration %}",
+    }
+    for page, place in (SUMMARY, METHOD, ENGINE, CONSTRUCTION, CHANGE):
+        files[place] = "\n".join(blocks(page, "python"))
+    shown = blocks("adding-a-table.md", "python")
+    files |= {f"report/{place}": code for place, code in zip(REPORT, shown, strict=True)}
+    for place, content in files.items():
+        (tmp_path / "mine" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mine" / place).write_text(content, encoding="utf-8")
+    return tmp_path
+
+
+def python(folder: Path, *words: object, own: str | None = "mine") -> subprocess.CompletedProcess:
+    environment = {**os.environ, **({"REVOCAB_EXTENSIONS": own} if own else {})}
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_things_of_every_kind_are_found_outside_the_package(folder):
+    done = python(folder, "-c", FOUND)
+    assert not done.returncode, done.stderr
+    before = json.loads(done.stdout)
+    names = {"scaled-mean", "plain", "group_sizes", "steps", "trained", "summary", "nds", "short"}
+    names |= {"trim", "ablate"}
+    assert names <= {*before["names"]}
+    assert before["recipe"]["sequence_length"] == 64
+    assert before["template"]["doc_to_text"] == "x"
+    assert before["template"]["output_type"] == "multiple_choice"  # of the package's base.yaml
+    assert before["words"] == ["Fraag"]
+
+
+def forget() -> None:
+    for function in (code_hash, imports._imported, imports._data, imports._tree, imports.file_hash):
+        function.cache_clear()
+
+
+def hashes() -> dict[str, str]:
+    """Return the hash of each rule's code, as a process that begins now would have it."""
+    forget()
+    return {
+        name: code_hash(f"commands/{rule.command.name}.py", rule.command.finds)
+        for name, rule in rules().items()
+    }
+
+
+def test_a_change_there_makes_jobs_again_as_one_in_the_package(folder, monkeypatch, request):
+    request.addfinalizer(forget)
+    monkeypatch.setenv("REVOCAB_EXTENSIONS", str(folder / "mine"))
+    before = hashes()
+    for place, more, concerned, spared in (
+        (METHOD[1], "\n# a comment\n", (), ("init_embeddings",)),
+        (METHOD[1], "\nVALUE = 1\n", ("init_embeddings",), ("pack_tokens", "generate_text")),
+        (ENGINE[1], "\nVALUE = 1\n", ("generate_text",), ("init_embeddings",)),
+        ("languages/nds.yaml", "colours: ['#000000']\n", ("make_figures",), ("fetch_model",)),
+    ):
+        with (folder / "mine" / place).open("a") as file:
+            file.write(more)
+        after = hashes()
+        assert all(before[rule] != after[rule] for rule in concerned), place
+        assert all(before[rule] == after[rule] for rule in spared), place
+        before = after
+
+
+@pytest.mark.parametrize(
+    ("place", "content", "said"),
+    [
+        ("languages/it.yaml", "name: Italian\n", "languages/it.yaml, and again mine/languages/it"),
+        ("initialise/methods/fvt.py", "METHOD = 1", "methods/fvt.py, and again mine/initialise"),
+        ("initialise/methods/empty.py", "", "mine/initialise/methods/empty.py: defines no METHOD"),
+        (
+            "initialise/methods/again.py",
+            "from revocab.initialise.methods.fvt import METHOD",
+            "'fvt': is mine/initialise/methods/again.py, and again",
+        ),
+    ],
+)
+def test_a_name_that_there_is_already_names_both_files(folder, place, content, said):
+    (folder / "mine" / place).write_text(content)
+    done = python(folder, "-c", FOUND)
+    assert done.returncode and said in done.stderr, done.stderr
+
+
+@pytest.fixture
+def experiment(folder, toys) -> Path:
+    """An experiment that uses the method, the table, the recipe and the language."""
+    (folder / "nds.txt").write_text(
+        "\n\n".join(f"de Katt {n} is to Huus un slöppt" for n in range(99))
+    )
+    (folder / "model").symlink_to(toys / "untied")
+    place = {"path": "model"}
+    corpora = {"nds": {"language": "nds", "source": {"path": "nds.txt"}, "heldout_bytes": 300}}
+    group = {"label": "Toy", "source": "toy", "target": "new", "mixture": "all", "recipe": "mine"}
+    values = {
+        "experiment": "mine",
+        "title": "Mine",
+        "extensions": "mine",
+        "corpora": corpora,
+        "tokenizers": {"old": place, "new": {"path": str(toys / "target-tokenizer")}},
+        "mixtures": {"all": {"nds": 1.0}},
+        "recipes": {"mine": {"from": "mine", "repeat_corpora": True}},
+        "models": {"toy": {"tokenizer": "old", **place}},
+        "runs": {"toy": {**group, "methods": {"scaled-mean": {"scale": 0.5, "evaluate": False}}}},
+        "evaluation": {"heldout": ["nds"]},
+        "tables": {"sizes": {"kind": "group_sizes", "title": "Sizes", "groups": ["toy"]}},
+    }
+    (folder / "mine.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
+    return folder
+
+
+def test_an_experiment_names_the_folder_and_its_jobs_see_it(experiment):
+    done = python(experiment, "-m", "revocab", "run", "mine.yaml", "--cores", "2", own=None)
+    assert not done.returncode, done.stderr[-3000:]
+    table = experiment / "results/mine/tables/sizes.csv"
+    assert table.read_text() == "Group,Runs\ntoy,1.0\n"
+    page = (experiment / "results/mine/report.html").read_text(encoding="utf-8")
+    assert "Scaled mean" in page and "Low German" in page
+
+    again = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
+    assert "Nothing to be done" in again.stdout + again.stderr
+    method = experiment / "mine" / METHOD[1]
+    method.write_text(method.read_text().replace("mean(0)", "mean(0) * 2"))
+    again = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
+    assert "init_embeddings" in again.stdout and "pack_tokens" not in again.stdout
+
+    line = python(experiment, "-m", "revocab", "job", "mine.yaml", "make_tables", own=None).stdout
+    assert line.startswith("env REVOCAB_EXTENSIONS=mine python ")
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("/etc", "extensions: received '/etc'; give a folder inside"),
+        ("../x", "extensions: received '../x'; give a folder inside"),
+        ("none", "extensions: 'none' is no folder"),
+    ],
+)
+def test_only_a_folder_beside_the_experiment_is_used(experiment, named, said):
+    file = experiment / "mine.yaml"
+    file.write_text(file.read_text().replace("extensions: mine", f"extensions: {named}"))
+    done = python(experiment, "-m", "revocab", "status", "mine.yaml", own=None)
+    assert done.returncode and said in done.stderr, done.stderr
+
+
+def test_what_is_not_named_is_not_used(experiment):
+    file = experiment / "mine.yaml"
+    file.write_text(file.read_text().replace("extensions: mine\n", ""))
+    done = python(experiment, "-m", "revocab", "status", "mine.yaml", own=None)
+    assert done.returncode and "scaled-mean" in done.stderr
+    assert not python(experiment, "-m", "revocab", "status", "mine.yaml").returncode
