@@ -15,7 +15,6 @@ extensions.use(config.get("extensions"))  # before anything is found
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
-from revocab.imports import PACKAGE
 from revocab.plan import Plan
 from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest

@@ -70,7 +70,7 @@ use rule job as check_artefacts with:
 use rule job as build_report with:
     input:
         unpack(needs("build_report")),
-        template=near(PACKAGE / "report/page/templates/report.html.j2"),
+        template=near(extensions.PACKAGE / "report/page/templates/report.html.j2"),
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:

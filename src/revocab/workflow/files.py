@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from revocab.imports import PACKAGE
+from revocab.extensions import PACKAGE
 from revocab.rule import near
 
 
