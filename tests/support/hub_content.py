@@ -260,6 +260,7 @@ def model(
     width: int,
     layers: int = 1,
     sharded: bool = False,
+    context: int = CONTEXT_LENGTH,
 ) -> None:
     """Write a model's repository, with files beside the weights that must not be fetched."""
     from transformers import AutoModelForCausalLM
@@ -269,7 +270,7 @@ def model(
 
     shape = {"hidden_size": width, "intermediate_size": 2 * width, "layers": layers}
     architecture = Architecture(family=family, heads=2, kv_heads=1, **shape)
-    build_stand_in(tokenizer, architecture, CONTEXT_LENGTH, seed, out)
+    build_stand_in(tokenizer, architecture, context, seed, out)
     (out / "manifest.json").unlink()
     if sharded:
         weights = AutoModelForCausalLM.from_pretrained(out)

@@ -13,10 +13,10 @@ import hub_server
 import yaml
 from run_snakemake import succeed
 
-#: What such an overlay may change: budgets and the name of the results.
+#: What such an overlay may change: budgets, sizes of vocabularies and the name of the results.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_bytes|limit_documents|sequence_length|batch_size|steps"
-    r"|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
+    r"|vocabulary_size|keep|step|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
     r"|[0-9]+"  # a step of the paper's
 )
 

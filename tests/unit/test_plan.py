@@ -40,7 +40,10 @@ SHIPPED = [
         )
     ],
     ("config/lep.yaml",),
-    *[("config/lep.yaml", f"config/overlays/lep-{name}.yaml") for name in ("released", "rates")],
+    *[
+        ("config/lep.yaml", f"config/overlays/{name}.yaml")
+        for name in ("lep-released", "lep-rates", "pico-lep")
+    ],
     ("config/vocadt.yaml",),
     *[
         ("config/vocadt.yaml", f"config/overlays/vocadt-{name}.yaml")

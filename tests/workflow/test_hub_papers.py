@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import hub_bilingual
+import hub_lep
 import pytest
 import torch
 from hub_experiments import (
@@ -27,7 +28,7 @@ from revocab.io import read_json
 from revocab.plan import Plan
 
 #: What fills a local Hub for an experiment.
-EXPERIMENTS: dict[str, ModuleType] = {"bilingual": hub_bilingual}
+EXPERIMENTS: dict[str, ModuleType] = {"bilingual": hub_bilingual, "lep": hub_lep}
 OVERLAYS = Path(__file__).parents[2] / "config/overlays"
 PICO = sorted(path.stem.removeprefix("pico-") for path in OVERLAYS.glob("pico-*.yaml"))
 
