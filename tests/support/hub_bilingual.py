@@ -14,11 +14,10 @@ from pathlib import Path
 
 import hub_content
 import hub_harness
+import hub_scripts
 import own_code_models
 from chat_toys import messages_of
 
-LATIN = "abcdefghijklmnopqrstuvwxyz"
-IN_ARABIC = str.maketrans(LATIN + LATIN.upper(), "ابجدهوزحطيكلمنسعفصقرشتثخذض" * 2)
 #: Models by name: tokenizer, and how wide; eight blocks, so that an eighth can be added.
 LLAMAS = {
     "meta-llama/Llama-2-7b-hf": ("llama-2", 8),
@@ -42,11 +41,6 @@ GATED = ("datasets/uonlp/CulturaX", *(f"models/{one}" for one in LLAMAS))
 CONVERSATIONS = 200
 
 
-def in_arabic(text: str) -> str:
-    """Return a text with its letters exchanged for Arabic ones."""
-    return text.translate(IN_ARABIC)
-
-
 def write_hub(root: Path, documents: int = 400) -> Path:
     """Fill ``root`` with what the experiment asks the Hub for; return it."""
     from revocab.demoworld.build import documents as make
@@ -57,7 +51,8 @@ def write_hub(root: Path, documents: int = 400) -> Path:
         [row["text"] for row in make(world, one, documents, hub_content.SEED)]
         for one in ("it", "en")
     )
-    texts = {"ar": [in_arabic(text) for text in italian], "en": english}
+    in_arabic = hub_scripts.written_in("arabic")
+    texts = {"ar": [*map(in_arabic, italian)], "en": english}
     hub_content.culturax(root, {"ar": texts["ar"]})
     pile = root / "datasets" / PILE / "main/train"
     for number, part in enumerate((texts["en"][::2], texts["en"][1::2])):
@@ -85,6 +80,7 @@ def write_hub(root: Path, documents: int = 400) -> Path:
 
 def instructions(root: Path) -> None:
     """Write a data set of conversations in each language, in the form that it has there."""
+    in_arabic = hub_scripts.written_in("arabic")
     for language, (name, field, split, keys) in INSTRUCTIONS.items():
         rows = []
         for number in range(CONVERSATIONS):

@@ -35,10 +35,11 @@ def asked(inputs: dict[str, str], outputs: Any, answer: str, meta: Row) -> Row:
 
 
 def question(text: str, number: int, answered: bool) -> Row:
-    """Return a row of MultiQ, whose answers are segments of the text."""
+    """Return a row of MultiQ, whose answers are segments of the text: its first word, and all."""
     right = text.split(maxsplit=1)[0]
     inputs = {"support_text": text, "text": text, "question": "Кто?"}
-    return asked(inputs, [{"segment": right}], right if answered else "", {"id": number})
+    outputs = [{"segment": right}, {"segment": text}]
+    return asked(inputs, outputs, right if answered else "", {"id": number})
 
 
 def exam(text: str, number: int, answered: bool) -> Row:
@@ -93,19 +94,23 @@ def summaries(texts: list[str]) -> list[Row]:
     words = [text.split() for text in texts]
     parts = [[" ".join(one[n : n + 3]) + "." for n in (0, 3, 6)] for one in words]
     return [
-        {"src_sents": one, "summary_sents": one[:1], "extractive_summary": [0]} for one in parts
+        {"src_sents": one, "summary_sents": one[:1], "extractive_summary": [0, 2][: number % 2 + 1]}
+        for number, one in enumerate(parts)
     ]
 
 
-def write_data_sets(sets: Path, texts: dict[str, list[str]]) -> None:
-    """Write all of them below the folder of a Hub's data sets."""
+def write_data_sets(
+    sets: Path, texts: dict[str, list[str]], summarised: int = COUNTS["test"]
+) -> None:
+    """Write all of them below the folder of a Hub's data sets; so many texts are summarised."""
     main, made = sets / "RefalMachine/darumeru/main", tasks(texts)
     paths = {one: {split: f"data/{one}/{split}.jsonl" for split in made[one]} for one in made}
     hub_content.card(main, paths)
     for task, rows in made.items():
         for split, path in paths[task].items():
             write_jsonl(main / path, rows[split])
-    rows = {split: summaries(texts["ru"][:count]) for split, count in COUNTS.items()}
+    counts = COUNTS | {"test": summarised}
+    rows = {split: summaries(texts["ru"][:count]) for split, count in counts.items()}
     hub_content.data_set(sets / "dichspace/daru_treeway_eval/main", {"default": rows})
     script = sets / "RussianNLP/rucola/main/rucola.py"
     darumeru.write_rucola(script.parent)

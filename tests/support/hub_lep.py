@@ -15,12 +15,10 @@ from typing import Any
 
 import hub_content
 import hub_darumeru
+import hub_scripts
 
 from revocab.chat.template import find_template
 
-LATIN = "abcdefghijklmnopqrstuvwxyz"
-CYRILLIC = "абцдефгхийклмнопярстужвшыз"
-IN_RUSSIAN = str.maketrans(LATIN + LATIN.upper(), CYRILLIC + CYRILLIC.upper())
 CONTEXT = 8192
 #: Of Russian Wikipedia, the last of which is only copied from.
 SHARDS = 21
@@ -59,11 +57,6 @@ MODELS = {
 GATED = tuple(f"models/{one}" for one in MODELS if one.startswith("meta-llama"))
 
 
-def in_russian(text: str) -> str:
-    """Return a text with its letters exchanged for Cyrillic ones."""
-    return text.translate(IN_RUSSIAN)
-
-
 def texts_of(count: int) -> dict[str, list[str]]:
     """Return so many texts in both languages."""
     from revocab.demoworld.build import documents
@@ -74,7 +67,7 @@ def texts_of(count: int) -> dict[str, list[str]]:
         [row["text"] for row in documents(world, one, count, hub_content.SEED)]
         for one in ("it", "en")
     )
-    return {"ru": [in_russian(text) for text in italian], "en": english}
+    return {"ru": [*map(hub_scripts.written_in("cyrillic"), italian)], "en": english}
 
 
 def paragraph(words: list[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import hub_content
+import hub_darumeru
 import hub_server
 import pytest
 from test_hub_lep import CALLS
@@ -16,42 +16,21 @@ from revocab.config import read
 from revocab.io import read_jsonl
 from revocab.plan import Plan
 
-TEXTS = 502
-COPIES = {name: {"text": f"Текст {name}.\nВторая строка."} for name in
-          ("cp_sent_ru", "cp_para_ru", "cp_sent_en", "cp_para_en")}  # fmt: skip
-INPUTS = {
-    "multiq": {"support_text": "Кот спит.", "text": "Пёс лежит.", "question": "Кто?"},
-    "use": {"task": "Выбери.", "choices": "1) да 2) нет"},
-    **COPIES,
-}
-META = {"use": {"id_task": "16", "type": "multiple_choice", "variant": 3, "score": 2}}
+#: Two more than are scored.
+SUMMARISED = 502
 
 
-def row(task, number, answer):
-    fields = " ".join(f"{{{name}}}" for name in INPUTS[task])
-    said = [{"role": "user", "content": f"{number}: {fields}"}]
-    said.append({"role": "bot", "content": "Ответ:" if answer is None else f"Ответ: {answer}"})
-    outputs = [{"segment": "Кот"}, {"segment": "кот спит"}] if task == "multiq" else "1,3"
-    meta = META.get(task, {"id": number})
-    return {"messages": said, "inputs": INPUTS[task], "outputs": outputs, "meta": meta}
+def text(number: int) -> str:
+    """Return a text of nine words, the first of which is its own."""
+    return f"Кот{number} спит тут Пёс лежит там Снег уже выпал"
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("hub")
-    tasks = {
-        task: {"test": [row(task, n, None) for n in range(2)],
-               "prompt": [row(task, n, f"верно {n}") for n in range(10, 16)]}
-        for task in INPUTS
-    }  # fmt: skip
-    hub_content.data_set(root / "datasets/RefalMachine/darumeru/main", tasks)
-    news = [
-        {"src_sents": ["Выпал снег.", f"Дороги {n} закрыты.", "Фото."],
-         "summary_sents": [f"Снег {n}.", "Всё."], "extractive_summary": [0, 1] if n == 5 else [1]}
-        for n in range(5 + TEXTS)
-    ]  # fmt: skip
-    texts = {"default": {"test": news[5:], "prompt": news[:5]}}
-    hub_content.data_set(root / "datasets/dichspace/daru_treeway_eval/main", texts)
+    texts = [text(number) for number in range(SUMMARISED)]
+    languages = {"ru": texts, "en": [one.upper() for one in texts]}
+    hub_darumeru.write_data_sets(root / "datasets", languages, SUMMARISED)
     return root
 
 
@@ -77,18 +56,20 @@ def prompts(repository, root, tmp_path_factory):
 @pytest.mark.hub
 def test_every_task_is_asked_as_its_rows_ask(prompts):
     assert {name: len(rows) for name, rows in prompts.items()} == {
-        "multiq": 2, "use": 2, "sentences_ru": 2, "paragraphs_ru": 2, "sentences_en": 2,
-        "paragraphs_en": 2, "summaries": 500, "extraction": 500,
+        "multiq": 4, "use": 4, "sentences_ru": 4, "paragraphs_ru": 4, "sentences_en": 4,
+        "paragraphs_en": 4, "summaries": 500, "extraction": 500,
     }  # fmt: skip
-    asked = "Кот спит. Пёс лежит. Кто?"
-    shots = "".join(f"{n}: {asked}\nОтвет: верно {n}\n\n" for n in range(14, 9, -1))
-    assert prompts["multiq"][1]["prompt"] == f"{shots}1: {asked}\nОтвет:"
-    assert prompts["multiq"][0]["references"] == ["Кот", "кот спит"]
-    exam = prompts["use"][0]
-    kept = {name: exam["query"][name] for name in ("rule", "variant", "maximum")}
-    assert kept == {"rule": "penalised", "variant": "3", "maximum": "34"}
-    for name, task in {"sentences_ru": "cp_sent_ru", "paragraphs_en": "cp_para_en"}.items():
-        assert prompts[name][0]["references"] == [COPIES[task]["text"]]
+    asked = [f"Кот{n} спит тут Пёс\nКот{n} спит тут Пёс\nКто?\n" for n in range(5)]
+    shots = "".join(f"{asked[n]}\nОтвет: Кот{n}\n\n" for n in range(4, -1, -1))
+    assert prompts["multiq"][1]["prompt"] == f"{shots}{asked[1]}\nОтвет:"
+    assert prompts["multiq"][0]["references"] == ["Кот0", "Кот0 спит тут Пёс"]
+    rules = [one["query"]["rule"] for one in prompts["use"]]
+    assert rules == ["matching", "text", "penalised", "matching"]
+    exam = prompts["use"][3]["query"]
+    assert (exam["variant"], exam["maximum"]) == ("1", "34")
+    copied = {"sentences_ru": "Кот0 спит тут Пёс", "paragraphs_en": text(0).upper()}
+    for name, reference in copied.items():
+        assert prompts[name][0]["references"] == [reference]
         assert len(prompts[name][0]["shots"]) == 5
     most = {name: rows[0].get("max_new_tokens") for name, rows in prompts.items()}
     assert most == {
@@ -99,16 +80,16 @@ def test_every_task_is_asked_as_its_rows_ask(prompts):
 
 @pytest.mark.hub
 def test_summaries_and_extraction_have_the_first_texts(prompts):
-    summary, extraction = prompts["summaries"][499], prompts["extraction"][0]
+    summary, extraction = prompts["summaries"][499], prompts["extraction"][1]
     assert summary["prompt"].endswith(
-        "русском языке.\nТекст: Выпал снег. Дороги 504 закрыты. Фото.\nTL;DR:"
+        "русском языке.\nТекст: Кот499 спит тут. Пёс лежит там. Снег уже выпал.\nTL;DR:"
     )
-    assert summary["references"] == ["Снег 504. Всё."]
+    assert summary["references"] == ["Кот499 спит тут."]
     assert [shot["summary"] for shot in summary["shots"]] == [
-        f"Снег {n}. Всё." for n in (4, 3, 2, 1, 0)
+        f"Кот{n} спит тут." for n in (4, 3, 2, 1, 0)
     ]
-    assert extraction["references"] == ["Выпал снег.", "Дороги 5 закрыты."]
+    assert extraction["references"] == ["Кот1 спит тут.", "Снег уже выпал."]
     assert extraction["prompt"] == (
         "Найди в тексте самые важные предложения.\n"
-        "Текст: Выпал снег. Дороги 5 закрыты. Фото.\nСамые важные предложения:"
+        "Текст: Кот1 спит тут. Пёс лежит там. Снег уже выпал.\nСамые важные предложения:"
     )

@@ -81,8 +81,9 @@ def test_every_hub_source_is_recorded_with_its_commit(made):
         *(("tokenizers", one) for one, of in made.plan.experiment.tokenizers.items() if of.hub),
     ]
     manifests = [made.results / kind / one / "manifest.json" for kind, one in named]
+    # Of questions that a model answers, the commit is beside the answers.
     manifests += [
-        made.resources / "corpora" / one / "manifest.json"
+        made.resources / ("answers" if corpus.answers else "corpora") / one / "manifest.json"
         for one, corpus in made.plan.experiment.corpora.items()
         if corpus.source and corpus.source.hub
     ]
