@@ -7,7 +7,8 @@ from huggingface_hub import ModelCard
 from training_pico import changed, run_of, table
 
 from revocab.io import read_json, sha256, write_json
-from revocab.training.outputs.card import BASE, CARD, PROVENANCE, TRAINING, history_of
+from revocab.models.origin import BASE, BEFORE, PROVENANCE, history_of
+from revocab.training.outputs.card import CARD, TRAINING
 from revocab.training.train import train
 
 
@@ -64,6 +65,9 @@ def test_a_new_vocabulary_stands_in_the_history_with_its_counts(tmp_path):
     made = {"method": "fvt", "names": {"source": "owner/model"}, "counts": counts}
     write_json(tmp_path / PROVENANCE, made)
     assert history_of(tmp_path) == [{"what": "New vocabulary", **made}]
+    before = [{"what": BASE, "name": "owner/model"}]
+    write_json(tmp_path / PROVENANCE, {**made, BEFORE: before})
+    assert history_of(tmp_path) == [*before, {"what": "New vocabulary", **made}]
 
 
 @pytest.mark.parametrize("content", ["[]", "{", '{"history": 3}', '{"history": [1]}'])

@@ -26,7 +26,14 @@ from revocab.models.folder import (
 )
 from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
-from revocab.models.origin import fingerprint, library_versions, name_of, tokenizer_hash
+from revocab.models.origin import (
+    BEFORE,
+    fingerprint,
+    history_of,
+    library_versions,
+    name_of,
+    tokenizer_hash,
+)
 from revocab.models.vocabulary import padding
 from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
 from revocab.models.weights.index import INDEX
@@ -108,6 +115,7 @@ def initialise_model(
         "seed": job.seed,
         "names": {"source": name_of(inputs.source)},
         "source": fingerprint(source, source_tokenizer),
+        BEFORE: history_of(inputs.source),
         "libraries": library_versions(),
     }
     if method.keeps_vocabulary:

@@ -23,6 +23,12 @@ HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 NAME = re.compile(r"[^/\\\n]+")
 #: Folders of our own layout whose names say nothing about what they hold.
 UNTELLING = re.compile(r"snapshot|untrained|init|checkpoints|(step|checkpoint)-\d+")
+PROVENANCE = "provenance.json"
+#: What a folder's manifest says where it was made here, and how its card calls that.
+MADE = {"method": "New vocabulary", "change": "Changed model", "architecture": "Random weights"}
+BASE = "Base model"
+#: The key of a provenance under which the history of the source stands.
+BEFORE = "before"
 #: What a card may say of a licence; ``other`` has a name and an address of its own.
 LICENCE = ("license", "license_name", "license_link")
 
@@ -88,6 +94,21 @@ def front_matter(known: Mapping[str, Any]) -> list[str]:
     head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}
     known = {key: value for key, value in head.items() if value}
     return ["---", yaml.safe_dump(known, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
+
+
+def history_of(folder: Path) -> list[dict[str, Any]]:
+    """Return how a model came about, as its folder says: an entry for each thing done, the oldest
+    first. Of a folder that says nothing, its name.
+    """
+    for name in (PROVENANCE, "manifest.json"):
+        known = _object(folder / name)
+        if isinstance(history := known.get("history"), list):
+            return [entry for entry in history if isinstance(entry, dict)]
+        if heading := next((heading for key, heading in MADE.items() if key in known), None):
+            before = known.pop(BEFORE, None)
+            entries = [entry for entry in before or () if isinstance(entry, dict)]
+            return [*entries, {"what": heading, **known}]
+    return [{"what": BASE, "name": name_of(folder), "hub": hub_id(folder)}]
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -11,49 +11,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
-from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.models.origin import (
     HUB_ID,
+    PROVENANCE,
     front_matter,
-    hub_id,
+    history_of,
     library_versions,
     licence_of,
     name_of,
 )
 from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
 
-PROVENANCE = "provenance.json"
 CARD = "README.md"
-#: What a folder's manifest says where it was made here, and by which heading a card calls it.
-MADE = {"method": "New vocabulary", "change": "Changed model", "architecture": "Random weights"}
 TRAINING = "Training"
 #: What a card says of the rows of a corpus.
 COUNTED = ("rows", "tokens", "bytes", "documents", "passes")
-BASE = "Base model"
-
-
-def history_of(folder: Path) -> list[dict[str, Any]]:
-    """Return how a model came about, as its folder says: an entry for each thing done, the oldest
-    first. Of a folder that says nothing, its name.
-    """
-    for name in (PROVENANCE, "manifest.json"):
-        known = _object(folder / name)
-        if isinstance(history := known.get("history"), list):
-            return [entry for entry in history if isinstance(entry, dict)]
-        if heading := next((heading for key, heading in MADE.items() if key in known), None):
-            return [{"what": heading, **known}]
-    return [{"what": BASE, "name": name_of(folder), "hub": hub_id(folder)}]
-
-
-def _object(path: Path) -> dict[str, Any]:
-    """Return a JSON file that holds an object; an empty one for any other, and where none is."""
-    try:
-        content = read_json(path)
-    except (OSError, RevocabError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def documents(
