@@ -176,6 +176,7 @@ PARTS = [
 
 
 @settings(max_examples=500)
+@example(['"" a', "\"'' a", '"\'" b'])
 @example(["'' a", '\n" a', '\n "a" b', "a\n'' b c", '\t"a b'])
 @given(st.lists(st.lists(st.sampled_from(PARTS), max_size=14).map("".join), max_size=4))
 def test_fast_words_equal_nltks_rules(texts):

@@ -169,7 +169,9 @@ class RulesSplitter(Splitter):
         self._joined = re.compile(r"(?i)cannot|gimme|gonna|gotta|lemme|wanna").fullmatch
 
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
-        start = 0 if SEPARATOR in text or text.startswith("''") else _last_word(text)
+        # Quotes at the beginning of a text are not what they are after a space.
+        odd = SEPARATOR in text or text.startswith(("''", '""', "\"''"))
+        start = 0 if odd else _last_word(text)
         if start == 0:
             return [], self._tokenize(text)
         end = self._tokenize("x" + text[start - 1 :])[1:]

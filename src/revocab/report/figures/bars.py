@@ -57,7 +57,7 @@ class BarsFigure(FigureOptions):
         """Return the column's cells in one table, by the names of their models."""
         from revocab.report.make_tables import build_table
 
-        table, runs = build_table(results, name), results.experiment.tables[name].runs
+        table, runs = build_table(results, name), self.shown(results.experiment)[name].runs
         rows = [row.cells for row in table.rows if row.section is None]
         place = table.header.index(self.column)
         cells = {}
