@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from revocab.evaluation.multiple_choice import harness, tasks
+from revocab.evaluation.multiple_choice import harness, parts, tasks
 from revocab.evaluation.multiple_choice.families import main_metric
 
 PREMISE, CHOICES = "Il mio corpo fece ombra.", ["Il sole sorse.", "L'erba era tagliata."]
@@ -122,7 +122,7 @@ def test_requests_are_the_harness_own(
     config = tasks.build_task(template, path, hub=tasks.HubData(id="a/b"), language=language)
     data = DatasetDict(test=Dataset.from_list(ours))
     config |= {"test_split": "test", "dataset_kwargs": None}
-    config["custom_dataset"] = partial(harness.returned, data)
+    config["custom_dataset"] = partial(parts.returned, data)
     (found,) = manager.load([config])["tasks"].values()
     assert requests(found) == requests(expected)
 

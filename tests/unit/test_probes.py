@@ -275,7 +275,7 @@ def test_no_training_reads_what_a_probe_is_made_of(repository, monkeypatch):
 def test_a_corpus_that_holds_out_nothing_or_another_language(repository, monkeypatch):
     values = small(repository, monkeypatch, corpora=["world-it", "world-en"])
     del values["corpora"]["world-it"]["heldout_bytes"]
-    assert problems(values) == [
+    assert [line for line in problems(values) if ".probe." in line] == [
         f"{KEY}.probe.corpora: 'world-it' holds out no text; give corpora.world-it.heldout_bytes",
         f"{KEY}.probe.corpora: 'world-en' is in 'en', the task in 'it'; name a corpus in its "
         "language",
