@@ -58,7 +58,7 @@ def write_hub(root: Path, documents: int = 400) -> Path:
     for number, part in enumerate((texts["en"][::2], texts["en"][1::2])):
         hub_content.jsonl_zst(pile / f"{number:02}.jsonl.zst", [{"text": one} for one in part])
     instructions(root)
-    hub_harness.write_data_sets(root)
+    hub_harness.write_data_sets(root, hub_harness.bilingual())
     both = texts["ar"] + texts["en"]
     wanted = {
         "llama-2": (texts["en"], "byte_fallback", 512),

@@ -30,6 +30,8 @@ GATED = (
     "models/sapienzanlp/Minerva-1B-base-v1.0",
     "models/sapienzanlp/Minerva-350M-base-v1.0",
 )
+#: Languages of FLORES by configuration.
+FLORES = {"eng_Latn": "en", "ita_Latn": "it"}
 #: The commit of facebook/flores with Parquet files by language (config/overlays/flores-200.yaml).
 FLORES_200 = "994d4cd204c67acac0cdacb5cd9edcbc64de5c71"
 MODELS = {
@@ -175,11 +177,9 @@ def flores_plus(root: Path, world: Any, items: int) -> None:
     tree); gated.
     """
     main = root / "datasets/openlanguagedata/flores_plus/main"
-    codes = {"eng_Latn": "en", "ita_Latn": "it"}
-    card(
-        main, {code: {one: f"{one}/{code}.parquet" for one in ("dev", "devtest")} for code in codes}
-    )
-    for code, language in codes.items():
+    splits = ("dev", "devtest")
+    card(main, {code: {one: f"{one}/{code}.parquet" for one in splits} for code in FLORES})
+    for code, language in FLORES.items():
         alphabet = {"iso_639_3": code[:3], "iso_15924": code[4:], "glottocode": "none0000"}
         for split, sentences in flores_rows(world, language, items).items():
             rows = [{"id": n, **alphabet, "text": text, "topic": "x"} for n, text in sentences]
@@ -187,9 +187,10 @@ def flores_plus(root: Path, world: Any, items: int) -> None:
             parquet(main / f"{split}/{code}.parquet", rows if language == "en" else rows[::-1])
 
 
-def flores_200(root: Path, world: Any, items: int) -> None:
-    """Write FLORES-200: a loading script on main, and a commit with Parquet files by language.
+def flores_200(root: Path, sentences: dict[str, dict[str, list[tuple[int, str]]]]) -> None:
+    """Write FLORES-200, of sentences by configuration and split as ``flores_rows`` returns them.
 
+    A loading script on main, and a commit with Parquet files by language.
     https://huggingface.co/datasets/facebook/flores: its card lists the fields, flores.py the
     configurations by language and by pair; the tree of commit 994d4cd has ``eng_Latn/``, with
     files such as ``dev-00000-of-00001.parquet``. Whether the script is still beside them is not
@@ -200,9 +201,9 @@ def flores_200(root: Path, world: Any, items: int) -> None:
         (repository / ref).mkdir(parents=True)
         (repository / ref / "flores.py").write_text("raise SystemExit('never run')\n")
         (repository / ref / "README.md").write_text("---\nlanguage: [it]\n---\n")
-    for code, language in {"eng_Latn": "en", "ita_Latn": "it"}.items():
-        for split, sentences in flores_rows(world, language, items).items():
-            rows = [{"id": n, "URL": "x", "sentence": text} for n, text in sentences]
+    for code, splits in sentences.items():
+        for split, texts in splits.items():
+            rows = [{"id": n, "URL": "x", "sentence": text} for n, text in texts]
             name = f"{FLORES_200}/{code}/{split}-00000-of-00001.parquet"
             parquet(repository / name, rows)
 
@@ -216,7 +217,7 @@ def generative_benchmarks(root: Path, world: Any, items: int) -> None:
     from revocab.demoworld.build import question_rows
 
     flores_plus(root, world, items)
-    flores_200(root, world, items)
+    flores_200(root, {code: flores_rows(world, one, items) for code, one in FLORES.items()})
 
     def squad(count: int, test: bool) -> list[Row]:
         return [

@@ -26,11 +26,22 @@ TRANSLATED = {"query": "Which?", "label": "1"}
 AEXAMS = ("Biology", "IslamicStudies", "Physics", "Science", "Social")
 MMLU = {"question": "Which?", "choices": OPTIONS, "answer": 1}
 PROBLEM = {"question": "Who _ ?", "answer": "C", "options": OPTIONS}
+BELEBELE = (
+    "eng_Latn", "swh_Latn", "ind_Latn", "est_Latn", "hat_Latn", "kor_Hang", "ell_Grek", "rus_Cyrl",
+    "bul_Cyrl", "ukr_Cyrl", "kaz_Cyrl",
+)  # fmt: skip
+#: Fields that number the rows of a split.
+NUMBERS = ("idx", "id", "question_number")
 
 
 def numbered(count: int) -> Row:
     """Return an item with columns sol1, sol2, … as the translations have their choices."""
     return {**TRANSLATED, **{f"sol{n}": text for n, text in enumerate(OPTIONS[:count], 1)}}
+
+
+def numbered_row(row: Row, number: int) -> Row:
+    """Return a row with its number; an item is no example for itself, so rows may not be equal."""
+    return row | {field: type(row[field])(number) for field in NUMBERS if field in row}
 
 
 ARABIC: dict[str, DataSet] = {
@@ -81,19 +92,48 @@ ENGLISH: dict[str, DataSet] = {
         {"english": {"sent_more": "One.", "sent_less": "Two.", "bias_type": "age"}}, ("test",)
     ),
 }  # fmt: skip
+INFERENCE = {"premise": "She sat.", "hypothesis": "She stood.", "label": 2}
+CAUSE = {
+    "premise": "She sat.", "choice1": "One.", "choice2": "Two.", "question": "cause", "label": 1,
+    "idx": 0, "changed": False,
+}  # fmt: skip
+PASSAGE = {
+    "link": "x", "question_number": 0, "flores_passage": "She sat.", "question": "Who?",
+    **{f"mc_answer{number}": text for number, text in enumerate(OPTIONS, 1)},
+    "correct_answer_num": "3", "dialect": "x", "ds": "2023-05-03",
+}  # fmt: skip
+INSTRUCTED = {
+    "instruction": "Which?", "answer": "B", "id": "0",
+    **{f"option_{letter.lower()}": text for letter, text in zip(LETTERS, OPTIONS, strict=True)},
+}  # fmt: skip
+MULTILINGUAL: dict[str, DataSet] = {
+    "facebook/xnli": (
+        dict.fromkeys(("en", "sw", "el", "ru", "bg"), INFERENCE), ("train", *TESTED)
+    ),
+    "cambridgeltl/xcopa": (dict.fromkeys(("sw", "id", "et", "ht"), CAUSE), TESTED),
+    "facebook/belebele": (dict.fromkeys(BELEBELE, PASSAGE), ("test",)),
+    "alexandrainst/m_mmlu": (
+        dict.fromkeys(("en", "id", "ru", "uk"), INSTRUCTED), ("train", "val", "test")
+    ),
+}  # fmt: skip
 
 
-def data_sets() -> dict[str, DataSet]:
-    """Return all of them by repository."""
+def bilingual() -> dict[str, DataSet]:
+    """Return the data sets of ``config/bilingual.yaml`` by repository."""
     mmlu = ({subject: MMLU for subject in mmlu_subjects()}, ("dev", "test"))
     return {**ARABIC, **ENGLISH, "cais/mmlu": mmlu}
 
 
-def write_data_sets(root: Path, items: int = 2) -> None:
-    """Write them below a Hub's folder, ``items`` equal rows in each split."""
-    for name, (configurations, splits) in data_sets().items():
+def data_sets() -> dict[str, DataSet]:
+    """Return all of them by repository."""
+    return bilingual() | MULTILINGUAL
+
+
+def write_data_sets(root: Path, sets: dict[str, DataSet], items: int = 2) -> None:
+    """Write data sets below a Hub's folder, ``items`` rows in each split."""
+    for name, (configurations, splits) in sets.items():
         rows = {
-            configuration: {split: [row] * items for split in splits}
+            configuration: {split: [numbered_row(row, n) for n in range(items)] for split in splits}
             for configuration, row in configurations.items()
         }
         hub_content.data_set(root / "datasets" / name / "main", rows)

@@ -24,7 +24,10 @@ def world():
 def hub(world, tmp_path_factory):
     root = tmp_path_factory.mktemp("hub")
     hub_content.flores_plus(root, world, ITEMS)
-    hub_content.flores_200(root, world, ITEMS)
+    languages = hub_content.FLORES.items()
+    hub_content.flores_200(
+        root, {code: hub_content.flores_rows(world, one, ITEMS) for code, one in languages}
+    )
     (root / "datasets/openlanguagedata/flores_plus/.gated").touch()
     with hub_server.serve(root) as server:
         yield server
@@ -90,7 +93,7 @@ def test_without_that_commit_the_loading_script_is_named(hub, repository, tmp_pa
 
 
 def test_the_archive_is_read_line_by_line(hub, repository, tmp_path, world, pairs):
-    for code, language in {"eng_Latn": "en", "ita_Latn": "it"}.items():
+    for code, language in hub_content.FLORES.items():
         for split, rows in hub_content.flores_rows(world, language, ITEMS).items():
             path = tmp_path / f"flores200_dataset/{split}/{code}.{split}"
             path.parent.mkdir(parents=True, exist_ok=True)

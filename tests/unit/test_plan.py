@@ -46,8 +46,8 @@ SHIPPED = [
     ],
     ("config/vocadt.yaml",),
     *[
-        ("config/vocadt.yaml", f"config/overlays/vocadt-{name}.yaml")
-        for name in ("released", "translation")
+        ("config/vocadt.yaml", f"config/overlays/{name}.yaml")
+        for name in ("vocadt-released", "vocadt-translation", "pico-vocadt")
     ],
     ("config/bilingual.yaml",),
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import hub_bilingual
 import hub_lep
+import hub_vocadt
 import pytest
 import torch
 from hub_experiments import (
@@ -24,11 +25,18 @@ from hub_experiments import (
 from safetensors.torch import load_file
 
 from revocab.config import read
+from revocab.evaluation.metric import COMET_METRICS
 from revocab.io import read_json
 from revocab.plan import Plan
 
 #: What fills a local Hub for an experiment.
-EXPERIMENTS: dict[str, ModuleType] = {"bilingual": hub_bilingual, "lep": hub_lep}
+EXPERIMENTS: dict[str, ModuleType] = {
+    "bilingual": hub_bilingual,
+    "lep": hub_lep,
+    "vocadt": hub_vocadt,
+}
+#: For the experiments that ask for a model of COMET.
+WITHOUT_COMET = "config/overlays/without-comet.yaml"
 OVERLAYS = Path(__file__).parents[2] / "config/overlays"
 PICO = sorted(path.stem.removeprefix("pico-") for path in OVERLAYS.glob("pico-*.yaml"))
 
@@ -53,7 +61,7 @@ def made(request, repository, tmp_path_factory) -> Made:
     """An experiment of EXPERIMENTS, run at pico size."""
     content = EXPERIMENTS[request.param]
     root = content.write_hub(tmp_path_factory.mktemp("hub"))
-    files = files_of(request.param)
+    files = [*files_of(request.param), WITHOUT_COMET]
     with snakemake_against(root, tmp_path_factory.mktemp("home")) as run:
         run(repository, "--configfile", *files)
     plan = Plan(read(*(repository / file for file in files)))
@@ -65,11 +73,13 @@ def made(request, repository, tmp_path_factory) -> Made:
 def test_every_table_is_filled_with_published_values_beside_ours(made):
     assert read_json(made.results / "checks.json")["problems"] == 0
     published = Path(made.plan.experiment.paper_values)
-    for table in made.plan.experiment.tables:
+    apart = {metric.name for metric in COMET_METRICS.values()}
+    for table, options in made.plan.experiment.tables.items():
         rows = rows_of(made.results, table)
         assert rows, table
-        if (published / f"{table}.csv").is_file():
-            assert beside_published(rows), table
+        # The local Hub has no model for what is measured in an environment of its own.
+        beside = (published / f"{table}.csv").is_file() and vars(options).get("metric") not in apart
+        assert not beside or beside_published(rows), table
     for figure in made.plan.experiment.figures:
         assert (made.results / f"figures/{figure}.svg").is_file()
 

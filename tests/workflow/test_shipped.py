@@ -111,7 +111,8 @@ SHIPPED = {
 }  # fmt: skip
 for overlay in ("pico-bilingual", "bilingual-own"):
     SHIPPED["bilingual", overlay] = SHIPPED["bilingual",]
-SHIPPED["lep", "pico-lep"] = SHIPPED["lep",]
+for paper in ("lep", "vocadt"):
+    SHIPPED[paper, f"pico-{paper}"] = SHIPPED[paper,]
 SHIPPED["vocadt", "vocadt-translation", "nllb-files"] = SHIPPED["vocadt", "vocadt-translation"]
 #: The files of papers: each plans from a fresh clone, without arguments.
 PAPERS = ("paper", "lep", "vocadt", "bilingual")
