@@ -57,12 +57,13 @@ class KindOptions(Closed):
 class TableOptions(KindOptions):
     """A kind of table."""
 
-    #: Whether a number may be missing from finished results.
-    may_be_empty: ClassVar[bool] = False
-
     @abstractmethod
     def build(self, results: Results) -> Table:
         """Return the table; without results, with dashes."""
+
+    def may_be_empty(self, results: Results) -> bool:
+        """Return whether a number of it may be missing from finished results."""
+        return False
 
     def compared(self) -> Iterable[tuple[str, Step]]:
         """Return groups whose runs are compared item by item for it, each with a step."""

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Id, OneLine, Step
+from revocab.evaluation.metric import COMET_METRICS
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Run
@@ -110,6 +111,12 @@ class LanguageTable(TableOptions):
         """Return the metrics of tasks that do not have the first of their kind."""
         return self.metrics
 
+    def may_be_empty(self, results: Results) -> bool:
+        """Return whether all of it is of a metric whose model the experiment does not name."""
+        metrics = set(self.metrics_shown(results.experiment).values())
+        unmeasured = {one.name for one in COMET_METRICS.values()} - {*results.comet_metrics}
+        return bool(metrics) and not metrics - unmeasured
+
     def without_tasks(self, experiment: Experiment, key: str, language: str) -> Iterator[str]:
         if self.tasks(experiment, language):
             return
@@ -165,9 +172,10 @@ class LanguageTable(TableOptions):
             shown.append(cell)
             if head.change is None:
                 continue
-            if cell.text is not None:
+            undefined = self.change == "percent" and base.value == 0
+            if cell.text is not None or undefined:
                 shown.append(text(MISSING))
-            elif cell.value is None or not base.value:
+            elif cell.value is None or base.value is None:
                 shown.append(Cell(provenance=cell.provenance))
             else:
                 change = cell.value - base.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -24,9 +24,6 @@ from revocab.report.values.task_scores import TaskScore, wrong_metrics
 
 class GenerationTable(GroupTable):
     """Generation metrics of one group at chosen steps."""
-
-    #: COMET's column is there without its model, too.
-    may_be_empty: ClassVar[bool] = True
 
     kind: Literal["generation"]
     metrics: dict[GenerationTaskId, list[OneLine]] = Field(
@@ -56,6 +53,10 @@ class GenerationTable(GroupTable):
             if task not in shown:
                 yield unknown(where, task, tasks.keys() & shown, "task in its languages")
             yield from wrong_metrics(experiment, where, task, self.metrics[task])
+
+    def may_be_empty(self, results: Results) -> bool:
+        """COMET's column is there without its model, too."""
+        return True
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         return of_group(self.group, experiment.evaluation.generation.tasks)

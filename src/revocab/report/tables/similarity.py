@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Literal
 
 from revocab.closed import GroupId
 from revocab.report import notes
@@ -20,11 +20,12 @@ from revocab.report.values.task_scores import HelperSimilarity
 class SimilarityTable(TableOptions):
     """Similarity to the helper at the beginning and end of training."""
 
-    #: Runs without a helper have none; ``gaps`` knows the others.
-    may_be_empty: ClassVar[bool] = True
-
     kind: Literal["similarity"]
     groups: list[GroupId]
+
+    def may_be_empty(self, results: Results) -> bool:
+        """Runs without a helper have none; :meth:`gaps` knows the others."""
+        return True
 
     def build(self, results: Results) -> Table:
         groups = results.experiment.runs
