@@ -16,7 +16,7 @@ from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.table import Table
+from revocab.report.table_parts.table import Cell, Table
 from revocab.report.tables.claims import PaperClaim
 
 TABLE: dict = {
@@ -82,6 +82,28 @@ def test_changes_are_from_the_base(root):
     assert made.header[3] == "Multi change (%)" and len(made.header) == 6
     assert values(made)[1][3::2] == [pytest.approx(25), pytest.approx(-25)]
     assert values(table(root, change="difference"))[0][3] == pytest.approx(-5)
+
+
+def test_a_base_of_zero_has_differences_and_no_change_in_per_cent(root):
+    table(root)
+    options = Results(root).experiment.tables["t"]
+    base, cell = Cell(0.0), Cell(0.3)
+    for change, texts, number in (("percent", "–", None), ("difference", None, 0.3)):
+        changing = options.model_copy(update={"change": change})
+        heads = changing.laid_out(Results(root)).heads
+        changed = changing._with_changes(heads, [base, cell, cell], base)[2]
+        assert (changed.text, changed.value) == (texts, number)
+
+
+def test_a_metric_without_its_model_may_be_empty(root):
+    italian = [{"languages": ["it"]}]
+    options = {"family": None, "into": "en", "blocks": italian, "averages": []}
+    table(root, metric="xcomet", **options)
+    results = Results(root)
+    assert results.experiment.tables["t"].may_be_empty(results)
+    table(root, metric="bleu", **options)
+    results = Results(root)
+    assert not results.experiment.tables["t"].may_be_empty(results)
 
 
 def test_translations_in_one_metric_and_losses(root):
