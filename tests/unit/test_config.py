@@ -71,9 +71,9 @@ def test_runs_of_the_demo(demo):
     assert list(runs)[:3] == ["mistral-base", "mistral-random", "mistral-fvt"]
     assert runs["mistral-base"].steps == [0] and not runs["mistral-base"].trains
     assert runs["mistral-lapt"].target == "source" and runs["mistral-lapt"].helper is None
-    assert runs["mistral-sava-helper-small"].helper == "helper-small"
-    assert runs["mistral-sava-anchors50"].options == {"anchors": 50}
-    assert not runs["mistral-sava-anchors50"].evaluate
+    assert runs["ablations-sava-helper-small"].helper == "helper-small"
+    assert runs["ablations-sava-anchors50"].options == {"anchors": 50}
+    assert not runs["ablations-sava-anchors50"].evaluate
     assert runs["mistral-sava"].steps[0] == 0
 
 

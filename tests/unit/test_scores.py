@@ -146,7 +146,7 @@ def test_same_input_same_bytes(folder, tmp_path):
 
 
 def test_runs_that_are_not_evaluated_have_only_losses(folder):
-    rows = [r for r in Results(folder).scores.rows if r["run"] == "mistral-sava-anchors50"]
+    rows = [r for r in Results(folder).scores.rows if r["run"] == "ablations-sava-anchors50"]
     assert {r["metric"] for r in rows} == {"loss", "bits_per_byte"}
 
 

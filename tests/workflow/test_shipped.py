@@ -17,13 +17,13 @@ from revocab.plan import Plan
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
     ("demo",): {
-        "pretrain_stand_in": 5, "init_embeddings": 13 + 9, "adapt_model": 13 + 9, "pack_tokens": 6,
+        "pretrain_stand_in": 5, "init_embeddings": 14 + 9, "adapt_model": 14 + 9, "pack_tokens": 8,
         "score_multiple_choice": 11, "generate_text": 11, "build_task": 12, "build_prompts": 3,
         "make_tables": 1, "make_figures": 1,
     },
     ("demo", "evaluation-extra"): {"build_prompts": 4, "compare_runs": 1, "measure_efficiency": 2},
     ("demo", "constructions"): {"build_tokenizer": 8},
-    ("demo", "stage-mixtures"): {"adapt_model": 13 + 9},
+    ("demo", "stage-mixtures"): {"adapt_model": 14 + 9},
     ("paper",): {
         "fetch_model": 5, "pretrain_stand_in": 0, "adapt_model": 10 + 3,
         "score_multiple_choice": 6 + 4, "intersect_vocabularies": 2, "prepare_corpus": 4,
