@@ -23,9 +23,12 @@ def own_folder() -> Path | None:
     return Path(named) if named else None
 
 
-def use(folder: str | None) -> None:
-    """Have this process and those that it starts look there as well; before anything is found."""
-    if folder is not None:
+def use(folder: object) -> None:
+    """Have this process and those that it starts look there as well; before anything is found.
+
+    What an experiment may not name is left to :func:`problems`: none of its Python runs until then.
+    """
+    if isinstance(folder, str) and is_inside(folder):
         os.environ[VARIABLE] = folder
 
 
@@ -53,12 +56,17 @@ def is_twice(name: str, first: Path, second: Path) -> str:
     return f"{name!r}: is {first}, and again {second}; rename one"
 
 
+def is_inside(folder: str) -> bool:
+    """Tell whether a folder lies in the one in which an experiment runs, by its name alone."""
+    return not Path(folder).is_absolute() and ".." not in Path(folder).parts
+
+
 def problems(folder: object) -> Iterator[str]:
     """Yield why the folder that an experiment names is not the one that is looked into."""
     if not isinstance(folder, str):
         return  # none, or what the schema refuses
     path = Path(folder)
-    if path.is_absolute() or ".." in path.parts:
+    if not is_inside(folder):
         yield f"extensions: received {folder!r}; give a folder inside the one in which it runs"
     elif not path.is_dir():
         yield f"extensions: {folder!r} is no folder; make it, or correct the path"
@@ -79,5 +87,5 @@ def use_that_of(words: Sequence[str]) -> None:
                 values, _ = yaml_file.read(Path(word))
             except Exception:  # said where the file is read for good
                 continue
-            if isinstance(values, dict) and isinstance(values.get("extensions"), str):
-                use(values["extensions"])
+            if isinstance(values, dict):
+                use(values.get("extensions"))

@@ -80,6 +80,16 @@ def test_the_page_has_both_models_and_a_verdict(models, tmp_path):
     assert old["tokens"] > new["tokens"]  # the new vocabulary knows "casa" and "è"
 
 
+def test_a_folder_of_somebody_else_is_refused_before_the_work(models, tmp_path):
+    text, out = tmp_path / "it.txt", tmp_path / "out"
+    text.write_text("\n".join(TEXT) + "\n", encoding="utf-8")
+    out.mkdir()
+    (out / "comparison.md").write_text("mine", encoding="utf-8")
+    with pytest.raises(RevocabError, match="out"):
+        compare([*map(str, models), "--text", f"it={text}", "--out", str(out)])
+    assert (out / "comparison.md").read_text(encoding="utf-8") == "mine"
+
+
 def test_a_model_is_no_better_than_itself(models, tmp_path):
     text = tmp_path / "it.txt"
     text.write_text("\n\n".join(TEXT), encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from scratch_package import blocks
 
-from revocab import imports
+from revocab import extensions, imports
 from revocab.imports import code_hash
 from revocab.plan.plan import rules
 
@@ -203,6 +203,13 @@ def test_only_a_folder_beside_the_experiment_is_used(experiment, named, said):
     file.write_text(file.read_text().replace("extensions: mine", f"extensions: {named}"))
     done = python(experiment, "-m", "revocab", "status", "mine.yaml", own=None)
     assert done.returncode and said in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("named", ["/etc", "../x", 3, None, ["mine"]])
+def test_nothing_outside_is_looked_into_before_it_is_refused(monkeypatch, named):
+    monkeypatch.delenv(extensions.VARIABLE, raising=False)
+    extensions.use(named)
+    assert extensions.own_folder() is None
 
 
 def test_what_is_not_named_is_not_used(experiment):

@@ -27,6 +27,7 @@ from revocab.flags import values_of
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.languages import language_label
 from revocab.models.hub_or_folder import local
+from revocab.output import OutputFolder
 
 #: Documents are put together to parts of at least so many bytes: as many as make a batch, and
 #: enough parts to resample.
@@ -87,11 +88,16 @@ def compare(words: Sequence[str]) -> str:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
     texts = measure_texts(options.text, "--text")
     folders = [local(Path(name), "model") for name in named]
+    # Checked before the work: nothing that somebody else wrote is replaced.
+    out = options.out and OutputFolder(
+        options.out, "comparison", [*folders, *options.text.values()]
+    )
     found = {"models": named, "texts": [compared(folders, text, options) for text in texts]}
     shown = page(found)
-    if options.out is not None:
-        write_text(options.out / "comparison.md", shown)
-        write_json(options.out / "comparison.json", found)
+    if out is not None:
+        with out.replaced(keeps_job=False) as folder:
+            write_text(folder / "comparison.md", shown)
+            write_json(folder / "comparison.json", found)
     return shown
 
 
