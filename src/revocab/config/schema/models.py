@@ -46,7 +46,7 @@ class ModelPlace(Closed):
     pretrain: Pretraining | None = None
     #: Embedding, head and tokenizer alone are fetched, for a helper: of any architecture, without
     #: its code.
-    vocabulary_only: bool = False
+    vocabulary_only: bool = Field(default=False, exclude_if=lambda value: not value)
 
     @model_validator(mode="after")
     def _one_place(self) -> ModelPlace:
