@@ -89,9 +89,8 @@ def compare(words: Sequence[str]) -> str:
     texts = measure_texts(options.text, "--text")
     folders = [local(Path(name), "model") for name in named]
     # Checked before the work: nothing that somebody else wrote is replaced.
-    out = options.out and OutputFolder(
-        options.out, "comparison", [*folders, *options.text.values()]
-    )
+    inputs = [*folders, *options.text.values()]
+    out = None if options.out is None else OutputFolder(options.out, "comparison", inputs)
     found = {"models": named, "texts": [compared(folders, text, options) for text in texts]}
     shown = page(found)
     if out is not None:
