@@ -132,10 +132,10 @@ class Answerer(LM):
         ]
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
-        raise NotImplementedError
+        raise AssertionError("choice tasks ask for the likelihood of continuations alone")
 
     def generate_until(self, requests: list[Instance]) -> list[str]:
-        raise NotImplementedError
+        raise AssertionError("choice tasks ask for the likelihood of continuations alone")
 
 
 def gold(choices: list[Instance]) -> int:

@@ -8,7 +8,6 @@ spells it in bytes and Jais has words for it.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from pathlib import Path
 
@@ -95,12 +94,5 @@ def instructions(root: Path) -> None:
         hub_content.data_set(root / "datasets" / name / "main", {"default": {split: rows}})
 
 
-def main() -> None:
-    """Fill the folder that is named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("root", type=Path, help="for hub_server.py")
-    write_hub(parser.parse_args().root)
-
-
 if __name__ == "__main__":
-    main()
+    hub_content.fill(write_hub)

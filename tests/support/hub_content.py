@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -332,14 +332,14 @@ def gate(root: Path, names: Iterable[str]) -> None:
         (root / name / ".gated").touch()
 
 
-def main() -> None:
-    """Fill the folder that is named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("root", type=Path)
-    parser.add_argument("--comet", type=Path, metavar="FOLDER")
-    options = parser.parse_args()
-    write_hub(options.root, comet_folder=options.comet)
+def fill(write: Callable[..., Path]) -> None:
+    """Fill the folder that the command line names."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=Path, help="for hub_server.py")
+    parser.add_argument("--comet", type=Path, dest="comet_folder", help="pico COMET models")
+    options = vars(parser.parse_args())
+    write(**{key: value for key, value in options.items() if value})
 
 
 if __name__ == "__main__":
-    main()
+    fill(write_hub)

@@ -7,7 +7,6 @@ Russian is the world's Italian in Cyrillic letters: two bytes each, as in real t
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 from pathlib import Path
@@ -217,12 +216,5 @@ def write_hub(root: Path) -> Path:
     return root
 
 
-def main() -> None:
-    """Fill the folder that is named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("root", type=Path, help="for hub_server.py")
-    write_hub(parser.parse_args().root)
-
-
 if __name__ == "__main__":
-    main()
+    hub_content.fill(write_hub)

@@ -7,7 +7,6 @@ Its ten languages beside English are the world's Italian in letters of their scr
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import shutil
@@ -120,12 +119,5 @@ def write_hub(root: Path, documents: int = 100) -> Path:
     return root
 
 
-def main() -> None:
-    """Fill the folder that is named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("root", type=Path, help="for hub_server.py")
-    write_hub(parser.parse_args().root)
-
-
 if __name__ == "__main__":
-    main()
+    hub_content.fill(write_hub)

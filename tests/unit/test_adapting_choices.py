@@ -10,7 +10,7 @@ import yaml
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab.adapting.adapt import AdaptOptions, adapt, in_pieces, without_cores
-from revocab.adapting.choices import choose, mixture, shares, vocabulary_size
+from revocab.adapting.choices import bytes_by_language, choose, mixture, shares, vocabulary_size
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure, measure_texts
@@ -45,7 +45,9 @@ def test_a_vocabulary_is_as_large_as_its_text_carries(asked, base, size, tokens)
 
 def test_shares_are_by_size_and_sum_to_one():
     texts = [text("it", 100), text("el", 200), text("sw", 400)]
-    assert shares(texts) == {"it": 0.1429, "el": 0.2857, "sw": 0.5714}
+    assert shares(bytes_by_language(texts)) == {"it": 0.1429, "el": 0.2857, "sw": 0.5714}
+    assert shares({"a": 1, "b": 999_999}) == {"a": 0.0001, "b": 0.9999}
+    assert shares({"a": 0, "b": 0, "c": 0}) == {"a": 0.0001, "b": 0.0001, "c": 0.9998}
     both = mixture(texts[:2], [text("en", 50)])
     assert both == {"it": 0.25, "el": 0.5, "en": 0.25}
 

@@ -40,6 +40,15 @@ def test_translations_without_comet_and_some_seeds_are_said(results_of):
     assert any(one.startswith("Equal tokens are not equal text") for one in said)
 
 
+def test_tables_of_a_metric_that_is_off_are_named(results_of):
+    def without(values):
+        values["evaluation"]["generation"]["xcomet_model"] = None
+
+    start = "xCOMET is not configured: table03, table04, "
+    assert any(line.startswith(start) for line in limitations(results_of("vocadt.yaml", without)))
+    assert not any(line.startswith("xCOMET") for line in limitations(results_of("vocadt.yaml")))
+
+
 def test_nothing_is_said_of_what_an_experiment_does_not_have(results_of):
     """No translation, no second tokenizer, no multiple choice, one stand-in."""
     said = beginnings(results_of("chat-demo.yaml"))

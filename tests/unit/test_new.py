@@ -13,7 +13,7 @@ from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import load_template
 from revocab.initialise.method import methods
-from revocab.workflow.new import new, shares
+from revocab.workflow.new import new
 
 
 @pytest.fixture(autouse=True)
@@ -88,9 +88,3 @@ def test_whoever_sits_at_a_terminal_is_asked(monkeypatch):
 def test_a_new_prompt_is_a_template():
     new(["riddle.yaml", "--task"])
     assert load_template("riddle.yaml")["doc_to_text"] == "<<question>>: {{question}}\n<<answer>>:"
-
-
-def test_shares_are_by_size_and_sum_to_one():
-    assert shares({"a": 1, "b": 2}) == {"a": 0.333, "b": 0.667}
-    assert shares({"a": 1, "b": 999_999}) == {"a": 0.001, "b": 0.999}
-    assert shares({"a": 0, "b": 0, "c": 0}) == {"a": 0.001, "b": 0.001, "c": 0.998}

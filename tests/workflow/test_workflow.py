@@ -26,7 +26,8 @@ def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
     (tmp_path / "fasttext.yaml").write_text(yaml.safe_dump(values))
     jobs = all_jobs(repository, tmp_path / "fasttext.yaml")
     assert jobs["train_auxiliary"] == 1
-    assert jobs["init_embeddings"] == 13 + 9 + 3
+    demo = all_jobs(repository, "config/demo.yaml")
+    assert jobs["init_embeddings"] == demo["init_embeddings"] + len(("focus", "focus", "wechsel"))
 
 
 def test_tokenizers_are_built_after_their_bases(repository):

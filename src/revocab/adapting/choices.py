@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,24 +65,32 @@ class Choices:
         return -(-self.steps // 2)
 
 
-def heldout_bytes(text: Text) -> int:
-    return max(1, min(HELDOUT_BYTES, int(text.bytes * HELDOUT_SHARE)))
+def heldout_bytes(size: int) -> int:
+    """Return how many of a text's bytes are held out."""
+    return max(1, min(HELDOUT_BYTES, int(size * HELDOUT_SHARE)))
 
 
-def shares(texts: Sequence[Text], total: float = 1.0) -> dict[str, float]:
-    """Return the share of each text by its bytes, rounded, so that all are read equally often."""
-    size = sum(text.bytes for text in texts)
-    found = {text.language: round(total * text.bytes / size, 4) for text in texts}
-    last = texts[-1].language
-    found[last] = round(total - sum(found.values()) + found[last], 4)
-    return found
+def bytes_by_language(texts: Sequence[Text]) -> dict[str, int]:
+    return {text.language: text.bytes for text in texts}
+
+
+def shares(sizes: Mapping[str, int], total: float = 1.0) -> dict[str, float]:
+    """Return shares in proportion to the sizes, so that all are read equally often.
+
+    They are rounded, none to 0, and sum to ``total``.
+    """
+    *others, last = sizes
+    whole = max(1, sum(sizes.values()))
+    rounded = {name: round(total * sizes[name] / whole, 4) or 0.0001 for name in others}
+    return {**rounded, last: round(total - sum(rounded.values()), 4)}
 
 
 def mixture(texts: Sequence[Text], keep: Sequence[Text]) -> dict[str, float]:
     """Return the shares of training tokens."""
     if not keep:
-        return shares(texts)
-    return {**shares(texts, NEW_SHARE), **shares(keep, round(1 - NEW_SHARE, 4))}
+        return shares(bytes_by_language(texts))
+    old = shares(bytes_by_language(keep), round(1 - NEW_SHARE, 4))
+    return {**shares(bytes_by_language(texts), NEW_SHARE), **old}
 
 
 def vocabulary_size(asked: int | None, base: int, text: int) -> int:

@@ -14,6 +14,7 @@ from revocab.adapting.choices import (
     NEW_SHARE,
     PASSES,
     Choices,
+    bytes_by_language,
     heldout_bytes,
     mixture,
     shares,
@@ -94,7 +95,11 @@ def _data(asked: Asked) -> Iterator[str]:
     yield "\n# The old tokens keep their ids, so that old text costs what it did. A new token for"
     yield f"# each {BYTES_PER_NEW_TOKEN} bytes of text, so that it is seen often; at most as many"
     yield "# as the old ones; a multiple of 64. Text beyond 50 MB changes a vocabulary little."
-    added = {"base": "source", "corpora": shares(choices.texts), "size": choices.vocabulary}
+    added = {
+        "base": "source",
+        "corpora": shares(bytes_by_language(choices.texts)),
+        "size": choices.vocabulary,
+    }
     yield "tokenizers:"
     yield f"  source: {flow(source_tokenizer(asked))}"
     yield f"  target: {flow({'extend': {**added, 'limit_bytes': 50_000_000}})}"
@@ -103,20 +108,23 @@ def _data(asked: Asked) -> Iterator[str]:
     yield "mixtures:"
     yield f"  adaptation: {flow(mixture(choices.texts, choices.keep))}"
     if asked.place is None:
-        yield f"  stand-in: {flow(shares(choices.keep))}"
+        yield f"  stand-in: {flow(shares(bytes_by_language(choices.keep)))}"
 
 
 def corpus(text: Text) -> dict[str, Any]:
     """Return the entry of a text; one without empty lines is read line by line."""
     read = {"text_documents": "lines"} if text.by_line else {}
-    held = {"heldout_bytes": heldout_bytes(text)}
+    held = {"heldout_bytes": heldout_bytes(text.bytes)}
     return {"language": text.language, "source": {"path": str(text.path)}, **read, **held}
 
 
 def source_tokenizer(asked: Asked) -> dict[str, Any]:
     if asked.place is not None:
         return dict(asked.place)
-    trained = {"corpora": shares(asked.choices.keep), "alphabet": "byte_fallback"}
+    trained = {
+        "corpora": shares(bytes_by_language(asked.choices.keep)),
+        "alphabet": "byte_fallback",
+    }
     return {"train": {**trained, "vocabulary_size": STAND_IN_TOKENS, "limit_bytes": 20_000_000}}
 
 

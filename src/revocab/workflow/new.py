@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,6 @@ QUESTIONS = {
     "text": "texts by language, such as it=italian.txt en=english.jsonl",
     "vocabulary": "tokens of the new vocabulary, more than the model has",
 }
-#: Held out of each text: a share, and at most so many bytes.
-HELDOUT_SHARE, HELDOUT_BYTES = 0.05, 100_000
-#: Tokens of a row and rows of a step; steps for about one pass over the text, within bounds.
-ROW, ROWS, BYTES_PER_TOKEN = 512, 8, 4
-FEWEST_STEPS, MOST_STEPS = 20, 2000
 
 
 def new(words: Sequence[str]) -> str:
@@ -80,6 +75,9 @@ def filled(
 
     Raises :class:`RevocabError` for a file or text that is none.
     """
+    from revocab.adapting import choices
+    from revocab.adapting.experiment_file import flow
+    from revocab.adapting.source import LONGEST_ROW
     from revocab.languages import language_label
     from revocab.plan.show import pairs
 
@@ -93,7 +91,8 @@ def filled(
     sizes = {language: bytes_of(path) for language, path in paths.items()}
     name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "mine"
     label = Path(model).name.partition("@")[0]
-    steps = sum(sizes.values()) // BYTES_PER_TOKEN // (ROW * ROWS)
+    tokens = sum(sizes.values()) // choices.BYTES_PER_TOKEN
+    steps = max(choices.FEWEST_STEPS, tokens // (LONGEST_ROW * choices.ROWS))
     place = place_of(model)
     return {
         "file": str(file),
@@ -106,16 +105,18 @@ def filled(
             {
                 "language": language,
                 "path": str(path),
-                "heldout": max(1, min(HELDOUT_BYTES, int(sizes[language] * HELDOUT_SHARE))),
+                "heldout": choices.heldout_bytes(sizes[language]),
             }
             for language, path in paths.items()
         ],
         "ids": f"[{', '.join(paths)}]",
-        "shares": flow(shares(sizes)),
+        "shares": flow(choices.shares(sizes)),
         "place": flow(place),
         "model": flow({"tokenizer": "source", **place}),
-        "row": ROW,
-        "steps": min(MOST_STEPS, max(FEWEST_STEPS, steps)) // 2 * 2,
+        "row": LONGEST_ROW,
+        "rows": choices.ROWS,
+        # about one pass over the text; of large ones a part
+        "steps": min(choices.MANY_STEPS, steps) // 2 * 2,
     }
 
 
@@ -130,22 +131,6 @@ def place_of(model: str) -> dict[str, str]:
 def bytes_of(path: Path) -> int:
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())
-
-
-def shares(sizes: Mapping[str, int]) -> dict[str, float]:
-    """Return shares in proportion to the sizes, rounded, that sum to 1."""
-    *others, last = sizes
-    total = max(1, sum(sizes.values()))
-    rounded = {name: round(sizes[name] / total, 3) or 0.001 for name in others}
-    return {**rounded, last: round(1 - sum(rounded.values()), 3)}
-
-
-def flow(values: Mapping[str, Any]) -> str:
-    """Return a mapping on one line of YAML."""
-    import json
-
-    shown = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
-    return "{" + ", ".join(shown) + "}"
 
 
 def rendered(template: str, **values: Any) -> str:

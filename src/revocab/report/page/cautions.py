@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.metric import COMET_METRICS
 from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.report import notes
@@ -101,6 +102,14 @@ def of_scores(results: Results) -> Iterator[str]:
     translated = any(find_kind(one.kind).comet_source for one in tasks.values())
     if translated and not evaluation.generation.comet_model:
         yield "COMET-22 is not configured; chrF++ and BLEU are shown next to its empty column."
+    for key, metric in COMET_METRICS.items():
+        empty = [
+            name
+            for name, table in results.experiment.tables.items()
+            if getattr(table, "metric", None) == metric.name
+        ]
+        if empty and not getattr(evaluation.generation, key):
+            yield f"{metric.label} is not configured: {', '.join(empty)} have dashes in its place."
 
 
 def of_runs(results: Results) -> Iterator[str]:
