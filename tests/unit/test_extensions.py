@@ -14,6 +14,7 @@ from scratch_package import blocks
 
 from revocab import extensions, imports
 from revocab.imports import code_hash
+from revocab.io import write_jsonl
 from revocab.plan.plan import rules
 
 #: The page that shows a file, and where that lies in the package.
@@ -23,7 +24,10 @@ SUMMARY = ("adding-a-generation-task.md", "evaluation/generation/kinds/summary.p
 ENGINE = ("adding-an-engine.md", "evaluation/inference/engines/plain.py")
 CONSTRUCTION = ("tokenizers.md", "tokenizer_building/constructions/trim.py")
 CHANGE = ("models.md", "models/changes/ablate.py")
-GERMANIC = "name: Low German\nwords: {question: Fraag, answer: Antwoort}\n"
+GERMANIC = "name: Low German\nwords: {question: Fraag, answer: Antwoort, text: Text}\n"
+RIDDLE = "include: base.yaml\ndoc_to_text: 'Riddel: {{question}}'\n"
+SHORT = "{% for message in messages %}{% generation %}{{ message.content }}"
+SHORT += "{% endgeneration %}{% endfor %}"
 RECIPE = (
     "{sequence_length: 64, batch_size: 2, steps: 4, learning_rate: 1.0e-3, checkpoint_every: 4}"
 )
@@ -59,8 +63,8 @@ def folder(tmp_path) -> Path:
     files = {
         "languages/nds.yaml": GERMANIC,
         "training/recipes/mine.yaml": RECIPE,
-        "evaluation/multiple_choice/templates/riddle.yaml": "include: base.yaml\ndoc_to_text: x\n",
-        "chat/templates/short.jinja": "{% generation %}x{% endgeneration %}",
+        "evaluation/multiple_choice/templates/riddle.yaml": RIDDLE,
+        "chat/templates/short.jinja": SHORT,
     }
     for page, place in (SUMMARY, METHOD, ENGINE, CONSTRUCTION, CHANGE):
         files[place] = "\n".join(blocks(page, "python"))
@@ -88,7 +92,7 @@ def test_things_of_every_kind_are_found_outside_the_package(folder):
     names |= {"trim", "ablate"}
     assert names <= {*before["names"]}
     assert before["recipe"]["sequence_length"] == 64
-    assert before["template"]["doc_to_text"] == "x"
+    assert before["template"]["doc_to_text"] == "Riddel: {{question}}"
     assert before["template"]["output_type"] == "multiple_choice"  # of the package's base.yaml
     assert before["words"] == ["Fraag"]
 
@@ -146,27 +150,62 @@ def test_a_name_that_there_is_already_names_both_files(folder, place, content, s
 
 @pytest.fixture
 def experiment(folder, toys) -> Path:
-    """An experiment that uses the method, the table, the recipe and the language."""
-    (folder / "nds.txt").write_text(
-        "\n\n".join(f"de Katt {n} is to Huus un slöppt" for n in range(99))
+    """An experiment that uses one thing of each kind."""
+    cats = [f"de Katt {n} is to Huus un slöppt" for n in range(99)]
+    (folder / "nds.txt").write_text("\n\n".join(cats))
+    write_jsonl(
+        folder / "rows.jsonl",
+        [
+            {"id": str(n), "text": cat, "summary": "de Katt", "question": cat, "answer": n % 2}
+            | {"choices": ["Katt", "Huus"]}
+            for n, cat in enumerate(cats[:2])
+        ],
     )
     (folder / "model").symlink_to(toys / "untied")
-    place = {"path": "model"}
+    place, rows = {"path": "model"}, {"path": "rows.jsonl"}
     corpora = {"nds": {"language": "nds", "source": {"path": "nds.txt"}, "heldout_bytes": 300}}
     group = {"label": "Toy", "source": "toy", "target": "new", "mixture": "all", "recipe": "mine"}
+    ablated = {**group, "source": "ablated", "target": "trimmed", "methods": {"fvt": {}}}
+    summaries = {"kind": "summary", "direction": ["nds"], "shots": 0, "pool": rows, "test": rows}
+    riddles = {"family": "riddles", "language": "nds", "template": "riddle", "data": rows}
     values = {
         "experiment": "mine",
         "title": "Mine",
         "extensions": "mine",
         "corpora": corpora,
-        "tokenizers": {"old": place, "new": {"path": str(toys / "target-tokenizer")}},
+        "tokenizers": {
+            "old": place,
+            "new": {"path": str(toys / "target-tokenizer")},
+            "trimmed": {"trim": {"base": "old", "corpora": {"nds": 1.0}}},
+        },
         "mixtures": {"all": {"nds": 1.0}},
         "recipes": {"mine": {"from": "mine", "repeat_corpora": True}},
-        "models": {"toy": {"tokenizer": "old", **place}},
-        "runs": {"toy": {**group, "methods": {"scaled-mean": {"scale": 0.5, "evaluate": False}}}},
-        "evaluation": {"heldout": ["nds"]},
-        "tables": {"sizes": {"kind": "group_sizes", "title": "Sizes", "groups": ["toy"]}},
-    }
+        "models": {
+            "toy": {"tokenizer": "old", **place},
+            "ablated": {"tokenizer": "old", "ablate": {"model": "toy", "ending": "o_proj.weight"}},
+        },
+        "runs": {
+            "toy": {**group, "methods": {"scaled-mean": {"scale": 0.5}}},
+            "ablated": ablated,
+        },
+        "evaluation": {
+            "heldout": ["nds"],
+            "multiple_choice": {
+                "engine": "plain", "shots": 0, "steps": ["last"], "tasks": {"riddles_nds": riddles},
+            },
+            "generation": {
+                "engine": "plain", "max_new_tokens": 4, "tasks": {"news_nds": summaries},
+            },
+        },
+        "tables": {
+            "sizes": {"kind": "group_sizes", "title": "Sizes", "groups": ["toy"]},
+            "texts": {"kind": "generation", "title": "Texts", "group": "toy"},
+            "choices": {
+                "kind": "multiple_choice", "title": "Riddles", "group": "toy", "language": "nds",
+            },
+        },
+        "figures": {"steps": {"kind": "steps", "title": "Steps"}},
+    }  # fmt: skip
     (folder / "mine.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
     return folder
 
@@ -174,10 +213,12 @@ def experiment(folder, toys) -> Path:
 def test_an_experiment_names_the_folder_and_its_jobs_see_it(experiment):
     done = python(experiment, "-m", "revocab", "run", "mine.yaml", "--cores", "2", own=None)
     assert not done.returncode, done.stderr[-3000:]
-    table = experiment / "results/mine/tables/sizes.csv"
-    assert table.read_text() == "Group,Runs\ntoy,1.0\n"
-    page = (experiment / "results/mine/report.html").read_text(encoding="utf-8")
-    assert "Scaled mean" in page and "Low German" in page
+    results = experiment / "results/mine"
+    assert (results / "tables/sizes.csv").read_text() == "Group,Runs\ntoy,2.0\n"
+    assert "Length" in (results / "tables/texts.csv").read_text()
+    assert (results / "figures/steps.svg").is_file()
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert all(said in page for said in ("Scaled mean", "Low German", "Toy was adapted"))
 
     again = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
     assert "Nothing to be done" in again.stdout + again.stderr
