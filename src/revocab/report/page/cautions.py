@@ -109,7 +109,10 @@ def of_scores(results: Results) -> Iterator[str]:
             if getattr(table, "metric", None) == metric.name
         ]
         if empty and not getattr(evaluation.generation, key):
-            yield f"{metric.label} is not configured: {', '.join(empty)} have dashes in its place."
+            yield (
+                f"{metric.label} is not configured: {', '.join(empty)} have dashes in its place; "
+                f"evaluation.generation.{key} names its model."
+            )
 
 
 def of_runs(results: Results) -> Iterator[str]:
