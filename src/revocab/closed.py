@@ -235,7 +235,10 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
         elif one["type"] == "union_tag_invalid":
             yield unknown_kind(key, one["ctx"])
         elif one["type"] == "missing":
-            yield f"{key}: required and not given"
+            _, there = located(model, one["loc"][:-1])
+            field = getattr(there, "model_fields", {}).get(one["loc"][-1])
+            meaning = f" ({field.description})" if field and field.description else ""
+            yield f"{key}: required and not given{meaning}"
         elif one["loc"][-1:] == ("[key]",) and one["type"] == "int_parsing":
             parent = ".".join(part for part in (prefix, *keys[:-2]) if part != "")
             yield (

@@ -6,16 +6,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.composer import ComposerError
 
 #: That of libyaml, ten times as fast, where PyYAML is built with it.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 INTEGER = "tag:yaml.org,2002:int"
 #: Octal numbers, and those to the base of 60.
 ODD_NUMBER = re.compile(r"[-+]?0[0-7_]|[^:]*:")
+#: Levels of mappings and lists, and values with aliases written out: far above any experiment.
+DEEPEST, MOST_NODES = 100, 1_000_000
+#: What helps, by a part of YAML's message.
+ADVICE = {
+    "mapping values are not allowed": '; a text with ": " needs quotes',
+    "cannot start any token": "; indent with spaces, and put a text that begins with @, ` or % in"
+    " quotes",
+    "could not find expected ':'": "; a key needs a colon, and a text of several lines quotes",
+    "found undefined alias": "; a text that begins with * needs quotes",
+}
 
 
 def read(path: Path) -> tuple[Any, list[str]]:
@@ -30,14 +42,55 @@ def read(path: Path) -> tuple[Any, list[str]]:
 def parse(text: str) -> tuple[Any, list[str]]:
     """Return what YAML says, and a problem for each key that a mapping has a second time, and each
     number that is another one than it seems.
+
+    Raises :class:`yaml.YAMLError` for what is no YAML, and for what would take a machine down.
     """
+    check_depth(text)
     loader = LOADER(text)
     root = loader.get_single_node()
     if root is None:
         return None, []
+    nodes_written_out(root, {})
     # Before the value is made, which lays merged keys (<<) over the mapping's own.
     problems = list(problems_below(root, "", set()))
     return loader.construct_document(root), problems
+
+
+def check_depth(text: str) -> None:
+    """Raise :class:`yaml.YAMLError` for nesting at which libyaml would end the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            problem = f"nested more than {DEEPEST} levels deep"
+            raise ComposerError(None, None, problem, event.start_mark)
+
+
+def nodes_written_out(node: yaml.Node, known: dict[int, int]) -> int:
+    """Return how many nodes there are below one where each alias is written out.
+
+    Raises :class:`yaml.YAMLError` for more than :data:`MOST_NODES`, and for an anchor that holds
+    its own alias.
+    """
+    if id(node) not in known:
+        known[id(node)] = 0
+        value = node.value if isinstance(node, yaml.CollectionNode) else ()
+        inner = chain.from_iterable(value) if isinstance(node, yaml.MappingNode) else value
+        known[id(node)] = 1 + sum(nodes_written_out(one, known) for one in inner)
+    if not 0 < known[id(node)] <= MOST_NODES:
+        problem = f"aliases that stand for more than {MOST_NODES:,} values, or for themselves"
+        raise ComposerError(None, None, problem, node.start_mark)
+    return known[id(node)]
+
+
+def fault(error: yaml.YAMLError) -> str:
+    """Return where a file is no YAML and why, in words for whoever wrote it."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return f": not valid YAML ({error})"
+    problem = str(error.problem)
+    advice = next((words for sign, words in ADVICE.items() if sign in problem), "")
+    return f", line {error.problem_mark.line + 1}: not valid YAML: {problem}{advice}"
 
 
 def problems_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
-from revocab.adapting.adapt import AdaptOptions, adapt, in_pieces, without_cores
+from revocab.adapting.adapt import AdaptOptions, adapt, without_cores
 from revocab.adapting.choices import bytes_by_language, choose, mixture, shares, vocabulary_size
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.source import Source, look_at, look_at_stand_in
@@ -163,11 +163,3 @@ def test_a_model_needs_room_for_a_row(model, tmp_path):
     write_json(short / "config.json", {**config, "max_position_embeddings": 16})
     with pytest.raises(RevocabError, match="context has 16 tokens"):
         look_at(str(short))
-
-
-def test_tokens_are_shown_by_their_text(model):
-    from revocab.tokenizers.load import load_tokenizer
-
-    pieces = in_pieces(load_tokenizer(model), "the cat è")
-    assert "".join(pieces).replace("·", "") == "the cat è"
-    assert pieces[-1] == "·"  # the second byte of è

@@ -171,14 +171,17 @@ def test_every_wrong_value_is_said_at_once():
         "--place.id: required and not given",
         "--layers.0.name: required and not given",
         "--layers.0.nam: unknown key (allowed: name, rate); did you mean 'name'?",
-        "--out: required and not given",
+        "--out: required and not given (where to)",
     }
     assert expected <= {*found} and len(found) == len(expected) + 1
     assert any(line.startswith("--folders: 'last' is not a whole number") for line in found)
 
 
 def test_what_is_required_is_said():
-    assert problems() == ["--count: required and not given", "--out: required and not given"]
+    assert problems() == [
+        "--count: required and not given (how many)",
+        "--out: required and not given (where to)",
+    ]
 
 
 def test_a_name_given_twice_is_said():

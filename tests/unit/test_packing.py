@@ -103,6 +103,13 @@ def test_a_corpus_that_does_not_do_is_named(tokenizer, texts, options, said):
         packed(tokenizer, {"x": (1.0, reader(*texts))}, **options)
 
 
+def test_all_corpora_that_are_too_short_are_named(tokenizer):
+    short = {name: (0.5, reader("a b c")) for name in ("x", "y")}
+    with pytest.raises(RevocabError) as raised:
+        packed(tokenizer, short, rows=8)
+    assert [problem[:10] for problem in raised.value.problems] == ["corpus x: ", "corpus y: "]
+
+
 def test_tokenizer_without_bos(tokenizer):
     without = TextTokenizer(tokenizer.backend, len(WORDS), None, END, Path("toy"))
     with pytest.raises(RevocabError, match="toy: tokenizer has no bos token"):

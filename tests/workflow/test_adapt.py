@@ -76,8 +76,8 @@ def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
     told = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
     assert (folder / told["page"][0]).is_file()
     assert (folder / told["model"][0] / "model.safetensors").is_file()
-    old, new = (line for line in said.splitlines() if line.startswith("it "))
-    assert "old" in old and "new" in new and old.count("|") > new.count("|")
+    old, new = (line for line in said.splitlines() if line.startswith("it (Italian), "))
+    assert ", source, " in old and ", target, " in new and old.count("|") > new.count("|")
     compared = subprocess.run(
         [sys.executable, "-m", *told["compare"], "--limit-bytes", "3000"],
         cwd=folder, capture_output=True, text=True, check=False,

@@ -10,15 +10,16 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from pydantic import Field
 
 from revocab.adapting.choices import choose
 from revocab.adapting.experiment_file import (
+    SAMPLES,
     TABLE,
     Asked,
     experiment_text,
@@ -30,17 +31,13 @@ from revocab.command import of_flags
 from revocab.config.load import read, validate
 from revocab.errors import RevocabError
 from revocab.flags import values_of
-from revocab.io import read_jsonl, write_text
+from revocab.io import read_json, write_text
 from revocab.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
+from revocab.report.table_parts.table import Table
 
 FILE = "adapt.yaml"
 #: Where the text of a stand-in lies that was generated, in the output folder.
 WORLD = "demo-text"
-#: Words of a sample of text.
-SAMPLE_WORDS = 12
 ABOUT = """Adapt a model to the language of a text: revocab adapt MODEL --text it=FILE
 
 A tokenizer that has the text's words, rows for its new tokens, training, and a page with what
@@ -188,48 +185,28 @@ def told(plan: Plan, out: Path) -> str:
     model = out / plan.checkpoint(adapted, adapted.steps[-1]).path
     source = Path(plan.root(adapted.id).path)
     source = source if source.is_absolute() else out / source
-    new = [corpus for corpus in plan.experiment.tokenizers["target"].extend.corpora]
+    new = next(iter(plan.experiment.tokenizers["target"].extend.corpora))
     table = (results / "tables" / f"{TABLE}.md").read_text(encoding="utf-8").strip()
-    heldout = out / plan.heldout_text(new[0]).path
+    heldout = out / plan.heldout_text(new).path
     return "\n".join(
         [
             "",
             table,
             "",
-            *samples(plan, out, adapted, new),
+            *samples(results),
+            "",
             f"page     {results / 'report.html'}",
             f"model    {model}",
-            f"compare  revocab compare {source} {model} --text {new[0]}={heldout}",
+            f"compare  revocab compare {source} {model} --text {new}={heldout}",
             f"go on    edit {out / FILE}: without the mark before 'more:' it trains on; then",
             f"         cd {out} && revocab run {FILE}",
         ]
     )
 
 
-def samples(plan: Plan, out: Path, adapted: Run, languages: Sequence[str]) -> list[str]:
-    """Return the first words held out of each new text, in old and in new tokens."""
-    from revocab.tokenizers.load import load_tokenizer
-
-    tokenizers = {
-        name: load_tokenizer(out / plan.paths.tokenizer(tokenizer))
-        for name, tokenizer in (("old", adapted.source_tokenizer), ("new", adapted.target))
-    }
-    lines = []
-    for language in languages:
-        row = next(read_jsonl(out / plan.heldout_text(language).path))
-        sample = " ".join(row["text"].split()[:SAMPLE_WORDS])
-        for name, tokenizer in tokenizers.items():
-            pieces = in_pieces(tokenizer, sample)
-            lines.append(f"{language} {name} ({len(pieces)} tokens)  {'|'.join(pieces)}")
-        lines.append("")
-    return lines
-
-
-def in_pieces(tokenizer: Any, text: str) -> list[str]:
-    """Return the text of each token; a dot for one that only goes on with the character before."""
-    spans = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-    pieces, end = [], 0
-    for begin, after in spans:
-        pieces.append(text[max(begin, end) : after] or "·")
-        end = max(end, after)
-    return pieces
+def samples(results: Path) -> Iterator[str]:
+    """Yield the beginning of each text, in old and in new tokens, a line each."""
+    table = Table.from_data(read_json(results / "tables" / f"{SAMPLES}.json"))
+    for corpus, row in table.rows_in_blocks():
+        tokenizer, tokens, cut = row.cells
+        yield f"{corpus}, {tokenizer.text}, {tokens.number()} tokens  {cut.text}"

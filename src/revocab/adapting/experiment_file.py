@@ -26,7 +26,7 @@ from revocab.languages import language_label
 #: Its id, and with it the name of the results folder.
 EXPERIMENT = "adapt"
 GROUP = "adapted"
-TABLE = "before-and-after"
+TABLE, SAMPLES = "before-and-after", "token-samples"
 #: How the stand-in is trained.
 STAND_IN_RECIPE = {
     "sequence_length": 256,
@@ -196,7 +196,8 @@ def _shown(asked: Asked) -> Iterator[str]:
             heading = f"{language}: bits per byte, {label}"
             columns.append({"heldout": {"language": language, "step": step}, "label": heading})
     yield f"\nevaluation: {flow({'heldout': ids})}"
-    yield f"fertility: {flow({'tokenizers': ['source', 'target'], 'corpora': ids})}"
+    measured = {"split": "heldout", "tokenizers": ["source", "target"], "corpora": ids}
+    yield f"fertility: {flow(measured)}"
     runs = [f"{GROUP}-base", asked.run]
     before = {"kind": "runs", "title": "Before and after", "runs": runs}
     yield "\ntables:"
@@ -205,6 +206,8 @@ def _shown(asked: Asked) -> Iterator[str]:
     yield "    columns:"
     yield from (f"      - {flow(column)}" for column in columns)
     yield f"  tokenizers: {flow({'kind': 'tokenizers', 'title': 'Tokenizers on held-out text'})}"
+    cut = {"kind": "token_samples", "title": "The same text in old and new tokens"}
+    yield f"  {SAMPLES}: {flow(cut)}"
     yield "figures:"
     for kind, title in (("heldout", "Held-out loss"), ("loss", "Training loss")):
         yield f"  {kind}: {flow({'kind': kind, 'title': title, 'runs': runs[1:]})}"

@@ -17,9 +17,7 @@ class Inputs(Closed):
     """Tokenizers and text."""
 
     tokenizers: dict[Id, Path] = tokenizer_field("tokenizer folders, by id", min_length=1)
-    corpora: dict[Id, Path] = Field(
-        min_length=1, description="prepared corpora, by id; their train split is measured"
-    )
+    corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     parallel_files: list[Path] = Field(
         default_factory=list, description="files with the same text in several languages"
     )

@@ -61,6 +61,8 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
     named = {"evaluation.heldout": e.evaluation.heldout}
     if e.evaluation.efficiency:
         named["evaluation.efficiency.corpus"] = [e.evaluation.efficiency.corpus]
+    if e.fertility.split == "heldout":
+        named["fertility.corpora"] = e.fertility.corpora
     for key, corpora in named.items():
         for name in corpora:
             yield from holds_out_nothing(e, key, name)

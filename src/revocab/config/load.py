@@ -153,12 +153,23 @@ def read_stated(*paths: str | Path) -> Experiment:
 
 
 def read_values(path: str | Path) -> dict[str, Any]:
+    """Return what an experiment file or overlay says.
+
+    Raises :class:`RevocabError` for what is no file, no UTF-8, no YAML (with the line) or no
+    mapping.
+    """
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:
         raise RevocabError(f"{path}: no such file") from None
+    except OSError as error:
+        raise RevocabError(f"{path}: cannot be read as a file ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise RevocabError(
+            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from None
     except yaml.YAMLError as error:
-        raise RevocabError(f"{path}: not valid YAML ({error})") from None
+        raise RevocabError(f"{path}{yaml_file.fault(error)}") from None
     if not isinstance(values, dict):
         raise RevocabError(f"{path}: expected a mapping of keys, received {type(values).__name__}")
     return values

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, Job
-from revocab.corpora.read import corpus_manifest, texts
+from revocab.corpora.read import Split, corpus_manifest, texts
 from revocab.corpora.source import Form, place, read_numbered
 from revocab.corpora.word_splitters import (
     GET_SENTENCES,
@@ -32,8 +32,9 @@ from revocab.corpora.word_splitters import (
     start_splitting,
 )
 from revocab.errors import RevocabError
+from revocab.fertility.samples import token_samples
 from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
-from revocab.io import sha256, write_csv, write_json
+from revocab.io import sha256, write_csv, write_json, write_jsonl
 from revocab.output import OutputFolder
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file
 
@@ -58,6 +59,11 @@ class FertilityOptions(Closed):
         default="nltk",
         description="how words are counted; nltk falls back to its word rules without its "
         "sentence data",
+    )
+    split: Split = Field(
+        default="train",
+        description="which text of each corpus: heldout is what nothing was trained on",
+        exclude_if=lambda split: split == "train",
     )
     limit_documents: int | None = Field(
         default=None, ge=1, description="use only the first N documents of each corpus"
@@ -226,7 +232,7 @@ def fertility_of_folders(
     job: FertilityJob | None = None,
     parallel: Sequence[Path] = (),
 ) -> list[dict[str, Any]]:
-    """Measure tokenizer folders on the first documents of corpora's train splits; write ``out``.
+    """Measure tokenizer folders on the first documents of corpora; write ``out``.
 
     ``parallel`` are the files behind the job's parallel text.
     """
@@ -241,7 +247,7 @@ def fertility_of_folders(
     measured = []
     for name, folder in corpora.items():
         language = corpus_manifest(folder)["language"]
-        documents = list(texts(folder, "train", job.limit_documents, job.limit_bytes))
+        documents = list(texts(folder, job.split, job.limit_documents, job.limit_bytes))
         splitter = choose_splitter(job.splitter, language)
         if fallen_back(job.splitter, language, splitter):
             print(
@@ -259,7 +265,7 @@ def fertility_of_folders(
     manifest = {
         "tokenizers": {name: sha256(tokenizer_file(path)) for name, path in tokenizers.items()},
         "corpora": {
-            name: corpus_manifest(path)["sha256"]["train"] for name, path in corpora.items()
+            name: corpus_manifest(path)["sha256"][job.split] for name, path in corpora.items()
         },
         "limit_documents": job.limit_documents,
         "limit_bytes": job.limit_bytes,
@@ -276,5 +282,6 @@ def fertility_of_folders(
         write_csv(written / "fertility.csv", COLUMNS, rows)
         write_csv(written / "parallel.csv", PARALLEL_COLUMNS, side_by_side)
         pq.write_table(pa.table(columns), written / "documents.parquet")
+        write_jsonl(written / "samples.jsonl", token_samples(loaded, measured))
         write_json(written / "manifest.json", manifest)
     return rows

@@ -120,9 +120,10 @@ def missing_words(
     having = [other for other in languages() if not lacking(text, other, aliases)]
     strangers = [word.removeprefix("from_") for word in missing if word.startswith("from_")]
     also = [f", or to {other}.yaml as 'called: {{{language}: …}}'" for other in strangers]
-    file = files_in(FOLDER, ".yaml").get(language, FOLDER / f"{language}.yaml")
+    file = files_in(FOLDER, ".yaml").get(language)
+    where = "that file" if file else "such a file in your own folder (docs/extensions.md)"
     return (
-        f"{file} lacks the words {', '.join(missing)} (languages that have "
-        f"all that this prompt needs: {', '.join(having) or 'none'}); add them to that file"
+        f"{file or f'languages/{language}.yaml'} lacks the words {', '.join(missing)} (languages"
+        f" that have all that this prompt needs: {', '.join(having) or 'none'}); add them to {where}"
         f"{''.join(also)}"
     )

@@ -214,9 +214,11 @@ def run(words: Sequence[str]) -> str:
         return USAGE
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-d", "--directory", type=Path, default=Path())
+    parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
     given, _ = parser.parse_known_args(words)
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
         raise RevocabError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
+    check_files(given.configfile)
     if not NO_LOCK & {*words}:
         hold_folder(given.directory / LOCKS)
         for line in remove_dead_locks(given.directory / LOCKS):
@@ -224,6 +226,20 @@ def run(words: Sequence[str]) -> str:
     sys.stderr.flush()
     python = [sys.executable, "-m", "snakemake"]
     os.execv(sys.executable, [*python, *quiet(words), *defaults(words), *shipped_profiles(words)])
+
+
+def check_files(files: Sequence[Path]) -> None:
+    """Raise :class:`RevocabError` for files that Snakemake could not read, before it tries."""
+    from revocab.config.load import read_values
+
+    problems = []
+    for file in files:
+        try:
+            read_values(file)
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
 
 
 def has(words: Sequence[str], *flags: str) -> bool:

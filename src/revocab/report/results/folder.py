@@ -27,8 +27,9 @@ from revocab.report.results.score_table import (
 )
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
-#: What is measured of each tokenizer on each corpus, and on parallel text.
+#: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
+SAMPLES = "fertility/samples.jsonl"
 
 
 def number(text: Any) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from revocab.corpora.word_splitters import GET_SENTENCES, SENTENCES
 from revocab.languages import language_label
@@ -10,6 +10,9 @@ from revocab.report import notes
 from revocab.report.kind import TableOptions, TokenizerOptions
 from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
+
+if TYPE_CHECKING:
+    from revocab.corpora.read import Split
 
 
 class FertilityTable(TokenizerOptions, TableOptions):
@@ -39,7 +42,7 @@ class FertilityTable(TokenizerOptions, TableOptions):
             ["Tokenizer", *setting.corpora],
             rows,
             [
-                measured_note(list(measured.values())),
+                measured_note(list(measured.values()), setting.split),
                 *trained_on_note(results),
                 *(notes.published(results) if printed else []),
                 *other_words_note(results, list(measured.values())),
@@ -49,14 +52,15 @@ class FertilityTable(TokenizerOptions, TableOptions):
         )
 
 
-def measured_note(measured: list[dict[str, str]]) -> str:
+def measured_note(measured: list[dict[str, str]], split: Split) -> str:
     note = "Mean over documents of tokens per word; lower is better."
     splitters = sorted({row["splitter"] for row in measured})
     if splitters:
         note += f" Words split by {', '.join(splitters)}."
     sizes = {row["corpus"]: (int(row["documents"]), int(row["bytes"])) for row in measured}
     parts = [f"{name} {n:,} documents, {size / 1e6:.1f} MB" for name, (n, size) in sizes.items()]
-    return f"{note} Text measured: {'; '.join(parts)}." if parts else note
+    which = "Text held out" if split == "heldout" else "Text measured"
+    return f"{note} {which}: {'; '.join(parts)}." if parts else note
 
 
 def other_words_note(results: Results, measured: list[dict[str, str]]) -> list[str]:

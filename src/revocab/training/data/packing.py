@@ -240,16 +240,22 @@ def pack(
 
     Rows of one corpus stay in document order, also from one stage to the next; with
     ``shuffle_rows`` those of a stage are shuffled. Memory stays at one block whatever the size of
-    the array, which may lie in memory maps. Errors: see :func:`layout`
-    and :func:`token_stream`.
+    the array, which may lie in memory maps. Errors: see :func:`layout` and :func:`token_stream`,
+    those of all corpora at once.
     """
     packed, assigned = assigned_rows({name: share for name, (share, _) in corpora.items()}, options)
+    problems: dict[str, None] = {}
     for name, (_, read) in corpora.items():
         places, count = assigned[name], packed.corpora[name]
         done = 0
         stream = token_stream(name, read, tokenizer, options, count)
-        for block in blocks(stream, options.sequence_length):
-            target[places[done : done + len(block)]] = block
-            done += len(block)
-            packed.largest_id = max(packed.largest_id, int(block.max()))
+        try:
+            for block in blocks(stream, options.sequence_length):
+                target[places[done : done + len(block)]] = block
+                done += len(block)
+                packed.largest_id = max(packed.largest_id, int(block.max()))
+        except RevocabError as error:
+            problems.update(dict.fromkeys(error.problems))
+    if problems:
+        raise RevocabError(problems)
     return packed
