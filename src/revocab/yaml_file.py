@@ -64,7 +64,7 @@ def check_depth(text: str) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             problem = f"nested more than {DEEPEST} levels deep"
-            raise ComposerError(None, None, problem, event.start_mark)
+            raise ComposerError(None, None, problem, event.start_mark)  # type: ignore[arg-type]
 
 
 def nodes_written_out(node: yaml.Node, known: dict[int, int]) -> int:

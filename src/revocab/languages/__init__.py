@@ -124,6 +124,6 @@ def missing_words(
     where = "that file" if file else "such a file in your own folder (docs/extensions.md)"
     return (
         f"{file or f'languages/{language}.yaml'} lacks the words {', '.join(missing)} (languages"
-        f" that have all that this prompt needs: {', '.join(having) or 'none'}); add them to {where}"
-        f"{''.join(also)}"
+        f" that have all that this prompt needs: {', '.join(having) or 'none'}); add them"
+        f" to {where}{''.join(also)}"
     )
