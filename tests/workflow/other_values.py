@@ -57,7 +57,6 @@ BY_HAND: dict[str, Changes] = {
     "evaluation.multiple_choice.tasks.*.probe.kind": {
         "evaluation.multiple_choice.tasks.probe_en.probe.kind": "word_order"
     },
-    "fertility.split": {"fertility.split": "heldout", "fertility.corpora": ["it", "en"]},
     "fertility.parallel.source.lines.*": {
         "fertility.parallel.source.lines.it": "items/it.txt",
         "fertility.parallel.source.lines.en": "items/en.txt",
