@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -16,17 +17,14 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
-    ValidationInfo,
-    field_validator,
     model_validator,
 )
 
+from revocab import wording
 from revocab.errors import RevocabError
-from revocab.limits import check_ceiling
+from revocab.limits import StepNumber
 
-#: Ids become file names, wildcards and labels: no shell or path character, and no "--",
-#: which joins ids in file names.
-Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")]
+Id = Annotated[str, StringConstraints(pattern=wording.ID)]
 
 
 @dataclass(frozen=True)
@@ -51,23 +49,23 @@ HeldoutLanguage = Annotated[Id, Refers("language with held-out text")]
 MeasuredCorpusId = Annotated[Id, Refers("corpus under fertility.corpora")]
 MeasuredTokenizerId = Annotated[Id, Refers("tokenizer under fertility.tokenizers")]
 #: Free text on one line.
-OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
+OneLine = Annotated[str, StringConstraints(pattern=wording.ONE_LINE, min_length=1)]
 #: Names of checkpoints by their place among those of a run.
 PLACES = ("first", "last")
 #: Name of the checkpoint of lowest held-out loss, of runs whose recipe keeps it; which one that is
 #: is known after training, so that a run or model can be made of it, but not a step be shown.
 BEST = "best"
 #: A checkpoint: its number (0 is the model before training), its place, or the stage that it ends.
-Step = Annotated[int, Field(ge=0)] | Id
+Step = StepNumber | Id
 
 
 class Closed(BaseModel):
     """Unknown keys are errors; null is the default; values do not change after validation.
 
-    True and false are no numbers, and no number is above its ceiling (:mod:`revocab.limits`).
+    True and false are no numbers, nor are infinities; bounds are in :mod:`revocab.limits`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -79,12 +77,6 @@ class Closed(BaseModel):
             for key, value in values.items()
             if value is not None or not has_default(cls, key)
         }
-
-    @field_validator("*")
-    @classmethod
-    def _is_below_its_ceiling(cls, value: Any, info: ValidationInfo) -> Any:
-        check_ceiling(str(info.field_name), value)
-        return value
 
 
 @cache
@@ -200,16 +192,19 @@ def is_model(annotation: Any) -> bool:
 def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
     """Return the keys of a file at ``location`` below ``model``, and the type that is there.
 
-    Of several kinds, the one that is meant is part of a location and no key. The type is None
-    where types do not tell.
+    Of several kinds or types, the one that is meant is part of a location and no key. The type is
+    None where types do not tell.
     """
     keys: list[str] = []
     model = plain(model)
     for part in location:
-        several = get_origin(model) in (Union, UnionType) and all(map(is_model, get_args(model)))
-        kinds = {kind_of(one): one for one in get_args(model)} if several else {}
+        several = get_args(model) if get_origin(model) in (Union, UnionType) else ()
+        kinds = {kind_of(one): one for one in several} if all(map(is_model, several)) else {}
         if part in kinds:
             model = kinds[part]
+            continue
+        if several and not kinds:
+            model = next((one for one in several if get_origin(one) in (list, dict)), None)
             continue
         keys.append(str(part))
         if is_model(model):
@@ -223,34 +218,40 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
 
 def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterator[str]:
     """Yield the problems of a pydantic error on ``model``: key, what is wrong, value received."""
-    for one in error.errors(include_url=False):
-        keys, _ = located(model, one["loc"])
-        key = ".".join(part for part in (prefix, *keys) if part != "")
-        if one["type"] == "extra_forbidden":
-            _, there = located(model, one["loc"][:-1])
-            fields = getattr(there, "model_fields", None)
-            allowed = sorted(fields or ())
-            listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
-            yield f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
+
+    def key_of(one: Any) -> str:
+        return ".".join(part for part in (prefix, *located(model, one["loc"])[0]) if part != "")
+
+    # Of a value that might have several types, each says what it is not.
+    for key, errors in groupby(error.errors(include_url=False), key_of):
+        one, *more = errors
+        if one["type"] in ("extra_forbidden", "missing"):
+            yield key_problem(key, one, located(model, one["loc"][:-1])[1])
         elif one["type"] == "union_tag_invalid":
             yield unknown_kind(key, one["ctx"])
-        elif one["type"] == "missing":
-            _, there = located(model, one["loc"][:-1])
-            field = getattr(there, "model_fields", {}).get(one["loc"][-1])
-            meaning = f" ({field.description})" if field and field.description else ""
-            yield f"{key}: required and not given{meaning}"
         elif one["loc"][-1:] == ("[key]",) and one["type"] == "int_parsing":
-            parent = ".".join(part for part in (prefix, *keys[:-2]) if part != "")
+            parent = ".".join(key.split(".")[:-2])
             yield (
                 f"{parent}: {one['input']!r} is not a whole number; give the step, such as"
                 " 0 for a model that is not trained"
             )
         elif one["loc"][-1:] == ("[key]",):
-            yield f"{key.removesuffix('.[key]')}: name {one['input']!r}: {one['msg']}"
+            yield f"{key.removesuffix('.[key]')}: the name: {wording.sentence([one])}"
         else:
-            message = one["msg"].removeprefix("Value error, ")
-            received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"
-            yield f"{key}: {message}{received}" if key else f"{message}{received}"
+            what = wording.sentence([one, *more])
+            yield f"{key}: {what}" if key else what
+
+
+def key_problem(key: str, one: Any, model: Any) -> str:
+    """Return the line for a key that a model does not know, or one that it lacks."""
+    fields = getattr(model, "model_fields", None)
+    if one["type"] == "missing":
+        field = (fields or {}).get(one["loc"][-1])
+        meaning = f" ({field.description})" if field and field.description else ""
+        return f"{key}: required and not given{meaning}"
+    allowed = sorted(fields or ())
+    listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
+    return f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
 
 
 def unknown_kind(key: str, context: dict[str, Any]) -> str:

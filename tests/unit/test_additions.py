@@ -112,7 +112,7 @@ for text in ("the cat sat on the mat", "and the dog sat too"):
     assert base.tokenize(text) == trimmed.tokenize(text)
 
 laid("tokenizers.trimmed", {"trim": {"base": "source", "corpora": {"world-it": 1.0}, "uses": 0}})
-refused("tokenizers.trimmed.trim.uses: Input should be greater than or equal to 1")
+refused("tokenizers.trimmed.trim.uses: expected at least 1")
 laid("tokenizers.trimmed", {"trim": {"base": "nothing", "corpora": {"world-it": 1.0}}})
 refused("no tokenizer 'nothing'")
 """
@@ -141,7 +141,7 @@ assert read_json("ablated/manifest.json")["zero"] == 2
 assert "2 tensors are zero" in Path("ablated/README.md").read_text()
 
 laid("models.ablated.ablate", {"model": "mistral", "endign": "x", "ending": ""})
-refused("ablate.endign: unknown key (allowed: ending, model)", "ablate.ending: String should")
+refused("ablate.endign: unknown key (allowed: ending, model)", "ablate.ending: expected text")
 laid("models.ablated.ablate", {"model": "mistal", "ending": "x"})
 refused("models.ablated.ablate.model: no model 'mistal'")
 """

@@ -163,7 +163,7 @@ def test_of_a_file_that_does_not_fit_nothing_that_may_follow_is_told(demo):
         (("figures", "figure06", "runs"), ["mistral-nope"], "figures.figure06.runs: no run"),
         (("tables", "table08", "tasks"), ["nope"], "tables.table08.tasks: no generation task"),
         (("experiment",), "../evil", "experiment: "),
-        (("mixtures",), {"not an id": {}}, "mixtures.not an id: name 'not an id': String"),
+        (("mixtures",), {"not an id": {}}, "mixtures.not an id: the name: expected an id"),
         (("experiment",), "a;rm -rf b", "experiment: "),
     ],
 )

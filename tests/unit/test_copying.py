@@ -119,9 +119,7 @@ def test_what_is_copied_must_be_said(files):
         build_prompts(job, [files], [files])
     unknown, wrong = caught.value.problems
     assert unknown.startswith("--option units: kind 'copying' has no such option")
-    assert wrong.startswith(
-        "kind 'copying': unit: Input should be 'sentence', 'paragraph' or 'text'"
-    )
+    assert wrong.startswith("kind 'copying': unit: expected 'sentence', 'paragraph' or 'text'")
 
 
 def test_nothing_to_copy_is_said(files):

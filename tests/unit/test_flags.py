@@ -162,12 +162,10 @@ def test_every_wrong_value_is_said_at_once():
     words = "--count 0 --rate x --numbers 1 b --shares it=x --folders last=f --place.split test"
     found = problems(*words.split(), "--layers", '{"rate": 1, "nam": "b"}')
     expected = {
-        "--count: Input should be greater than or equal to 1, received 0",
-        "--rate: Input should be a valid number, unable to parse string as a number, received 'x'",
-        "--numbers.1: Input should be a valid integer, unable to parse string as an integer,"
-        " received 'b'",
-        "--shares.it: Input should be a valid number, unable to parse string as a number,"
-        " received 'x'",
+        "--count: expected at least 1, received 0",
+        "--rate: expected a number, received 'x'",
+        "--numbers.1: expected a whole number, received 'b'",
+        "--shares.it: expected a number, received 'x'",
         "--place.id: required and not given",
         "--layers.0.name: required and not given",
         "--layers.0.nam: unknown key (allowed: name, rate); did you mean 'name'?",

@@ -280,7 +280,7 @@ def test_words_in_words_are_filled_too():
     [
         (
             "name: Latin\nwords: {answer: no}",
-            "la.yaml.words.answer: Input should be a valid string",
+            "la.yaml.words.answer: expected text",
         ),
         ("name: Latin\nword: {}", r"la.yaml.word: unknown key .*did you mean 'words'"),
         ("words: {}", r"la.yaml.name: required and not given"),

@@ -15,7 +15,7 @@ from revocab import yaml_file
 from revocab.config import read, validate
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
-from revocab.limits import ALL_CHECKPOINTS, CEILINGS, RUNS
+from revocab.limits import ALL_CHECKPOINTS, RUNS
 from revocab.training.recipe import TrainingOptions
 
 REPOSITORY = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ TOO_LARGE: dict[str, tuple[str, Any, str]] = {
         "recipes.long: heldout_every: 1 gives",
     ),
     "tokens that a sweep holds": (
-        SAVA, swept("anchors", number=2, hold={"world-it": HUGE}), f"{SAVA}.sweep.hold:",
+        SAVA, swept("anchors", number=2, hold={"world-it": HUGE}), f"{SAVA}.sweep.hold.world-it:",
     ),
     "steps that follow from what is held": (
         SAVA,
@@ -99,7 +99,7 @@ TOO_LARGE: dict[str, tuple[str, Any, str]] = {
     "shots": ("evaluation.multiple_choice.shots", HUGE, "evaluation.multiple_choice.shots:"),
     "items": ("evaluation.multiple_choice.limit", HUGE, "evaluation.multiple_choice.limit:"),
     "a step of the scores": (
-        "evaluation.multiple_choice.steps", [HUGE], "evaluation.multiple_choice.steps:",
+        "evaluation.multiple_choice.steps", [HUGE], "evaluation.multiple_choice.steps.0:",
     ),
 }  # fmt: skip
 
@@ -117,11 +117,6 @@ def test_the_checkpoints_of_all_runs_are_limited():
     values["runs"]["mistral"]["seeds"] = [*range(200)]
     (line,) = problems(values)
     assert line.startswith("recipes.train.checkpoint_every:") and f"{ALL_CHECKPOINTS:,}" in line
-
-
-def test_each_ceiling_is_of_one_option():
-    names = [option for one in CEILINGS for option in one.options]
-    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(
@@ -167,6 +162,6 @@ def test_other_numbers_mean_what_they_seem(text):
 
 
 def test_what_is_at_its_ceiling_is_allowed():
-    assert Experiment(experiment="e", title="E", seed=2**62).seed == 2**62
+    assert Experiment(experiment="e", title="E", seed=2**32 - 1).seed == 2**32 - 1
     given = {"batch_size": 1, "learning_rate": 1e-4, "checkpoint_every": 10**4}
     assert len(TrainingOptions(steps=10**8, **given).checkpoint_steps) == 10**4

@@ -326,7 +326,7 @@ def test_flags_change_a_named_recipe():
     [
         ("--recipe lepp", "--recipe: no recipe 'lepp' (known: alma, "),
         ("--recipe lep --steps 5 --tokens 5", "--recipe lep: steps and tokens are both given"),
-        ("--recipe lep --steps 5 --learning-rate 0", "--learning-rate: Input should be greater"),
+        ("--recipe lep --steps 5 --learning-rate 0", "--learning-rate: expected more"),
     ],
 )
 def test_a_named_recipe_that_cannot_be(words, said):

@@ -31,7 +31,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     ),
     "a refused option of a recipe": (
         axes(rate=("recipe.learning_rate", {"none": -1, "some": 1e-3})), {},
-        (f"{KEY}.axes.rate.values.none.learning_rate: Input should be greater than 0", "-1"),
+        (f"{KEY}.axes.rate.values.none.learning_rate: expected more than 0", "-1"),
     ),
     "unknown stage": (
         axes(rate=("recipe.stages.three.learning_rate", RATES)), {"recipe": "staged"},

@@ -32,6 +32,7 @@ from revocab.config.load import read, validate
 from revocab.errors import RevocabError
 from revocab.flags import values_of
 from revocab.io import read_json, write_text
+from revocab.limits import Count, Size, Tokens
 from revocab.plan.plan import Plan
 from revocab.report.table_parts.table import Table
 
@@ -59,12 +60,12 @@ class AdaptOptions(Closed):
     )
     out: Path = Field(default=Path("adapted"), description="folder to write")
     method: Id = Field(default="fvt", description="how new rows are made")
-    vocabulary: int | None = Field(
-        default=None, ge=1, description="tokens of the new vocabulary; default: by the text's size"
+    vocabulary: Size | None = Field(
+        default=None, description="tokens of the new vocabulary; default: by the text's size"
     )
     minutes: float = Field(default=5, gt=0, description="about so many minutes of training")
-    tokens: int | None = Field(default=None, ge=1, description="training tokens, in place of time")
-    cores: int | None = Field(default=None, ge=1, description="default: all")
+    tokens: Tokens | None = Field(default=None, description="training tokens, in place of time")
+    cores: Count | None = Field(default=None, description="default: all")
     demo: bool = Field(default=False, description="train a small stand-in in place of MODEL")
 
 

@@ -26,6 +26,7 @@ from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.flags import values_of
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.languages import language_label
+from revocab.limits import Bytes
 from revocab.models.hub_or_folder import local
 from revocab.output import OutputFolder
 
@@ -50,8 +51,8 @@ class CompareOptions(Closed):
         description="text that neither model was trained on, by its language's code: a file (.txt,"
         " .jsonl, .parquet, also .gz) or a folder of such files",
     )
-    limit_bytes: int = Field(
-        default=200_000, ge=1, description="read about so much of each text, from its beginning"
+    limit_bytes: Bytes = Field(
+        default=200_000, description="read about so much of each text, from its beginning"
     )
     out: Path | None = Field(
         default=None, description="folder for comparison.md and comparison.json; default: none"

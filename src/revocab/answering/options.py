@@ -11,6 +11,7 @@ from revocab.closed import Job, OneLine
 from revocab.corpora.row_filter import Condition
 from revocab.corpora.source import Form
 from revocab.evaluation.options import GenerationOptions
+from revocab.limits import Count
 
 #: The conversations, in the folders of both commands.
 CONVERSATIONS = "conversations.jsonl.gz"
@@ -21,9 +22,7 @@ MESSAGES = "messages"
 class AnswerOptions(GenerationOptions):
     """How questions are answered, greedily, through the model's chat template."""
 
-    limit: int | None = Field(
-        default=None, ge=1, description="answer only the first N conversations"
-    )
+    limit: Count | None = Field(default=None, description="answer only the first N conversations")
 
 
 class AnswerJob(AnswerOptions, Job):

@@ -9,6 +9,7 @@ from pydantic import Field
 from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command
+from revocab.limits import Bytes
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.packing import PackingJob
@@ -31,8 +32,8 @@ class Inputs(Closed):
 class Machine(Closed):
     """How rows lie on disk."""
 
-    shard_bytes: int | None = Field(
-        default=None, ge=1, description="maximum bytes of tokens in a file; default: 256 MB"
+    shard_bytes: Bytes | None = Field(
+        default=None, description="maximum bytes of tokens in a file; default: 256 MB"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
 from revocab.chat.messages import Role
@@ -12,6 +14,7 @@ from revocab.corpora.row_filter import Condition
 from revocab.corpora.scripts import others
 from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations
+from revocab.limits import OFTEN, TEXT_BYTES, BatchSize, Bytes, Count
 
 
 class NearDuplicates(Closed):
@@ -20,12 +23,9 @@ class NearDuplicates(Closed):
     threshold: float = Field(
         default=0.8, gt=0, lt=1, description="least Jaccard similarity, as signatures estimate it"
     )
-    words: int = Field(default=5, ge=1, description="words of an n-gram")
-    permutations: int = Field(
-        default=128,
-        ge=16,
-        le=1024,
-        description="values of a signature; its error is 1 / root of it",
+    words: BatchSize = Field(default=5, description="words of an n-gram")
+    permutations: Annotated[int, Field(ge=16, le=1024), OFTEN] = Field(
+        default=128, description="values of a signature; its error is 1 / root of it"
     )
 
 
@@ -80,16 +80,14 @@ class CorpusOptions(Closed):
         description="makes conversations of parallel text: each asks for a translation, and the "
         "answer is the other side",
     )
-    limit_documents: int | None = Field(
-        default=None, ge=1, description="use only the first N documents"
+    limit_documents: Count | None = Field(
+        default=None, description="use only the first N documents"
     )
-    limit_bytes: int | None = Field(
-        default=None, ge=1, description="use only the first N bytes of text"
+    limit_bytes: Bytes | None = Field(
+        default=None, description="use only the first N bytes of text"
     )
-    heldout_bytes: int = Field(
-        default=0,
-        ge=0,
-        description="approximate amount of text to hold out, chosen by document hash",
+    heldout_bytes: Annotated[int, Field(ge=0), TEXT_BYTES] = Field(
+        default=0, description="approximate amount of text to hold out, chosen by document hash"
     )
     near_duplicates: NearDuplicates | None = Field(
         default=None, description="leave out documents that nearly repeat one before (MinHash)"

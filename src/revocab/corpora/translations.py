@@ -18,6 +18,7 @@ from revocab.chat.messages import ASSISTANT, Message
 from revocab.closed import Closed, Id, OneLine
 from revocab.corpora.source import renamed
 from revocab.errors import RevocabError
+from revocab.limits import Count
 
 #: How a translation is asked for, unless an experiment says otherwise (SAVA's Table 8).
 LAYOUT = Layout(instruction="<<translate>>", labels=("Text", "Translation"))
@@ -27,7 +28,7 @@ class TopPairs(Closed):
     """Which pairs are kept: those with the highest scores; of equal ones the earlier."""
 
     field: OneLine = Field(description="field of a row that has its score, a number")
-    count: int = Field(ge=1, description="pairs to keep")
+    count: Count = Field(description="pairs to keep")
 
 
 class Translations(Closed):

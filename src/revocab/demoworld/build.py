@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from revocab.demoworld.stories import World, build, description, portrait, story
 from revocab.demoworld.wordings import Text
 from revocab.evaluation.multiple_choice.blind import BASELINES, blind_baselines
 from revocab.io import sha256, write_json, write_jsonl
+from revocab.limits import GENERATED, Seed
 from revocab.output import OutputFolder
 
 LANGUAGES = ("it", "en")
@@ -114,15 +115,19 @@ def question_rows(
 class WorldOptions(Closed):
     """Size of the generated bilingual world."""
 
-    seed: int = 17
-    documents: int = Field(ge=10, description="documents per language")
-    parallel: int = Field(ge=20, description="sentence pairs, a quarter of them for testing")
-    questions: int = Field(
-        ge=20, description="passages with questions, a quarter of them for testing"
+    seed: Seed = 17
+    documents: Annotated[int, Field(ge=10), GENERATED] = Field(description="documents per language")
+    parallel: Annotated[int, Field(ge=20), GENERATED] = Field(
+        description="sentence pairs, a quarter of them for testing"
     )
-    items: int = Field(ge=4, description="test items per family and language")
-    conversations: int = Field(
-        default=0, ge=0, description="per language, a quarter of them test; none: no such files"
+    questions: Annotated[int, Field(ge=20), GENERATED] = Field(
+        description="passages with questions, a quarter of them for testing"
+    )
+    items: Annotated[int, Field(ge=4), GENERATED] = Field(
+        description="test items per family and language"
+    )
+    conversations: Annotated[int, Field(ge=0), GENERATED] = Field(
+        default=0, description="per language, a quarter of them test; none: no such files"
     )
 
 

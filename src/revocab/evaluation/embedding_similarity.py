@@ -19,6 +19,7 @@ from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
 from revocab.initialise.reading.helper import Helper
 from revocab.io import write_csv, write_json
+from revocab.limits import Size, StepNumber
 from revocab.models.folder import ModelFolder
 from revocab.models.origin import library_versions
 from revocab.models.weights.finite import broken_rows
@@ -39,7 +40,7 @@ COLUMNS = ("kind", "group", "run", "other", "step", "similarity")
 class EmbeddingSimilarityOptions(Closed):
     """Anchors of each kind, and how rows are projected on them."""
 
-    anchors: int = Field(default=128, ge=1, description="anchors of each of the two kinds")
+    anchors: Size = Field(default=128, description="anchors of each of the two kinds")
     relative: Relative = "dot"
 
 
@@ -50,8 +51,8 @@ class EmbeddingSimilarityJob(EmbeddingSimilarityOptions, Job):
     helper: Id | None = Field(
         default=None, description="id of the helper; default: compare runs only"
     )
-    first_step: int = Field(default=0, ge=0)
-    last_step: int = Field(ge=0)
+    first_step: StepNumber = 0
+    last_step: StepNumber
     seed: int
 
 

@@ -6,7 +6,7 @@ no result depends on it beyond rounding.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,17 @@ from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.decoding import GREEDY, Decoding
 from revocab.evaluation.inference.engine import AUTO, choices_for, decoding_engines
 from revocab.evaluation.metric import COMET_METRICS
+from revocab.limits import (
+    OFTEN,
+    POSITIONS,
+    BatchSize,
+    Count,
+    Positions,
+    Seed,
+    ShotCount,
+    StepNumber,
+    Times,
+)
 
 if TYPE_CHECKING:
     CometMetric = str
@@ -38,8 +49,8 @@ class Hardware(Closed):
 class ScoringOptions(Closed):
     """How every multiple-choice task is scored."""
 
-    shots: int = Field(default=0, ge=0, description="examples in a prompt")
-    limit: int | None = Field(default=None, ge=1, description="items per task; default: all")
+    shots: ShotCount = Field(default=0, description="examples in a prompt")
+    limit: Count | None = Field(default=None, description="items per task; default: all")
     engine: ScoringEngine = Field(default="hf", description="hf: transformers")
     long_prompts: Literal["error", "cut"] = Field(
         default="error",
@@ -51,8 +62,8 @@ class ScoringOptions(Closed):
 class ScoringHardware(Hardware):
     """Where and in which batches choices are scored."""
 
-    batch_size: int = Field(
-        default=64, ge=1, description="choices per batch; some engines choose their own"
+    batch_size: BatchSize = Field(
+        default=64, description="choices per batch; some engines choose their own"
     )
 
 
@@ -62,9 +73,8 @@ class Asking(Closed):
     chat: ChatOptions | None = Field(
         default=None, description="use the model's chat template; default: plain text"
     )
-    most_shots: int | None = Field(
+    most_shots: ShotCount | None = Field(
         default=None,
-        ge=0,
         description="at most so many examples in a prompt; default: as many as the task has",
     )
 
@@ -95,9 +105,9 @@ class GenerationOptions(Closed):
     engine: GenerationEngine = Field(
         default=AUTO, description="auto: the best one for the device that can be imported"
     )
-    max_new_tokens: int = Field(default=512, ge=1, description="maximum tokens of an answer")
-    context_length: int = Field(
-        default=2048, ge=16, description="maximum tokens of prompt and answer together"
+    max_new_tokens: Positions = Field(default=512, description="maximum tokens of an answer")
+    context_length: Annotated[int, Field(ge=16), POSITIONS] = Field(
+        default=2048, description="maximum tokens of prompt and answer together"
     )
     #: Left out of what is written where it is greedy, as before there was a choice.
     decoding: Decoding = Field(
@@ -120,8 +130,8 @@ class GenerationOptions(Closed):
 class AnswerHardware(Hardware):
     """Where and in which batches text is generated."""
 
-    batch_size: int = Field(
-        default=32, ge=1, description="prompts per batch; some engines choose their own"
+    batch_size: BatchSize = Field(
+        default=32, description="prompts per batch; some engines choose their own"
     )
 
 
@@ -138,30 +148,30 @@ class GenerationJob(GenerationOptions, Asking, Job):
 
     run: Id = Field(description="name of the run in the table")
     #: Only recorded: the prompts were limited when they were built.
-    limit: int | None = Field(default=None, ge=1, description="only recorded in the table")
+    limit: Count | None = Field(default=None, description="only recorded in the table")
 
 
 class Generating(GenerationOptions, AskingAll, GenerationHardware):
     """Both together: what generation reads."""
 
-    limit: int | None = None
+    limit: Count | None = None
 
 
 class EfficiencyOptions(Closed):
     """How much is read and written when speed is measured; the median of repeats counts."""
 
-    prompts: int = Field(default=16, ge=1)
-    prompt_characters: int = Field(default=1000, ge=20)
-    new_tokens: int = Field(default=64, ge=2)
-    batch_size: int = Field(default=8, ge=1, description="prompts per batch")
-    repeats: int = Field(default=3, ge=1, description="repetitions; their median is reported")
+    prompts: Times = 16
+    prompt_characters: Annotated[int, Field(ge=20), POSITIONS] = 1000
+    new_tokens: Annotated[int, Field(ge=2), POSITIONS] = 64
+    batch_size: BatchSize = Field(default=8, description="prompts per batch")
+    repeats: Times = Field(default=3, description="repetitions; their median is reported")
 
 
 class EfficiencyJob(EfficiencyOptions, Job):
     """Speed and memory of one checkpoint."""
 
     run: Id
-    step: int = Field(ge=0)
+    step: StepNumber
     corpus: Id = Field(description="only recorded")
     language: Id = Field(description="language whose words are counted")
     engine: TimingEngine = AUTO
@@ -171,7 +181,7 @@ class CometHardware(Closed):
     """Where and in which batches COMET scores translations."""
 
     device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
-    batch_size: int = Field(default=16, ge=1, description="translations per batch")
+    batch_size: BatchSize = Field(default=16, description="translations per batch")
 
 
 class CometJob(Job):
@@ -186,7 +196,7 @@ class CometJob(Job):
 class SignificanceOptions(Closed):
     """How runs of a group are compared item by item."""
 
-    resamples: int = Field(default=1000, ge=100)
+    resamples: Annotated[int, Field(ge=100), OFTEN] = 1000
 
 
 class ComparisonJob(SignificanceOptions, Job):
@@ -194,4 +204,4 @@ class ComparisonJob(SignificanceOptions, Job):
 
     group: Id
     steps: list[Step] = Field(min_length=1, description="first, last or a number")
-    seed: int = 17
+    seed: Seed = 17

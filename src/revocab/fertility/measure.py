@@ -35,6 +35,7 @@ from revocab.errors import RevocabError
 from revocab.fertility.samples import token_samples
 from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
 from revocab.io import sha256, write_csv, write_json, write_jsonl
+from revocab.limits import Bytes, Count
 from revocab.output import OutputFolder
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file
 
@@ -65,11 +66,11 @@ class FertilityOptions(Closed):
         description="which text of each corpus: heldout is what nothing was trained on",
         exclude_if=lambda split: split == "train",
     )
-    limit_documents: int | None = Field(
-        default=None, ge=1, description="use only the first N documents of each corpus"
+    limit_documents: Count | None = Field(
+        default=None, description="use only the first N documents of each corpus"
     )
-    limit_bytes: int | None = Field(
-        default=None, ge=1, description="use only the first N bytes of each corpus"
+    limit_bytes: Bytes | None = Field(
+        default=None, description="use only the first N bytes of each corpus"
     )
 
 

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
+from revocab.limits import Size
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class RowsOptions(MethodOptions):
 
     #: Rows are added up to a multiple of this (:mod:`revocab.models.vocabulary.padding`); none: no
     #: row is, and a model's folder does not mention it.
-    pad_to: int | None = Field(default=None, ge=1, exclude_if=lambda multiple: multiple is None)
+    pad_to: Size | None = Field(default=None, exclude_if=lambda multiple: multiple is None)
 
 
 @dataclass(frozen=True)

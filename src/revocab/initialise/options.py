@@ -13,6 +13,7 @@ from revocab.errors import RevocabError
 from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
+from revocab.limits import Seed, Width
 from revocab.models.hub_or_folder import model_field, tokenizer_field
 
 
@@ -98,7 +99,7 @@ class InitJob(ChosenMethod, Job):
     identity: Identity = Field(
         default="bytes", description="when two tokens count as the same (docs/vocabulary.md)"
     )
-    seed: int = Field(default=0, description="seed of random draws")
+    seed: Seed = Field(default=0, description="seed of random draws")
     languages: list[Id] = Field(
         default_factory=list, description="languages of the model, such as it en, for its card"
     )
@@ -107,8 +108,8 @@ class InitJob(ChosenMethod, Job):
 class ScaleOptions(Closed):
     """Widths of the matrices."""
 
-    hidden_size: int = Field(default=4096, ge=1, description="width of the source")
-    helper_hidden_size: int = Field(default=2560, ge=1)
+    hidden_size: Width = Field(default=4096, description="width of the source")
+    helper_hidden_size: Width = 2560
 
 
 class ScaleJob(ScaleOptions, Job):
@@ -116,7 +117,7 @@ class ScaleJob(ScaleOptions, Job):
 
     methods: dict[Id, ChosenMethod]
     identity: Identity = "bytes"
-    seed: int
+    seed: Seed
 
 
 def find_method(name: str) -> Method:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine
 from revocab.io import write_csv
+from revocab.limits import WIDTH, Positions, Size, Width
 from revocab.output import check_files
 
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ class Architecture(Closed):
     """The shape of a decoder-only model."""
 
     family: Literal["mistral", "llama"]
-    hidden_size: int = Field(ge=8)
-    intermediate_size: int = Field(ge=8)
-    layers: int = Field(ge=1)
-    heads: int = Field(ge=1)
-    kv_heads: int = Field(ge=1)
+    hidden_size: Annotated[int, Field(ge=8), WIDTH]
+    intermediate_size: Annotated[int, Field(ge=8), WIDTH]
+    layers: Width
+    heads: Width
+    kv_heads: Width
     tied: bool = Field(default=False, description="embedding and LM head are one matrix")
 
     @model_validator(mode="after")
@@ -39,7 +40,7 @@ class Architecture(Closed):
 class StandInJob(Architecture, Job):
     """A random model to build."""
 
-    context_length: int = Field(ge=1, description="context length in tokens")
+    context_length: Positions = Field(description="context length in tokens")
     seed: int
 
     def architecture(self) -> Architecture:
@@ -50,7 +51,7 @@ class ParameterCount(Closed):
     """One row of Table 1, counted on the meta device."""
 
     label: OneLine
-    vocabulary_size: int = Field(ge=1)
+    vocabulary_size: Size
     architecture: Architecture
 
 

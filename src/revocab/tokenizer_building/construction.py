@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine, near
 from revocab.errors import RevocabError
+from revocab.limits import Bytes, Share, Size
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
@@ -56,13 +57,13 @@ class ChangeOptions(ConstructionOptions):
 
     base: str
     #: Text that new tokens are learned from or, with a donor, counted in; shares of bytes.
-    corpora: dict[str, float]
+    corpora: dict[str, Share]
     #: Use at most this much text of each mixture.
-    limit_bytes: int | None = Field(default=None, ge=1)
+    limit_bytes: Bytes | None = None
     #: A tokenizer whose most frequent tokens are added; none: they are learned on top of the base.
     donor: str | None = None
     #: Look only at this many of the donor's tokens, the most frequent ones.
-    donor_top: int | None = Field(default=None, ge=1)
+    donor_top: Size | None = None
 
     @model_validator(mode="after")
     def _top_of_a_donor(self) -> ChangeOptions:
@@ -77,7 +78,7 @@ class DropOptions(ChangeOptions):
     mixtures: ClassVar[tuple[str, ...]] = ("corpora", "count_corpora")
 
     #: Text in which the base's tokens are counted; none given: ``corpora``.
-    count_corpora: dict[str, float] | None = None
+    count_corpora: dict[str, Share] | None = None
 
 
 class TokenizerJob(Job):

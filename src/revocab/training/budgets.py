@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from revocab.limits import check_ceiling
+from revocab.limits import TEXT_TOKENS
 
 #: Keys that a stage takes from its recipe where it does not give them itself.
 INHERITED = ("learning_rate", "schedule", "final_learning_rate_share", "weight_decay")
@@ -21,15 +21,19 @@ TIMESCALE = 10_000
 def steps_of(tokens: int, per_step: int) -> int:
     """Return the steps that cover ``tokens``; ``ValueError`` if these are too many."""
     try:
-        check_ceiling("tokens", tokens)
+        TEXT_TOKENS.func(tokens)  # type: ignore[call-arg]
     except ValueError as error:
         raise ValueError(f"tokens: {error}, received {tokens}") from None
     return -(-tokens // per_step)
 
 
+def is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
 def with_warmup(values: dict[str, Any], where: str) -> dict[str, Any]:
     share, steps = values.get("warmup_share"), values.get("steps")
-    if share is None or not isinstance(share, int | float) or not isinstance(steps, int):
+    if share is None or not is_share(share) or share == 1 or not isinstance(steps, int):
         return values
     if values.get("warmup_steps"):
         raise ValueError(
@@ -86,7 +90,7 @@ def resolved_stages(
             stage["steps"] = steps_of(stage.pop("tokens"), per_step)
         found.append(stage)
     shares = [stage["share"] for stage in found if "share" in stage]
-    if shares and not all(isinstance(share, int | float) for share in shares):
+    if not all(map(is_share, shares)):
         return found
     if shares:
         if not isinstance(total, int):

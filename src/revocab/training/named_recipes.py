@@ -15,7 +15,7 @@ from revocab.closed import Job, unknown
 from revocab.command import Shorthand
 from revocab.errors import RevocabError
 from revocab.extensions import files_in
-from revocab.limits import ALL_CHECKPOINTS, RUNS
+from revocab.limits import ALL_CHECKPOINTS, RUNS, BatchSize, Steps, Tokens
 from revocab.training.budgets import resolved, steps_of
 from revocab.training.recipe import Recipe
 
@@ -150,10 +150,10 @@ class NamedRecipe(Shorthand):
 class RowBudget(NamedRecipe):
     """How long a training is, in place of the number of rows that it reads."""
 
-    steps: int | None = Field(default=None, ge=1, description="steps of the training")
-    batch_size: int | None = Field(default=None, ge=1, description="rows of a step")
-    tokens: int | None = Field(
-        default=None, ge=1, description="tokens of the training, in place of steps"
+    steps: Steps | None = Field(default=None, description="steps of the training")
+    batch_size: BatchSize | None = Field(default=None, description="rows of a step")
+    tokens: Tokens | None = Field(
+        default=None, description="tokens of the training, in place of steps"
     )
 
     def changes(self) -> dict[str, Any]:

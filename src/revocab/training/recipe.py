@@ -9,12 +9,25 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import BEST, PLACES, Closed, Id, MixtureId, OneLine
-from revocab.limits import CHECKPOINTS, HELDOUT_LOSSES
+from revocab.limits import (
+    CHECKPOINTS,
+    HELDOUT_LOSSES,
+    POSITIONS,
+    BatchSize,
+    Decay,
+    NotNegative,
+    Positive,
+    Rate,
+    Share,
+    StepNumber,
+    Steps,
+    Tokens,
+)
 from revocab.training.adapters.lora import LORA, Lora
 from revocab.training.budgets import Schedule, learning_rate_factor, resolved
 
@@ -39,16 +52,15 @@ DESCRIBED = (
 class GroupRates(Closed):
     """What one group of parameters has of its own within a stage."""
 
-    learning_rate: float | None = Field(default=None, gt=0)
-    weight_decay: float | None = Field(default=None, ge=0)
+    learning_rate: Rate | None = None
+    weight_decay: Decay | None = None
 
 
 class VocabularyAdapters(Closed):
     """How the matrices ``A`` of ``E_new = A E_source`` are trained, in place of embeddings."""
 
-    auxiliary: float = Field(
+    auxiliary: NotNegative = Field(
         default=0.0,
-        ge=0,
         description="weight of the loss that keeps rows of shared tokens near the source's",
     )
     shared: bool = Field(
@@ -67,15 +79,15 @@ class Stage(Closed):
     #: adapter of this stage, which ``lora`` describes), or regular expressions searched in
     #: parameter names.
     train: list[OneLine] = Field(default=["all"], min_length=1)
-    steps: int = Field(ge=1)
-    tokens: int | None = Field(default=None, ge=1)
-    share: float | None = Field(default=None, gt=0, le=1, description="share of the recipe's steps")
-    warmup_steps: int = Field(default=0, ge=0)
+    steps: Steps
+    tokens: Tokens | None = None
+    share: Share | None = Field(default=None, description="share of the recipe's steps")
+    warmup_steps: StepNumber = 0
     warmup_share: float | None = Field(default=None, ge=0, lt=1)
-    learning_rate: float = Field(gt=0)
+    learning_rate: Rate
     schedule: Schedule = "cosine"
     final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
-    weight_decay: float = Field(default=0.0, ge=0)
+    weight_decay: Decay = 0.0
     #: A mixture of data for this stage alone (default: that of the run group or pretraining).
     mixture: MixtureId | None = None
     #: Rates of groups (names as in ``train``); the first that fits a parameter holds.
@@ -152,7 +164,7 @@ class ConversationOptions(Closed):
 class PackingOptions(LossOptions, ConversationOptions):
     """How documents become one stream of tokens, and the stream rows; or conversations rows."""
 
-    sequence_length: int = Field(ge=2, description="tokens per row")
+    sequence_length: Annotated[int, Field(ge=2), POSITIONS] = Field(description="tokens per row")
     document_start: bool = Field(default=True, description="put bos before each document")
     document_end: bool = Field(default=False, description="put eos after each document")
     #: Left out of what is written at its default, so that rows packed before there was a choice
@@ -216,18 +228,16 @@ class TrainingOptions(LossOptions):
     recipe (docs/papers/sava.md).
     """
 
-    batch_size: int = Field(ge=1, description="sequences per step, over all devices")
-    steps: int = Field(ge=1, description="optimizer steps")
-    tokens: int | None = Field(
-        default=None,
-        ge=1,
-        description="training tokens, instead of steps; rounded up to whole steps",
+    batch_size: BatchSize = Field(description="sequences per step, over all devices")
+    steps: Steps = Field(description="optimizer steps")
+    tokens: Tokens | None = Field(
+        default=None, description="training tokens, instead of steps; rounded up to whole steps"
     )
-    warmup_steps: int = Field(default=0, ge=0, description="steps of linear warm-up")
+    warmup_steps: StepNumber = Field(default=0, description="steps of linear warm-up")
     warmup_share: float | None = Field(
         default=None, ge=0, lt=1, description="warm-up as a share of the steps, rounded up"
     )
-    learning_rate: float = Field(gt=0, description="peak learning rate")
+    learning_rate: Rate = Field(description="peak learning rate")
     schedule: Schedule = Field(
         default="cosine", description="learning rate schedule after the warm-up"
     )
@@ -239,13 +249,12 @@ class TrainingOptions(LossOptions):
     )
     adam_beta1: float = Field(default=0.9, ge=0, lt=1, description="beta1 of AdamW")
     adam_beta2: float = Field(default=0.95, ge=0, lt=1, description="beta2 of AdamW")
-    adam_epsilon: float = Field(default=1e-8, gt=0, description="epsilon of AdamW")
-    weight_decay: float = Field(default=0.0, ge=0, description="weight decay, as in torch's AdamW")
-    gradient_clip: float = Field(default=1.0, gt=0, description="maximum norm of the gradient")
-    checkpoint_every: int = Field(ge=1, description="steps between checkpoints")
-    heldout_every: int | None = Field(
+    adam_epsilon: Positive = Field(default=1e-8, description="epsilon of AdamW")
+    weight_decay: Decay = Field(default=0.0, description="weight decay, as in torch's AdamW")
+    gradient_clip: Positive = Field(default=1.0, description="maximum norm of the gradient")
+    checkpoint_every: Steps = Field(description="steps between checkpoints")
+    heldout_every: Steps | None = Field(
         default=None,
-        ge=1,
         description="steps between held-out losses, besides checkpoints; default: none",
     )
     #: Left out of what is written at its default, as before there was a choice.
@@ -327,7 +336,7 @@ class TrainingOptions(LossOptions):
 class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
 
-    sequence_length: int = Field(ge=8, description="tokens per row")
+    sequence_length: Annotated[int, Field(ge=8), POSITIONS] = Field(description="tokens per row")
     chat_template: OneLine | None = Field(
         default=None,
         description="Jinja file that marks answers, or the name of a template of the package; "

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job
 from revocab.errors import RevocabError
+from revocab.limits import BatchSize, Count, Flops, NotNegative, Positive, Seed
 from revocab.models.hub_or_folder import model_field
 from revocab.training.recipe import ALL, Stage, TrainingOptions
 from revocab.training.stages import StagePlan
@@ -27,7 +28,7 @@ DESCRIBED = (
 class Settings(TrainingOptions, Job):
     """What decides a training beside its inputs: a recipe's :class:`TrainingOptions` and a seed."""
 
-    seed: int = Field(
+    seed: Seed = Field(
         description="seed of dropout, and of the order of rows if it is not the packing's"
     )
 
@@ -99,14 +100,13 @@ class TrainingFolders(Closed):
 class TrainingMachine(Closed):
     """What the computer gives; losses depend on none of it beyond rounding."""
 
-    micro_batch: int | None = Field(
+    micro_batch: BatchSize | None = Field(
         default=None,
-        ge=1,
         description="sequences per forward pass; default: on a GPU as many as should fit its free"
         " memory, else the batch divided among the processes",
     )
-    state_minutes: float = Field(
-        default=30, gt=0, description="minutes between saved resume states, besides checkpoints"
+    state_minutes: Positive = Field(
+        default=30, description="minutes between saved resume states, besides checkpoints"
     )
     fsdp: bool = Field(default=False, description="shard the model over the processes of torchrun")
     activation_checkpointing: bool = Field(
@@ -114,19 +114,18 @@ class TrainingMachine(Closed):
     )
     compile: bool = Field(default=False, description="use torch.compile")
     tensorboard: bool = Field(default=False, description="also write TensorBoard event files")
-    stop_at_rise: float | None = Field(
+    stop_at_rise: Positive | None = Field(
         default=None,
-        gt=0,
         description="stop when a loss is this many nats above the mean of the 50 steps before",
     )
-    peak_flops: float | None = Field(
+    peak_flops: Flops | None = Field(
         default=None, description="peak FLOP/s of one device; default: measured"
     )
-    watts: float | None = Field(
+    watts: NotNegative | None = Field(
         default=None, description="power in watts, where no energy counter can be read"
     )
-    carbon_intensity: float | None = Field(default=None, description="grams of CO2 per kWh")
-    threads: int | None = Field(default=None, ge=1, description="CPU threads; default: torch's")
+    carbon_intensity: NotNegative | None = Field(default=None, description="grams of CO2 per kWh")
+    threads: Count | None = Field(default=None, description="CPU threads; default: torch's")
 
 
 class TrainingRun(TrainingFolders, TrainingMachine):

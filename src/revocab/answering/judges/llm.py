@@ -16,6 +16,7 @@ from revocab.answering.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdi
 from revocab.answering.options import MESSAGES
 from revocab.chat.messages import Message
 from revocab.evaluation.options import GenerationOptions
+from revocab.limits import Positions
 
 WORST, BEST = 1, 5
 #: What the judge is asked, before and after the conversation.
@@ -37,7 +38,7 @@ class LlmOptions(JudgeOptions, GenerationOptions):
     threshold: int = Field(
         default=4, ge=WORST, le=BEST, description="least grade of a conversation that is kept"
     )
-    max_new_tokens: int = Field(default=8, ge=1, description="maximum tokens of a grade")
+    max_new_tokens: Positions = Field(default=8, description="maximum tokens of a grade")
 
 
 def question(row: Row) -> list[Message]:

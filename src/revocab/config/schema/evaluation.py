@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, create_model, model_validator
 
@@ -29,6 +29,7 @@ from revocab.evaluation.options import (
 )
 from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.fertility.measure import FertilityOptions
+from revocab.limits import POSITIONS
 
 
 class Probe(ProbeOptions):
@@ -144,7 +145,7 @@ class Evaluation(Closed):
 
     heldout: list[CorpusId] = Field(default_factory=list)
     #: Tokens of a held-out window of runs that are not trained; none: as in trained runs near them.
-    heldout_length: int | None = Field(default=None, ge=2)
+    heldout_length: Annotated[int, Field(ge=2), POSITIONS] | None = None
     multiple_choice: MultipleChoice = Field(default_factory=MultipleChoice)
     generation: Generation = Field(default_factory=Generation)
     significance: SignificanceOptions = Field(default_factory=SignificanceOptions)

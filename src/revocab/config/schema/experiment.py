@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
+from revocab.limits import Seed, Share
 from revocab.models.parameters import ParameterCount
 from revocab.report import kind
 from revocab.training.recipe import Recipe
@@ -28,16 +29,12 @@ else:
     FigureOptions = any_of(kind.figure_kinds().values())
 
 
-#: Of all tokens of a mixture.
-Share = Annotated[float, Field(gt=0, le=1)]
-
-
 class Experiment(Closed):
     """One experiment file. ``docs/architecture.md`` walks through it."""
 
     experiment: Id
     title: OneLine
-    seed: int = 17
+    seed: Seed = 17
     #: Folder that ``{data_root}`` stands for in paths; give it with ``--config data_root=FOLDER``.
     data_root: OneLine | None = None
     #: Folder with files of one's own, by their places in the package; its Python is run.
@@ -50,7 +47,7 @@ class Experiment(Closed):
     #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare
     #: themselves: tokens of equal role are one token in an intersection.
     roles: dict[TokenizerId, dict[OneLine, Id]] = Field(default_factory=dict)
-    #: Shares of tokens; ``size`` corpora share what is left, in proportion to their bytes.
+    #: Shares of all tokens; ``size`` corpora share what is left, in proportion to their bytes.
     mixtures: dict[Id, dict[CorpusId, Share | Literal["size"]]] = Field(default_factory=dict)
     recipes: dict[Id, Recipe] = Field(default_factory=dict)
     models: dict[Id, Model] = Field(default_factory=dict)

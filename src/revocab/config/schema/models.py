@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model, model_serializer, model_validator
 
 from revocab.closed import Closed, MixtureId, OneLine, RecipeId, TokenizerId, exactly_one
+from revocab.limits import POSITIONS
 from revocab.models.change import ChangeOptions, ModelReference, changes
 from revocab.models.parameters import Architecture
 
@@ -18,7 +19,9 @@ class Pretraining(Closed):
     architecture: Architecture
     mixture: MixtureId
     recipe: RecipeId
-    context_length: int = Field(default=2048, ge=16, description="number of positions")
+    context_length: Annotated[int, Field(ge=16), POSITIONS] = Field(
+        default=2048, description="number of positions"
+    )
 
 
 class ChangedModel(ChangeOptions):

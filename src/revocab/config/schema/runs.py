@@ -30,6 +30,7 @@ from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.initialise.method import methods
 from revocab.initialise.options import ScaleOptions
 from revocab.initialise.reading.fasttext import FastTextOptions
+from revocab.limits import Seed, ShotCount, StepNumber, Steps
 
 
 class Layered(Closed):
@@ -50,7 +51,7 @@ class Several(Layered):
     """
 
     sweep: Sweep | None = None
-    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1)
+    seeds: list[Seed] | None = Field(default=None, min_length=1)
 
     @field_validator("seeds")
     @classmethod
@@ -127,7 +128,7 @@ class RunMethod(Several, NamedMethod):
     start: RunStep | None = None
     #: A run that a method reads beside the source model.
     donor: RunStep | None = None
-    seed: int | None = None
+    seed: Seed | None = None
     #: The name, in its group, of the runs that differ from it in their seed alone.
     replicate_of: Id | None = None
     #: Where it stands in a sweep: by axis, the name of its value there.
@@ -152,7 +153,7 @@ class Reference(Closed):
     model: ModelId
     label: OneLine
     #: Step for which a paper published values of a reference of its run's name; none: step 0.
-    paper_step: int = Field(default=0, ge=0)
+    paper_step: StepNumber = 0
 
 
 class Chat(ChatOptions):
@@ -183,14 +184,12 @@ class RunGroup(Several):
     #: Ask the group's models through their chat templates; none: as plain text.
     chat: Chat | None = None
     #: At most so many examples in the prompts of its models; none: as many as each task has.
-    most_shots: int | None = Field(default=None, ge=0)
+    most_shots: ShotCount | None = None
     methods: Annotated[dict[Id, RunEntry], *Named] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;
     #: a step that is not named stands for itself.
-    paper_steps: dict[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = Field(
-        default_factory=dict
-    )
+    paper_steps: dict[Steps, Steps] = Field(default_factory=dict)
 
     def setting(self, name: str, key: str) -> Any:
         """Return what the run ``name`` says of itself under ``key``, null included, else what the

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
 from revocab.closed import Closed, Id, OneLine
+from revocab.limits import Tokens
 
 #: Values that are their own names: ids, and whole numbers.
 OWN_NAMES = TypeAdapter(list[Id | Annotated[int, Field(ge=0, strict=True)]])
@@ -43,4 +44,4 @@ class Sweep(Closed):
 
     axes: dict[Id, Axis] = Field(min_length=1)
     #: Tokens of one corpus that every run sees: its steps are those tokens over the corpus' share.
-    hold: dict[Id, Annotated[int, Field(ge=1)]] = Field(default_factory=dict, max_length=1)
+    hold: dict[Id, Tokens] = Field(default_factory=dict, max_length=1)

@@ -22,6 +22,7 @@ from revocab.chat.messages import Message
 from revocab.closed import Closed, Id, kind_of, unknown
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
+from revocab.limits import Count, Positions, ShotCount
 from revocab.registry import found_in
 
 #: A query or shot: its id and the fields that its kind needs.
@@ -39,14 +40,13 @@ class PromptOptions(Closed):
     direction: list[Id] = Field(
         min_length=1, max_length=2, description="languages: en it, it en, or it"
     )
-    shots: int = Field(ge=0)
-    limit: int | None = Field(
+    shots: ShotCount
+    limit: Count | None = Field(
         default=None,
-        ge=1,
         description="number of queries, evenly spaced over the test source; default: all",
     )
-    pool_limit: int | None = Field(
-        default=None, ge=1, description="use only the first N rows of the pool"
+    pool_limit: Count | None = Field(
+        default=None, description="use only the first N rows of the pool"
     )
     layout: LayoutOptions | None = Field(
         default=None, description="changes to the kind's prompt layout"
@@ -62,9 +62,8 @@ class PromptOptions(Closed):
         exclude_if=lambda order: order == "drawn",
         description="shots are drawn per query, or the pool's first ones, the first of all last",
     )
-    max_new_tokens: int | None = Field(
+    max_new_tokens: Positions | None = Field(
         default=None,
-        ge=1,
         exclude_if=lambda most: most is None,
         description="maximum tokens of an answer; default: that of all tasks",
     )

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
+from revocab.limits import Seed, Share, Size, Temperature, Times
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -30,17 +31,17 @@ BLANK_LINE = "\n\n"
 class Decoding(Closed):
     """How the next tokens are chosen: the likeliest, unless something is given."""
 
-    beams: int = Field(default=1, ge=1, description="sequences that beam search keeps; 1: greedy")
-    temperature: float | None = Field(
-        default=None, gt=0, description="draw tokens at this temperature; default: take the best"
+    beams: Times = Field(default=1, description="sequences that beam search keeps; 1: greedy")
+    temperature: Temperature | None = Field(
+        default=None, description="draw tokens at this temperature; default: take the best"
     )
-    top_p: float | None = Field(
-        default=None, gt=0, le=1, description="draw among the likeliest tokens of this probability"
+    top_p: Share | None = Field(
+        default=None, description="draw among the likeliest tokens of this probability"
     )
-    top_k: int | None = Field(
-        default=None, ge=1, description="draw among so many of the likeliest tokens"
+    top_k: Size | None = Field(
+        default=None, description="draw among so many of the likeliest tokens"
     )
-    seed: int = Field(default=17, ge=0, description="seed of each prompt's draws")
+    seed: Seed = Field(default=17, description="seed of each prompt's draws")
 
     @model_validator(mode="after")
     def _draws(self) -> Decoding:

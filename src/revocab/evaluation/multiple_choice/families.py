@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 import yaml
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine, checked
 from revocab.evaluation.metric import HARNESS_METRICS
+from revocab.limits import COUNTED
 
 FILE = Path(__file__).parent / "families.yaml"
 #: The metric of a family that names none, or is not in the file.
@@ -22,7 +24,7 @@ class Family(Closed):
 
     label: OneLine
     metric: OneLine | None = None
-    choices: int | None = Field(default=None, ge=2)
+    choices: Annotated[int, Field(ge=2), COUNTED] | None = None
 
 
 @cache

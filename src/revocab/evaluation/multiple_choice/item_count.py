@@ -10,12 +10,13 @@ from revocab.closed import Closed, OneLine
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows
 from revocab.io import read_jsonl
+from revocab.limits import Count
 
 
 class ExpectedItems(Closed):
     """How many rows a task's data must have, and which commit of a Hub data set has them."""
 
-    number: int = Field(ge=1, description="number of rows that the scored split must have")
+    number: Count = Field(description="number of rows that the scored split must have")
     revision: OneLine | None = Field(
         default=None,
         description="commit expected to have them, named in the error if the data does not",

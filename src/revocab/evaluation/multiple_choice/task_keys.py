@@ -16,6 +16,7 @@ from revocab.closed import Closed, Id, OneLine, checked, exactly_one
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import LABEL_METRICS
 from revocab.evaluation.multiple_choice.rendering import compile_template
+from revocab.limits import ShotCount
 
 if TYPE_CHECKING:
     LabelMetric = str
@@ -52,7 +53,7 @@ class Shots(Closed):
     Of a task with ``mean_over`` each part has its own, if the rows of that split have the field.
     """
 
-    first: int = Field(default=0, ge=0, description="number of the first row, from 0")
+    first: ShotCount = Field(default=0, description="number of the first row, from 0")
     reverse: bool = Field(default=False, description="the first row stands next to the question")
 
 
@@ -111,7 +112,7 @@ class TaskFile(Closed):
     validation_split: str | None = None
     test_split: str | None = None
     fewshot_split: str | None = None
-    num_fewshot: int | None = Field(default=None, ge=0)
+    num_fewshot: ShotCount | None = None
     description: str = ""
     doc_to_text: str | int | None = None
     doc_to_choice: str | list[str] | None = None
@@ -143,7 +144,7 @@ class ShippedTask(Closed):
     """A task that the harness ships, by name."""
 
     harness: OneLine
-    num_fewshot: int | None = Field(default=None, ge=0)
+    num_fewshot: ShotCount | None = None
     revision: OneLine | None = None
 
 

@@ -28,6 +28,7 @@ from revocab.extensions import files_in
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
+from revocab.limits import ShotCount
 
 #: Templates that come with the package, a YAML file each: dropping a file there adds one.
 TEMPLATES = Path(__file__).parent / "templates"
@@ -46,7 +47,7 @@ class TaskOptions(Closed):
     revision: OneLine | None = Field(
         default=None, description="revision of a harness task's Hub data set"
     )
-    shots: int | None = Field(default=None, ge=0, description="default: that of all tasks")
+    shots: ShotCount | None = Field(default=None, description="default: that of all tasks")
     items: ExpectedItems | None = Field(
         default=None, description="number of rows that a template's data must have; default: any"
     )

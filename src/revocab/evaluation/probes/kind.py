@@ -16,6 +16,7 @@ from pydantic import Field
 from revocab.closed import Closed, Id, unknown
 from revocab.corpora.sentences import sentences
 from revocab.errors import RevocabError
+from revocab.limits import Generated
 from revocab.registry import found_in
 
 #: The rows, in a probe's folder.
@@ -40,7 +41,7 @@ class ProbeOptions(Closed):
     """Which items are made, and how many."""
 
     kind: Id = Field(description="such as next_word; a wrong one lists them all")
-    number: int = Field(ge=1, description="items; whole rounds of the kind")
+    number: Generated = Field(description="items; whole rounds of the kind")
 
 
 @dataclass(frozen=True, kw_only=True)

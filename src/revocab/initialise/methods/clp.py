@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.weighted_means import (
     combine,
@@ -13,6 +11,7 @@ from revocab.initialise.rows.weighted_means import (
     sparsemax_weights,
     unit_rows,
 )
+from revocab.limits import Size
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +21,7 @@ class TopKOptions(RowsOptions):
     """How many shared tokens are looked at."""
 
     #: Use only the k most similar shared tokens; none: all, as published.
-    top_k: int | None = Field(default=None, ge=1)
+    top_k: Size | None = None
 
 
 class ClpOptions(TopKOptions):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.methods import wechsel
 from revocab.initialise.rows.alignment import gram
+from revocab.limits import Width
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +17,7 @@ class OfaOptions(wechsel.WechselOptions):
     """The factorisation's rank, and WECHSEL's options with its defaults, as published."""
 
     #: Width of the low-rank space; the paper tries 100, 200 and 400.
-    rank: int = Field(default=400, ge=1)
+    rank: Width = 400
 
 
 def right_singular_vectors(source_VD: torch.Tensor, rank: int) -> tuple[torch.Tensor, float]:

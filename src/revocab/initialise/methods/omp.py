@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import Field
-
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.weighted_means import blocks
+from revocab.limits import Size
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +22,7 @@ class OmpOptions(RowsOptions):
     """How many shared tokens a new token is made of."""
 
     #: tokensurgeon's default.
-    k: int = Field(default=64, ge=1)
+    k: Size = 64
 
 
 class Code(NamedTuple):

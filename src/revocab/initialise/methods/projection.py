@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
 from revocab.errors import RevocabError
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows import alignment
 from revocab.initialise.rows.anchor_scaling import Rows, map_rows
+from revocab.limits import NotNegative
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +22,7 @@ class ProjectionOptions(RowsOptions):
     """How the map is fitted."""
 
     #: Penalty on the squared entries of W; 0: plain least squares, as published.
-    ridge: float = Field(default=0.0, ge=0)
+    ridge: NotNegative = 0.0
     #: What is mapped. helper: its rows. file: vectors by token text.
     auxiliary: Literal["helper", "file"] = "helper"
 

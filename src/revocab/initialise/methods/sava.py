@@ -10,6 +10,7 @@ from pydantic import Field
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows import alignment
 from revocab.initialise.rows.anchor_scaling import Rows, Scaling, map_rows
+from revocab.limits import NotNegative, Rate, Seed, Size, Steps
 
 if TYPE_CHECKING:
     import torch
@@ -21,12 +22,12 @@ class SavaOptions(RowsOptions):
     #: sgd: full-batch Adam, as published. lstsq: its exact minimiser. procrustes: orthogonal.
     solver: Literal["sgd", "lstsq", "procrustes"] = "sgd"
     #: Fit on this many shared tokens, drawn by the run's seed; none: all.
-    anchors: int | None = Field(default=None, ge=1)
-    steps: int = Field(default=1000, ge=1, description="sgd only")
-    learning_rate: float = Field(default=1e-3, gt=0, description="sgd only")
-    ridge: float = Field(default=0.0, ge=0, description="lstsq only")
+    anchors: Size | None = None
+    steps: Steps = Field(default=1000, description="sgd only")
+    learning_rate: Rate = Field(default=1e-3, description="sgd only")
+    ridge: NotNegative = Field(default=0.0, description="lstsq only")
     #: Seed of the map's initial weights (sgd only); the release fixes it.
-    fit_seed: int = 42
+    fit_seed: Seed = 42
     #: Share of the anchors that a second fit leaves out, to measure a map on what it has not seen;
     #: the map in use is fitted on all. None: a tenth, or nothing where a fit takes minutes. Only
     #: for sgd and procrustes on all anchors: other cases are measured without a second fit.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
 from revocab.initialise.rows.weighted_means import share_weights
+from revocab.limits import Size
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +17,7 @@ class SimilarityOptions(AuxiliaryOptions):
     """How many neighbours count."""
 
     # ASSUME: the paper reports one best k, which our copy of its text has lost.
-    neighbours: int = Field(default=5, ge=1)
+    neighbours: Size = 5
 
 
 def _weights(scores_NK: torch.Tensor) -> torch.Tensor:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
 from revocab.initialise.rows.weighted_means import softmax_weights
+from revocab.limits import Size, Temperature
 
 if TYPE_CHECKING:
     import torch
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 class WechselOptions(AuxiliaryOptions):
     """How many neighbours count, and how sharply. The defaults are the published ones."""
 
-    neighbours: int = Field(default=10, ge=1)
-    temperature: float = Field(default=0.1, gt=0)
+    neighbours: Size = 10
+    temperature: Temperature = 0.1
 
 
 def initialise(inputs: MethodInputs, options: WechselOptions) -> torch.Tensor:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from zlib import crc32
 
 from pydantic import Field
@@ -25,6 +25,7 @@ from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
+from revocab.limits import WIDTH, BatchSize, Bytes, Count, Seed, Times
 from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
@@ -44,28 +45,25 @@ BATCH_DOCUMENTS = 512
 class FastTextOptions(Closed):
     """How vectors are trained. The defaults are those of FOCUS and fastText."""
 
-    dimension: int = Field(default=100, ge=2)
-    epochs: int = Field(default=3, ge=1)
-    min_count: int = Field(
-        default=10, ge=1, description="tokens that occur less often get no vector of their own"
+    dimension: Annotated[int, Field(ge=2), WIDTH] = 100
+    epochs: Times = 3
+    min_count: Count = Field(
+        default=10, description="tokens that occur less often get no vector of their own"
     )
-    buckets: int = Field(
+    buckets: BatchSize = Field(
         default=2_000_000,
-        ge=1,
         description="hash buckets of n-grams; they take buckets * dimension floats of memory",
     )
-    limit_documents: int | None = Field(
-        default=None, ge=1, description="use only this much of each corpus"
+    limit_documents: Count | None = Field(
+        default=None, description="use only this much of each corpus"
     )
-    limit_bytes: int | None = Field(
-        default=None, ge=1, description="use only this much of each corpus"
-    )
+    limit_bytes: Bytes | None = Field(default=None, description="use only this much of each corpus")
 
 
 class AuxiliaryJob(FastTextOptions, Job):
     """One training of vectors."""
 
-    seed: int = 0
+    seed: Seed = 0
 
 
 def word(token: CanonicalToken) -> str | None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.errors import RevocabError
+from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
 from revocab.models.weights.files import stored_parts
 
@@ -47,7 +48,7 @@ _DEVIATION = 0.1
 class BlockOptions(ChangeOptions):
     """How many blocks are added."""
 
-    share: float = Field(gt=0, le=1, description="ratio of new blocks to existing ones")
+    share: Share = Field(description="ratio of new blocks to existing ones")
 
     def blocks_after(self, blocks: int) -> int:
         return len(Expansion.of(blocks, self.share).origin)

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
+from revocab.limits import Weight
 from revocab.models.change import (
     Change,
     Changed,
@@ -43,7 +44,7 @@ class Term(Closed):
     minus: ModelReference | None = Field(
         default=None, description="default: the model that is changed"
     )
-    weight: float = Field(default=1.0, allow_inf_nan=False)
+    weight: Weight = Field(default=1.0, allow_inf_nan=False)
 
 
 class SumOptions(ChangeOptions):

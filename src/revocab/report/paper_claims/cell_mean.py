@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.closed import Id, OneLine
+from revocab.limits import Weight
 from revocab.report.annotations import Experiment
 from revocab.report.paper_claims.measures import Measure
 from revocab.report.published import PaperValues
@@ -27,7 +28,7 @@ class CellMean(Measure):
 
     tables: list[Id] = Field(min_length=1)
     column: OneLine
-    weights: dict[OneLine, float] = Field(
+    weights: dict[OneLine, Weight] = Field(
         min_length=1, description="columns and what they weigh in the mean, such as their tasks"
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage, unknown
+from revocab.limits import StepNumber
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.asked import choices_in, of_group, of_runs
 from revocab.report.kind import manifest
@@ -29,9 +30,9 @@ class Gain(Measure):
     runs: list[Id] = Field(min_length=1)
     over: list[Id] = Field(min_length=1)
     #: Steps of the paper; ``paper_steps`` of the group says which of ours stand for them.
-    step: int = Field(ge=0)
+    step: StepNumber
     #: Step of those in ``over``; none: the same.
-    over_step: int | None = Field(default=None, ge=0)
+    over_step: StepNumber | None = None
 
     def published(self, results: Results) -> float | None:
         return self._gain(lambda name, step: self._printed(results, name, step))

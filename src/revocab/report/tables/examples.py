@@ -9,6 +9,7 @@ from pydantic import Field
 
 from revocab.closed import GenerationTaskId, ShownRunId
 from revocab.io import read_jsonl
+from revocab.limits import Count
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.asked import of_runs
@@ -33,7 +34,7 @@ class ExamplesTable(TableOptions):
     kind: Literal["examples"]
     task: GenerationTaskId
     runs: list[ShownRunId] = Field(min_length=1)
-    number: int = Field(default=3, ge=1, description="number of queries, from the first")
+    number: Count = Field(default=3, description="number of queries, from the first")
 
     def build(self, results: Results) -> Table:
         """Return a row per query: prompt without shots, reference, the answer of every run."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from revocab.closed import HeldoutLanguage, Id, Step, TokenizerId
 from revocab.languages import language_label
+from revocab.limits import Positive
 from revocab.report.annotations import Experiment
 from revocab.report.references import unknowns
 from revocab.report.results import Results
@@ -36,7 +37,7 @@ class HeldoutTable(ValueTable):
     reference: TokenizerId | None = Field(
         default=None, description="tokenizer in whose tokens losses are shown next to bits per byte"
     )
-    reach: dict[Id, list[Annotated[float, Field(gt=0)]]] = Field(
+    reach: dict[Id, list[Positive]] = Field(
         default_factory=dict, description="losses in bits per byte by language: steps to reach them"
     )
 

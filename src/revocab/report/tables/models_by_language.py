@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, ShownRunId, unknown
 from revocab.languages import language_label
+from revocab.limits import Count
 from revocab.report.annotations import Experiment
 from revocab.report.asked import of_runs, task_languages
 from revocab.report.references import unknowns, unscored_runs
@@ -42,7 +43,7 @@ class ModelsByLanguageTable(LanguageTable):
     base: OneLine | None = Field(
         default=None, description="column that changes are from, and that is not ranked"
     )
-    averages: list[Annotated[int, Field(ge=1)]] = Field(
+    averages: list[Count] = Field(
         default_factory=list, description="rows with means of the first N languages"
     )
     metric: OneLine | None = Field(default=None, description="metric of all its translations")

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import PLACES, HeldoutLanguage, Id, Step, TokenizerId, unknown
 from revocab.languages import language_label
+from revocab.limits import Positive
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.references import unknowns
@@ -136,7 +137,7 @@ class StepsTo(RunValue):
     better: ClassVar[Better | None] = "lower"
 
     language: HeldoutLanguage
-    loss: float = Field(gt=0)
+    loss: Positive
 
     def header(self) -> str:
         return f"Steps to {self.loss:g} bits per byte ({language_label(self.language)})"

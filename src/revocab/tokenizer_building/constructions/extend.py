@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
+from revocab.limits import Positive, Size
 from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions, Construction
 
 
@@ -13,11 +14,11 @@ class ExtendOptions(ChangeOptions):
     """How many new tokens: exactly one of ``add``, ``add_share``, ``size``."""
 
     #: Number of new tokens; all: everything that the donor has and the base has not.
-    add: int | Literal["all"] | None = None
+    add: Size | Literal["all"] | None = None
     #: New tokens as a share of the base's size: 1.0 doubles it.
-    add_share: float | None = Field(default=None, gt=0)
+    add_share: Positive | None = None
     #: Size of the result.
-    size: int | None = Field(default=None, ge=1)
+    size: Size | None = None
 
     @model_validator(mode="after")
     def _one_number(self) -> ExtendOptions:
@@ -27,8 +28,6 @@ class ExtendOptions(ChangeOptions):
             raise ValueError(
                 f"exactly one of add, add_share, size must be given, received {received}"
             )
-        if isinstance(self.add, int) and self.add < 1:
-            raise ValueError(f"add must be at least 1, received {self.add}")
         if self.donor is None and self.add == "all":
             raise ValueError("add: all needs a donor; without one give a number")
         return self

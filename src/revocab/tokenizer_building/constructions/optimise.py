@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from revocab.limits import Positive, Size
 from revocab.tokenizer_building.construction import BuildInputs, Built, Construction, DropOptions
 
 
@@ -15,10 +16,10 @@ class OptimiseOptions(DropOptions):
 
     #: How much of the base is kept, special and byte tokens included: a share of its tokens (below
     #: 1), or their number.
-    keep: float = Field(default=0.5, gt=0)
+    keep: Positive = 0.5
     #: Size of the result; none given: the base's; all: everything that the donor has; kept:
     #: nothing is added, the base is only shrunk.
-    size: int | Literal["all", "kept"] | None = None
+    size: Size | Literal["all", "kept"] | None = None
     #: Which of the base's tokens are kept: those that ``count_corpora`` use most, or the lowest
     #: ids, in BPE the first merges of the base's own training (as LEP's release cuts Llama-3's).
     keep_by: Literal["use", "id"] = Field(default="use", exclude_if=lambda given: given == "use")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from revocab.limits import VOCABULARY, Bytes, Share
 from revocab.tokenizer_building.construction import (
     BuildInputs,
     Built,
@@ -25,10 +26,10 @@ class TrainOptions(ConstructionOptions):
 
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
 
-    corpora: dict[str, float]
+    corpora: dict[str, Share]
     alphabet: Literal["byte_fallback", "byte_level"]
-    vocabulary_size: int = Field(ge=300)
-    limit_bytes: int | None = Field(default=None, ge=1)
+    vocabulary_size: Annotated[int, Field(ge=300), VOCABULARY]
+    limit_bytes: Bytes | None = None
     model: Literal["bpe", "unigram"] = "bpe"
     #: How numbers are split; none given: into digits (byte_fallback), groups of three (byte_level).
     digits: Literal["individual", "groups_of_three", "none"] | None = None

@@ -21,6 +21,7 @@ from pydantic import Field
 from revocab.closed import Closed, OneLine
 from revocab.errors import RevocabError
 from revocab.io import write_json
+from revocab.limits import Width
 from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ WRAPPED = "base_model.model."
 class Lora(Closed):
     """Which linear modules a stage updates by low-rank products, and of which rank."""
 
-    rank: int = Field(ge=1, description="rank of each module's update")
-    alpha: int = Field(ge=1, description="updates are scaled by alpha / rank")
+    rank: Width = Field(description="rank of each module's update")
+    alpha: Width = Field(description="updates are scaled by alpha / rank")
     layers: list[int] | None = Field(
         default=None,
         min_length=1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from revocab.chat.template import find_template
 from revocab.closed import Job
 from revocab.corpora.read import holds_conversations
 from revocab.errors import RevocabError
+from revocab.limits import POSITIONS
 from revocab.output import OutputFolder
 from revocab.training.data.conversations import (
     ChatTokenizer,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 class HeldoutJob(ConversationOptions, Job):
     """What decides the windows beside their text."""
 
-    sequence_length: int = Field(ge=2, description="tokens per window")
+    sequence_length: Annotated[int, Field(ge=2), POSITIONS] = Field(description="tokens per window")
 
 
 @dataclass

@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError
+from revocab.limits import Seed, Tokens
 from revocab.training.data.document_tokens import RowSpace, TextTokenizer, count_bytes, tokenise
 from revocab.training.data.mixture import layout, shuffled
 from revocab.training.recipe import PackingOptions
@@ -43,7 +44,7 @@ class CorpusCount:
 
     #: Of all rows, or of the only mixture as it was asked for.
     share: float
-    rows: int
+    rows: Tokens
     tokens: int = 0
     bytes: int = 0
     words: int = 0
@@ -83,19 +84,18 @@ Share = Annotated[float, Field(ge=0, le=1)] | Literal["size"]
 class PackingJob(PackingOptions, Job):
     """What decides packed rows beside tokenizer and corpora."""
 
-    rows: int = Field(
-        ge=1,
+    rows: Tokens = Field(
         description="steps times batch size of the training; by hand --steps and --batch-size, or"
-        " --tokens, may say it",
+        " --tokens, may say it"
     )
-    seed: int = Field(description="seed of the order in which corpora alternate")
+    seed: Seed = Field(description="seed of the order in which corpora alternate")
     #: Of every corpus, one for each stage; ``size``: what the others leave, by size.
     shares: dict[Id, Annotated[list[Share], BeforeValidator(_one_or_many)]] = Field(
         default_factory=dict,
         description="share of rows, or 'size'; with stages one value for each; not needed for"
         " one corpus",
     )
-    stages: dict[Id, int] = Field(
+    stages: dict[Id, Tokens] = Field(
         default_factory=dict, description="rows of each stage that has its own mixture, in order"
     )
 

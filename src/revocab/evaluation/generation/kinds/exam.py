@@ -22,6 +22,7 @@ from revocab.chat.layout import Languages, Layout
 from revocab.closed import OneLine
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric
+from revocab.limits import Count
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
@@ -35,7 +36,7 @@ class Exam(OneLanguage):
     """
 
     kind: Literal["exam"]
-    maximum: int = Field(ge=1, description="points of a variant that are full marks")
+    maximum: Count = Field(description="points of a variant that are full marks")
     penalised: list[OneLine] = Field(
         default_factory=list,
         description="numbers of questions whose every further choice costs a point; others of"

@@ -1,0 +1,71 @@
+"""Pydantic's errors in words for whoever wrote the file: what was expected, what was received."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: Most characters of a value that a line repeats.
+LONGEST = 200
+#: Ids become file names, wildcards and labels: no shell or path character, and no "--",
+#: which joins ids in file names.
+ID = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
+ONE_LINE = r"^[^\n\r\x00]*$"
+PATTERNS = {
+    ID: "an id (lower-case letters and digits, with one of . _ - between them)",
+    ONE_LINE: "text on one line",
+}
+#: By the beginning of an error's type, what was expected; names in braces are of its context.
+EXPECTED = {
+    "greater_than_equal": "at least {ge:,}",
+    "greater_than": "more than {gt:,}",
+    "less_than_equal": "at most {le:,}",
+    "less_than": "less than {lt:,}",
+    "int_": "a whole number",
+    "float_": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "string_too_short": "text that is not empty",
+    "bool_": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping of keys",
+    "mapping_type": "a mapping of keys",
+    "model_": "a mapping of keys",
+    "literal_error": "{expected}",
+    "path_type": "a path",
+    "too_short": "at least {min_length} in it",
+    "too_long": "at most {max_length} in it",
+}
+
+
+def expected(error: Mapping[str, Any]) -> str | None:
+    """Return what an error says was expected; None for one that has a sentence of its own."""
+    kind = error["type"]
+    context = {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in error.get("ctx", {}).items()
+    }
+    if kind == "string_pattern_mismatch":
+        return PATTERNS.get(str(context["pattern"]), f"text that matches {context['pattern']}")
+    if kind == "string_type" and isinstance(error["input"], bool):
+        return "text (YAML reads no, yes, off and on as false and true: write them in quotes)"
+    words = next((words for start, words in EXPECTED.items() if kind.startswith(start)), None)
+    return None if words is None else words.format(**context)
+
+
+def sentence(errors: Sequence[Mapping[str, Any]]) -> str:
+    """Return what is wrong with a value, which each error says of one type that it might have."""
+    own = [error for error in errors if expected(error) is None]
+    value = shown(errors[0]["input"])
+    if own:
+        return own[0]["msg"].removeprefix("Value error, ") + value
+    wanted = dict.fromkeys(filter(None, map(expected, errors)))
+    return f"expected {' or '.join(wanted)}{value}"
+
+
+def shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ""
+    text = repr(value)
+    return f", received {text if len(text) <= LONGEST else f'{text[:LONGEST]}…'}"
