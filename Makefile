@@ -17,7 +17,7 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet demo demos test test-all hub quick same-bytes lint format clean papers
+.PHONY: help install vllm comet demo demos test long test-all hub quick same-bytes lint format clean papers
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -75,8 +75,11 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
 	@ls results/*/report.html
 
-test: install  ## run everything that CI runs
-	$(PARALLEL) -m "not hub"
+test: install  ## style, types, tests, a small experiment: 10 minutes
+	$(PARALLEL) -m "not hub and not long"
+
+long: install  ## run whole experiments, a cluster, the quick start and notebooks (CI does, after `make test`)
+	$(PARALLEL) -m "long and not hub"
 
 hub: install  ## run experiments of papers against a local Hub, with pico models (docs/hub.md)
 	$(BIN)/python -m pytest -m hub
@@ -88,7 +91,7 @@ test-all: install vllm comet  ## run `make test` with the real vLLM and COMET, a
 	$(BIN)/python -m pytest -m hub
 
 quick: install  ## run the fast tests: no DAG, no style, no killed training runs
-	$(PARALLEL) -m "not slow and not dag and not hub"
+	$(PARALLEL) -m "not slow and not dag and not long and not hub"
 
 # More options: make same-bytes BASE=COMMIT ARGS="--moved results/a=results/b"
 same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (docs/development.md)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,27 +18,34 @@ from revocab.errors import RevocabError
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
+#: Most characters of a path that a message repeats.
+LONGEST_NAME = 120
+
 
 @contextmanager
 def legible() -> Iterator[None]:
     """Print a :class:`RevocabError` for people, and end with exit code 1.
 
-    So too a disk that is full: writers leave nothing half-written (:mod:`revocab.io`).
+    So too a path that cannot be used, a disk that is full and Ctrl-C: writers leave nothing
+    half-written (:mod:`revocab.io`).
     """
     try:
         yield
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
         raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print("error: interrupted; no partial output was kept", file=sys.stderr)
+        raise SystemExit(128 + signal.SIGINT) from None
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno not in NO_ROOM and not error.filename:
             raise
-        place = f"{error.filename}: " if error.filename else ""
-        print(
-            f"error: {place}{error.strerror}; no partial output was kept; free some space and"
-            " run the same command again",
-            file=sys.stderr,
-        )
+        name = str(error.filename or "")
+        place = f"{name[:LONGEST_NAME]}{'…' * (len(name) > LONGEST_NAME)}: " if name else ""
+        advice = "give another path"
+        if error.errno in NO_ROOM:
+            advice = "no partial output was kept; free some space and run the same command again"
+        print(f"error: {place}{error.strerror}; {advice}", file=sys.stderr)
         raise SystemExit(1) from None
 
 

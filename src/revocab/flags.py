@@ -6,7 +6,6 @@ Only texts are read here; the models turn them into numbers, paths and lists, an
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
@@ -15,8 +14,10 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from revocab import yaml_file
 from revocab.closed import near, plain
 from revocab.errors import RevocabError
+from revocab.io import parse_json
 
 #: What the help says of models.
 NAMED = (
@@ -145,13 +146,13 @@ def element(kind: Any, text: str) -> Any:
     """Return one value as a model reads it: JSON for a part, YAML where any type may stand."""
     kind = plain(kind)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError as error:
-            raise RevocabError(f"{text!r}: not valid JSON ({error})") from None
+        return parse_json(text, repr(text))
     listed = get_origin(kind) in (list, tuple) and text.lstrip().startswith("[")
     if kind is Any or listed:
-        return yaml.safe_load(text)
+        try:
+            return yaml_file.parse(text)[0]
+        except yaml.YAMLError as error:
+            raise RevocabError(f"{text!r}{yaml_file.fault(error)}") from None
     try:
         return kind(text) if kind in (int, float) else text
     except ValueError:

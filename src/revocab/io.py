@@ -10,10 +10,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, AnyStr
 
 from revocab.errors import RevocabError
 from revocab.temporary import clear_files, name_beside
+
+#: Characters or bytes of a line; no document is as long.
+LONGEST_LINE = 1 << 28
 
 
 @contextmanager
@@ -43,14 +46,39 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
+def parse_json(text: str | bytes, where: str) -> Any:
+    """Return what JSON says; raise :class:`RevocabError` for what is none, or what no one writes:
+    nesting and numbers that Python refuses.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise RevocabError(f"{where}: not valid JSON (nested too deep)") from None
+    except ValueError as error:  # JSONDecodeError, UnicodeDecodeError, an integer of many digits
+        reason = str(error).partition("; use sys")[0]
+        raise RevocabError(f"{where}: not valid JSON ({reason})") from None
+
+
+def read_lines(handle: IO[AnyStr], where: str) -> Iterator[AnyStr]:
+    """Yield the lines of an open file; raise :class:`RevocabError` for one that is no line, before
+    memory is full of it: a small compressed file may hold one of any length.
+    """
+    number = 0
+    while line := handle.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise RevocabError(
+                f"{where}, line {number}: is longer than {LONGEST_LINE:,}; give a document a line"
+            )
+        yield line
+
+
 def read_json(path: str | Path) -> Any:
     """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_json(Path(path).read_bytes(), str(path))
     except FileNotFoundError:
         raise RevocabError(f"{path}: no such file") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise RevocabError(f"{path}: not valid JSON ({error})") from None
 
 
 def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
@@ -64,13 +92,11 @@ def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
     number = 0
     try:
         with opener(path, "rt", encoding="utf-8") as handle:
-            for number, line in enumerate(handle, 1):  # noqa: B007
+            for number, line in enumerate(read_lines(handle, str(path)), 1):
                 if line.strip():
-                    yield json.loads(line)
+                    yield parse_json(line, f"{path}, line {number}")
     except FileNotFoundError:
         raise RevocabError(f"{path}: no such file") from None
-    except json.JSONDecodeError as error:
-        raise RevocabError(f"{path}, line {number}: not valid JSON ({error})") from None
     except UnicodeDecodeError as error:
         raise RevocabError(
             f"{path}, after line {number}: not UTF-8 ({error.reason}); convert the file to UTF-8"

@@ -17,6 +17,8 @@ from revocab.imports import code_hash
 from revocab.io import write_jsonl
 from revocab.plan.plan import rules
 
+pytestmark = pytest.mark.long
+
 #: The page that shows a file, and where that lies in the package.
 METHOD = ("adding-a-method.md", "initialise/methods/scaled_mean.py")
 REPORT = ("tables/group_sizes.py", "figures/steps.py", "claims/trained.py")

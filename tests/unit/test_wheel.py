@@ -15,6 +15,8 @@ import pytest
 
 from revocab.io import read_json, write_jsonl
 
+pytestmark = pytest.mark.long
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDERS = ("config/accelerate", "envs", "profiles", "workflow")
 #: What a run reads of a checkout.

@@ -17,6 +17,8 @@ from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_jsonl
 
+pytestmark = pytest.mark.long
+
 RUN = "results/adapt/runs/adapted-fvt"
 #: What is compared of a finished run, in its output folder.
 KEPT = (

@@ -17,7 +17,7 @@ from revocab.io import read_json, sha256
 OVERLAY = "tests/experiments/runs.yaml"
 SEEDS = [f"seeded-fvt-seed{seed}" for seed in (1, 2, 3)]
 
-pytestmark = pytest.mark.dag
+pytestmark = [pytest.mark.dag, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,8 @@ import pytest
 from nbclient import NotebookClient
 from run_snakemake import BIN
 
+pytestmark = pytest.mark.long
+
 NOTEBOOKS = Path(__file__).parents[2] / "docs/notebooks"
 
 

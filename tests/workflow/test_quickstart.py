@@ -7,6 +7,10 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 
 def commands(repository) -> list[list[str]]:
     """Return the commands of the first block of the page."""

@@ -26,6 +26,8 @@ from waiting import steps_made, wait_until
 from revocab.io import read_json
 from revocab.training.train import train
 
+pytestmark = pytest.mark.long
+
 EXPERIMENT = "tests/experiments/small.yaml"
 RUNS = ("mistral-sava", "mistral-instruct")
 #: Beyond the checkpoint at which a state is saved, before the last step.

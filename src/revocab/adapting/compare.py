@@ -163,7 +163,7 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
     """Return a model's loss, in float32, on each part of a text."""
     import torch
 
-    from revocab.evaluation.inference.checkpoint import choose_device
+    from revocab.device import choose_device
     from revocab.models.load import load_causal_lm
     from revocab.training.data.document_tokens import load_tokenizer, tokenise
     from revocab.training.data.heldout import windows_of

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, Literal, cast
 
 from revocab.errors import RevocabError
-from revocab.io import sha256
+from revocab.io import parse_json, read_lines, sha256
 
 #: Kinds of content by file ending, in any case; ``.gz`` and ``.zst`` may follow all but the last.
 CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".tsv": "tsv", ".parquet": "parquet"}
@@ -101,7 +100,7 @@ def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, s
     number = 0
     try:
         with opened(path, compression) as handle:
-            for number, line in enumerate(handle, 1):
+            for number, line in enumerate(read_lines(handle, str(path)), 1):
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise RevocabError(
@@ -115,9 +114,9 @@ def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, s
         ) from None
 
 
-def opened(path: Path, compression: str | None) -> BinaryIO | gzip.GzipFile:
+def opened(path: Path, compression: str | None) -> IO[bytes]:
     if compression == "gzip":
-        return gzip.open(path, "rb")
+        return cast(IO[bytes], gzip.open(path, "rb"))
     if compression == "zstd":
         import io
 
@@ -132,10 +131,7 @@ def json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[dict[str
     for number, line in lines:
         if not line.strip():
             continue
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise RevocabError(f"{path}, line {number}: not valid JSON ({error})") from None
+        yield parse_json(line, f"{path}, line {number}")
 
 
 def text_rows(

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from revocab.errors import RevocabError
+from revocab.device import check_device
 from revocab.initialise.diagnostics import describe, draw, warn
 from revocab.initialise.method import RowsOptions
 from revocab.initialise.model_card import model_card
@@ -239,19 +239,6 @@ def write_adapted(
             file=sys.stderr,
         )
     return dropped
-
-
-def check_device(device: str) -> None:
-    import torch
-
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
-        present = "cpu, cuda" if torch.cuda.is_available() else "cpu"
-        reason = str(error).split("\n", maxsplit=1)[0]
-        raise RevocabError(
-            f"--device {device}: not available here ({reason}); present: {present}"
-        ) from None
 
 
 def _finish(folder: Path, made_of: dict[str, Any], described: dict[str, Any]) -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from revocab.device import choose_device
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import find_kind
-from revocab.evaluation.inference.checkpoint import choose_device
 from revocab.evaluation.options import CometHardware
 from revocab.evaluation.records import Records
 from revocab.evaluation.resampling import SCORE_COLUMNS, mean_items, score_columns

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from revocab.device import choose_device
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -17,13 +19,6 @@ class Checkpoint:
     dtype: str
     #: Sequences at a time; an engine may batch by itself.
     batch_size: int
-
-
-def choose_device(device: str) -> str:
-    """Return ``device``, or for ``auto`` cuda where there is one, else cpu."""
-    import torch
-
-    return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
 
 
 def checkpoint_on(folder: Path, device: str, dtype: str, batch_size: int) -> Checkpoint:

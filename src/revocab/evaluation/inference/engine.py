@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any, Literal, Protocol
 
 from revocab.closed import unknown
+from revocab.device import choose_device
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.checkpoint import Checkpoint, choose_device
+from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import GREEDY, Decoding, Output, TextGenerator
 from revocab.evaluation.inference.environment import Environment
 from revocab.registry import found_in

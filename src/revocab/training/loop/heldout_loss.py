@@ -195,7 +195,7 @@ def measure_heldout(
     """
     from transformers import AutoConfig
 
-    from revocab.evaluation.inference.checkpoint import choose_device
+    from revocab.device import choose_device
     from revocab.models.load import load_causal_lm
 
     check_files(out, inputs=[heldout, *models.values()])
