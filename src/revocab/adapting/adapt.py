@@ -32,7 +32,7 @@ from revocab.config.load import read, validate
 from revocab.errors import RevocabError
 from revocab.flags import values_of
 from revocab.io import read_json, write_text
-from revocab.limits import Count, Size, Tokens
+from revocab.limits import Count, Positive, Size, Tokens
 from revocab.plan.plan import Plan
 from revocab.report.table_parts.table import Table
 
@@ -63,7 +63,7 @@ class AdaptOptions(Closed):
     vocabulary: Size | None = Field(
         default=None, description="tokens of the new vocabulary; default: by the text's size"
     )
-    minutes: float = Field(default=5, gt=0, description="about so many minutes of training")
+    minutes: Positive = Field(default=5, description="about so many minutes of training")
     tokens: Tokens | None = Field(default=None, description="training tokens, in place of time")
     cores: Count | None = Field(default=None, description="default: all")
     demo: bool = Field(default=False, description="train a small stand-in in place of MODEL")

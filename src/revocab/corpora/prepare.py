@@ -29,10 +29,8 @@ from revocab.corpora.source import check_number, names_of, origin, read_rows
 from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
+from revocab.manifest import CORPUS
 from revocab.output import OutputFolder
-
-#: What the folder claims to be.
-KIND = "corpus"
 
 
 def ngrams(text: str, words: int) -> set[str]:
@@ -180,7 +178,7 @@ def prepare_corpus(
     its ``label`` is used in messages; ``read`` are the files and folders that ``out`` must spare.
     Raises :class:`RevocabError` before anything is written.
     """
-    output = OutputFolder(Path(out), KIND, read)
+    output = OutputFolder(Path(out), CORPUS, read)
     label = source["label"]
     with tempfile.TemporaryFile() as spool:
         kept = _spool(rows, spool, label, options)
@@ -241,7 +239,7 @@ def skipped_counts(skipped: dict[str, int]) -> str:
 
 
 def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str, Any]:
-    OutputFolder(Path(out), KIND, files)  # before a large file is read for its checksum
+    OutputFolder(Path(out), CORPUS, files)  # before a large file is read for its checksum
     form = job.source
     check_number(form, files)
     if form.hub is not None:

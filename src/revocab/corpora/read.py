@@ -7,20 +7,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, read_jsonl
+from revocab.io import read_jsonl
+from revocab.manifest import CORPUS, read_manifest
 
 Split = Literal["train", "heldout"]
 
 
 def corpus_manifest(folder: str | Path) -> dict[str, Any]:
-    """Return the manifest of a prepared corpus.
-
-    Raises :class:`RevocabError` when the folder is not one (its manifest is written last).
-    """
-    path = Path(folder) / "manifest.json"
-    if not path.is_file():
-        raise RevocabError(f"{folder}: no prepared corpus (no manifest.json); run prepare_corpus")
-    return read_json(path)
+    """Return the manifest of a prepared corpus; raise :class:`RevocabError` for another folder."""
+    return read_manifest(folder, CORPUS, ("language", "sha256"), "revocab prepare")
 
 
 def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> None:

@@ -19,7 +19,7 @@ from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
 from revocab.initialise.reading.helper import Helper
 from revocab.io import write_csv, write_json
-from revocab.limits import Size, StepNumber
+from revocab.limits import Seed, Size, StepNumber
 from revocab.models.folder import ModelFolder
 from revocab.models.origin import library_versions
 from revocab.models.weights.finite import broken_rows
@@ -53,7 +53,7 @@ class EmbeddingSimilarityJob(EmbeddingSimilarityOptions, Job):
     )
     first_step: StepNumber = 0
     last_step: StepNumber
-    seed: int
+    seed: Seed
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from revocab.errors import RevocabError
 from revocab.intersection.match import Identity, choose, match
 from revocab.intersection.report import EXAMPLES, report_of, report_page
 from revocab.io import read_json, sha256, write_json, write_text
+from revocab.manifest import read_manifest
 from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 from revocab.tokenizers.load import tokenizer_file
@@ -143,10 +144,7 @@ def read_pairs(folder: str | Path) -> Intersection:
     import pyarrow.parquet as pq
 
     folder = Path(folder)
-    if not (folder / "manifest.json").is_file():
-        raise RevocabError(
-            f"{folder}: no intersection (no manifest.json); run intersect_vocabularies"
-        )
+    read_manifest(folder, KIND, (), "revocab intersect")
     report = read_json(folder / "report.json")
     table = pq.read_table(folder / "pairs.parquet")
     target_ids = table["target_id"].to_numpy()

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine
 from revocab.io import write_csv
-from revocab.limits import WIDTH, Positions, Size, Width
+from revocab.limits import WIDTH, Positions, Seed, Size, Width
 from revocab.output import check_files
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class StandInJob(Architecture, Job):
     """A random model to build."""
 
     context_length: Positions = Field(description="context length in tokens")
-    seed: int
+    seed: Seed
 
     def architecture(self) -> Architecture:
         return Architecture(**self.model_dump(include=set(Architecture.model_fields)))

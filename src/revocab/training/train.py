@@ -23,6 +23,7 @@ from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import tensor_bytes
 from revocab.output import ResumableFolder
 from revocab.training.adapters import lora
+from revocab.training.data.packed_rows import packed_manifest
 from revocab.training.data.shards import MARKS
 from revocab.training.loop.checkpoint_work import CheckpointWork
 from revocab.training.machine.costs import EnergyMeter
@@ -48,7 +49,7 @@ DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpec
 
 def input_checksums(run: TrainingRun) -> dict[str, Any]:
     files = [*checkpoints.weight_files(run.model), run.model / "config.json"]
-    packed = io.read_json(run.packed / "manifest.json")
+    packed = packed_manifest(run.packed)
     bits = {stem: packed[f"{stem}_sha256"] for stem in MARKS if f"{stem}_sha256" in packed}
     if "chat_template" in packed:
         bits["chat_template"] = sha256(packed["chat_template"].encode()).hexdigest()

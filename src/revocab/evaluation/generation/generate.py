@@ -49,10 +49,10 @@ def generate_checkpoints(
         names=(*outputs, "scores.csv", "manifest.json", Finished.NAME),
         neighbours=NEIGHBOURS,
     )
+    tasks = {name: list(read_jsonl(path)) for name, path in prompts.items()}
     output.hold()
     (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
-    tasks = {name: list(read_jsonl(path)) for name, path in prompts.items()}
     engine = choose_engine(options.engine, "generation", options.decoding)
     finished = Finished(out, engine, options)
     scores: list[dict[str, Any]] = []

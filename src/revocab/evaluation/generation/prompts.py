@@ -36,6 +36,7 @@ from revocab.evaluation.generation.kind import (
 )
 from revocab.evaluation.generation.own_messages import conversation, filled_rows, plain_text
 from revocab.io import sha256, write_json, write_jsonl
+from revocab.limits import Seed
 from revocab.output import check_files
 
 
@@ -47,7 +48,7 @@ class PromptJob(PromptOptions, Job):
         description="options of this kind, NAME=VALUE as in YAML; an unknown one lists them all",
     )
     task: Id = Field(description="name of the task, which also seeds its shots")
-    seed: int
+    seed: Seed
     pool: Form = Field(default=Form(), description="form of the pool's files, or a Hub data set")
     test: Form = Field(
         default=Form(), description="form of the files of queries, or a Hub data set"

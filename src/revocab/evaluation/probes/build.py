@@ -26,6 +26,7 @@ from revocab.evaluation.probes.kind import (
     find_probe,
 )
 from revocab.io import sha256, write_json, write_jsonl
+from revocab.limits import Seed
 from revocab.output import OutputFolder
 
 #: What the folder claims to be.
@@ -36,7 +37,7 @@ class ProbeJob(ProbeOptions, Job):
     """The items of one probe."""
 
     language: Id = Field(description="language of the text, such as it")
-    seed: int
+    seed: Seed
 
 
 def draw_rounds(kind: ProbeKind, job: ProbeJob, documents: list[str]) -> list[Round]:

@@ -15,9 +15,10 @@ from pydantic import Field
 from revocab import io
 from revocab.chat.template import find_template
 from revocab.closed import Job
-from revocab.corpora.read import holds_conversations
+from revocab.corpora.read import corpus_manifest, holds_conversations
 from revocab.errors import RevocabError
 from revocab.limits import POSITIONS
+from revocab.manifest import HELDOUT_TOKENS
 from revocab.output import OutputFolder
 from revocab.training.data.conversations import (
     ChatTokenizer,
@@ -153,7 +154,7 @@ def pack_heldout_folder(
 
     named = [] if chat_template is None else [find_template(chat_template)]
     inputs = [Path(tokenizer_folder), *corpora.values(), *named]
-    output = OutputFolder(Path(out), "held-out tokens", inputs)
+    output = OutputFolder(Path(out), HELDOUT_TOKENS, inputs)
     tokenizer, length = load_tokenizer(tokenizer_folder), job.sequence_length
     chat = (
         load_chat_tokenizer(tokenizer_folder, chat_template)
@@ -179,7 +180,7 @@ def pack_heldout_folder(
                 raise RevocabError(f"{file}: no held-out text; set heldout_bytes of corpus {name}")
             save_file(windows.arrays, packed / f"{name}.safetensors")
             described[name] = {
-                "language": io.read_json(folder / "manifest.json")["language"],
+                "language": corpus_manifest(folder)["language"],
                 **windows.described(),
                 "sha256": io.sha256(packed / f"{name}.safetensors"),
                 "source_sha256": io.sha256(file),

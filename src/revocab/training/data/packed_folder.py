@@ -12,8 +12,9 @@ import numpy as np
 
 from revocab import io
 from revocab.chat.template import find_template
-from revocab.corpora.read import check_content
+from revocab.corpora.read import check_content, corpus_manifest
 from revocab.errors import RevocabError
+from revocab.manifest import PACKED_TOKENS
 from revocab.output import OutputFolder
 from revocab.training.data.conversations import (
     ChatTokenizer,
@@ -54,11 +55,11 @@ def pack_folder(
     templates = [] if chat_template is None else [find_template(chat_template)]
     output = OutputFolder(
         Path(out),
-        "packed tokens",
+        PACKED_TOKENS,
         [Path(tokenizer_folder), *corpora.values(), *heldout, *templates],
     )
     check_content(corpora, conversations=options.loss == ANSWERS)
-    described = {name: io.read_json(folder / "manifest.json") for name, folder in corpora.items()}
+    described = {name: corpus_manifest(folder) for name, folder in corpora.items()}
     shares, sizes = resolved_shares(described, options)
     layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
     tokenizer = (

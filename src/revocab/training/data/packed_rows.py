@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from revocab import io
 from revocab.errors import RevocabError
+from revocab.manifest import PACKED_TOKENS, read_manifest
 from revocab.models.vocabulary.padding import token_rows
 from revocab.training.data.mixture import interleave
 from revocab.training.data.shards import ShardedRows, open_shards
@@ -102,6 +102,11 @@ def as_collated(batch: Any) -> dict[str, torch.Tensor]:
     return batch
 
 
+def packed_manifest(folder: str | Path) -> dict[str, Any]:
+    """Return the manifest of packed rows; raise :class:`RevocabError` for another folder."""
+    return read_manifest(folder, PACKED_TOKENS, ("rows", "seed", "sha256"), "revocab pack")
+
+
 def open_packed(
     folder: str | Path, rows: int, batch_size: int = 1, seed: int | None = None
 ) -> PackedRows:
@@ -112,7 +117,7 @@ def open_packed(
     damaged one, or if there are too few rows.
     """
     folder = Path(folder)
-    manifest = io.read_json(folder / "manifest.json")
+    manifest = packed_manifest(folder)
     if manifest["rows"] < rows:
         raise RevocabError(
             f"{folder}: {manifest['rows']} rows, {rows} needed (steps x batch size); "

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.manifest import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
 from revocab.training.data.packed_rows import heldout_problems
 from revocab.training.loop.loss import summed_loss
@@ -47,7 +48,8 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
     :class:`RevocabError` if a file is damaged.
     """
     folder = Path(folder)
-    manifest = io.read_json(folder / "manifest.json")
+    keys = ("corpora", "sequence_length")
+    manifest = read_manifest(folder, HELDOUT_TOKENS, keys, "revocab pack_heldout")
     corpora = []
     for name, described in manifest["corpora"].items():
         file = folder / f"{name}.safetensors"
