@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -58,14 +59,18 @@ def run(main: Callable[[], None]) -> None:
 def call(command: Command, words: Sequence[str], name: str) -> None:
     """Read a command line and carry it out. ``name`` is the command's, for the help."""
     asked = read(command, name, words)
-    from revocab import made_by
+    from revocab import chain, made_by
     from revocab.output import asked_for
 
     made_by.check(asked.made)
+    record = asked.record if os.environ.get("RANK", "0") == "0" else None
+    reads = chain.reads_of(asked.inputs, asked.made, record.parent) if record else {}
     keeps_job = asked_for(command.name, asked.job, by_rule=not asked.by_hand)
     enough = explained(command.name, asked.job, asked.machine)
     with keeps_job, inputs_of(asked) as inputs, enough:
         result = command.run(inputs, asked.job, asked.machine, asked.out)
+    if record:
+        chain.keep(record, asked.out, reads)
     if asked.by_hand and result is not None:
         print(result)
 

@@ -80,6 +80,8 @@ class Call:
     out: Path
     #: Of a rule: the job that must have written a folder, by folder (:mod:`revocab.folder_claim`).
     made: dict[str, str] = field(default_factory=dict)
+    #: Of a rule: where it keeps what it has read and written (:mod:`revocab.chain`).
+    record: Path | None = None
     #: Whether a person typed it: models may then be named by their Hub ids.
     by_hand: bool = field(default=False, compare=False)
 
@@ -96,8 +98,8 @@ def read(command: Command, name: str, words: Sequence[str]) -> Call:
 
 
 def _of_rule(command: Command, words: Sequence[str]) -> Call:
-    """Read ``--inputs JSON --job JSON [--machine JSON] [--made JSON] --out PATH``."""
-    flags = [f"--{name}" for name in (*PARTS, "made", "out")]
+    """Read ``--inputs JSON --job JSON --out PATH``, and ``--machine``, ``--made``, ``--record``."""
+    flags = [f"--{name}" for name in (*PARTS, "made", "record", "out")]
     given = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [flag for flag in words[::2] if flag not in flags]
     if unknown or len(words) % 2 or "--out" not in given:
@@ -114,7 +116,9 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
             problems += error.problems
     if problems:
         raise RevocabError(problems)
-    return Call(**found, out=Path(given["--out"]), made=json.loads(given.get("--made", "{}")))
+    made = json.loads(given.get("--made", "{}"))
+    record = Path(given["--record"]) if "--record" in given else None
+    return Call(**found, out=Path(given["--out"]), made=made, record=record)
 
 
 def _json(text: str) -> str:

@@ -65,6 +65,8 @@ class Plan(Shown):
     def __init__(self, experiment: Experiment):
         super().__init__(experiment)
         self._steps: dict[str, Step] = {}
+        #: By output, the name of the job that makes it.
+        self._names: dict[str, str] = {}
 
     def step(self, rule: str, **wildcards: str) -> Step:
         """Return the job of a rule for its wildcards.
@@ -79,22 +81,25 @@ class Plan(Shown):
             step = find_rule(rule).step(self, *ids)
             made = replace(step, command=rules()[rule].command.name, also=tuple(step.also))
             self._steps[name] = made
+            self._names[made.out] = name
         return self._steps[name]
 
     def words(self, step: Step, job: str | None = None) -> list[str]:
         words = [job_script(), step.command, *step.arguments(job)]
-        writers = self.writers(step)
-        return [*words, "--made", json.dumps(writers)] if writers else words
+        if writers := self.writers(step):
+            words += ["--made", json.dumps(writers)]
+        if name := self._names.get(step.out):
+            words += ["--record", f"{self.paths.records}/{name}.json"]
+        return words
 
     def writers(self, step: Step) -> dict[str, str]:
-        """Return the name and digest of the job that must have written each folder that is read."""
+        """Return the name and digest of the job that must have written each output that is read."""
         read = [artefact for given in step.inputs.values() for artefact in artefacts(given)]
-        folders = {}
+        outputs = {}
         for maker in sorted({artefact.maker for artefact in read if artefact.maker}):
-            if find_rule(maker.partition(JOIN)[0]).command.writes == "folder":
-                job = self.job(maker)
-                folders[job.out] = f"{maker} {digest(job.command, job.job)}"
-        return folders
+            job = self.job(maker)
+            outputs[job.out] = f"{maker} {digest(job.command, job.job)}"
+        return outputs
 
     @cached_property
     def jobs(self) -> dict[str, NamedJob]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from revocab import chain
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
@@ -138,7 +139,17 @@ def check_results(results: Results, resources: Path | None = None) -> list[str]:
         *average_problems(results),
         *table_problems(results),
         *blind_baselines.problems(results.experiment, resources or results.resources),
+        *chain_problems(results),
     ]
+
+
+def chain_problems(results: Results) -> Iterator[str]:
+    """Yield what is no longer as its job wrote it; results that lie elsewhere now are left out."""
+    from revocab.plan import Plan
+
+    plan = Plan(results.experiment)
+    if Path(plan.paths.results).resolve() == results.root.resolve():
+        yield from chain.problems(Path(plan.paths.records), plan.jobs)
 
 
 def check_artefacts(
