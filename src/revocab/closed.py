@@ -100,7 +100,6 @@ def spelt_booleans(value: Any) -> Any:
 
 
 def kinds_in(annotation: Any) -> Iterator[Any]:
-    """Yield the types that an annotation has, in unions, lists and mappings too."""
     if get_origin(annotation) is Annotated:
         yield from kinds_in(get_args(annotation)[0])
     elif get_origin(annotation) in (Union, UnionType, list, tuple, dict):
@@ -149,14 +148,12 @@ def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def kind_of(model: type[BaseModel]) -> str:
-    """Return the kind that a model is of: ``kind: Literal["parity"]``, or its ``method``."""
     fields = model.model_fields
     (kind,) = get_args(fields["kind" if "kind" in fields else "method"].annotation)
     return kind
 
 
 def any_of(models: Iterable[type[BaseModel]]) -> Any:
-    """Return the type of one of several closed models, which its ``kind`` tells."""
     return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007
 
 
@@ -170,13 +167,11 @@ def near(value: Any, allowed: Collection[str]) -> str:
 
 
 def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
-    """Return the line for an id that is not there, with the nearest ones that are."""
     known = ", ".join(sorted(allowed)) or "none"
     return f"{key}: no {what} {value!r} (known: {known}){near(value, allowed)}"
 
 
 def plain(annotation: Any) -> Any:
-    """Return a type without ``None`` and without what ``Annotated`` adds."""
     if get_origin(annotation) is Annotated:
         return plain(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
@@ -217,8 +212,6 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
 
 
 def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the problems of a pydantic error on ``model``: key, what is wrong, value received."""
-
     def key_of(one: Any) -> str:
         return ".".join(part for part in (prefix, *located(model, one["loc"])[0]) if part != "")
 
@@ -243,7 +236,6 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
 
 
 def key_problem(key: str, one: Any, model: Any) -> str:
-    """Return the line for a key that a model does not know, or one that it lacks."""
     fields = getattr(model, "model_fields", None)
     if one["type"] == "missing":
         field = (fields or {}).get(one["loc"][-1])

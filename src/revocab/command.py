@@ -122,7 +122,6 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
 
 
 def _json(text: str) -> str:
-    """Return JSON given inline, that of the file named, or for ``-`` that of standard input."""
     if text == "-":
         return sys.stdin.read()
     if text.lstrip().startswith("{"):

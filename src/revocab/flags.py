@@ -77,7 +77,6 @@ def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
 
 
 def pair(kind: Any, value: str) -> str:
-    """Return how an entry of a mapping is written: its numbers are steps of a training."""
     return f"{'STEP' if get_args(kind)[0] is int else 'NAME'}={value}"
 
 

@@ -78,7 +78,6 @@ def read_claim(folder: Path) -> FolderClaim | None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether a folder has a claim, and every file that it names."""
     claim = read_claim(folder)
     return claim is not None and all((folder / name).is_file() for name in claim.files)
 
@@ -149,7 +148,6 @@ def remove_own(folder: Path) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove ``folder`` and the folders below it as far as they are empty."""
     for root, _, _ in os.walk(folder, topdown=False):
         try:
             Path(root).rmdir()

@@ -87,7 +87,6 @@ class OutputFolder:
                 yield f"{self.path}: lies inside the input {place}; give a folder outside it"
 
     def _spares(self, given: Path) -> bool:
-        """Return whether an input below the folder is left alone."""
         return False
 
     def _content_problems(self, folder: Path) -> list[str]:
@@ -324,7 +323,6 @@ def node_problems(path: Path, *, folder: bool) -> Iterator[str]:
 
 
 def same(first: Path, second: Path) -> bool:
-    """Return whether two paths lead to the same file or folder, which is there."""
     try:
         return first.samefile(second)
     except OSError:

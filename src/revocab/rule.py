@@ -126,6 +126,5 @@ class Rule:
         return [*signature(self.step).parameters][1:]
 
     def known(self, plan: Plan) -> list[tuple[str, ...]]:
-        """Return the ids of an experiment's jobs, each once."""
         listed = [(ids,) if isinstance(ids, str) else tuple(ids) for ids in self.ids(plan)]
         return list(dict.fromkeys(listed))

@@ -107,7 +107,6 @@ def size_of(value: Any, *, deep: bool = True) -> int:
 
 
 def sized(value: Any, what: str = "a value") -> Any:
-    """Return a value that is compared, printed or put into another, and pay for all of it."""
     spend(size_of(value), what)
     return value
 

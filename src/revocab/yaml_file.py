@@ -94,7 +94,6 @@ def fault(error: yaml.YAMLError) -> str:
 
 
 def problems_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
-    """Yield the problems of ``node``, which stands at ``path``; aliases are looked at once."""
     if id(node) in seen:
         return
     seen.add(id(node))

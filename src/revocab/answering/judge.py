@@ -32,7 +32,6 @@ class JudgeOptions(Closed):
     kind: Id = Field(description="such as rule; an unknown one lists them all")
 
     def given(self) -> dict[str, Any]:
-        """Return the options without the kind: what a job holds."""
         return self.model_dump(mode="json", exclude={"kind"})
 
 

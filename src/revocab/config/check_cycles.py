@@ -43,7 +43,6 @@ def node(reference: ModelReference) -> str:
 
 
 def made_of(experiment: Experiment) -> dict[str, list[str]]:
-    """Return what each thing is made of, things named by kind and id."""
     e = experiment
     parts = {
         f"corpus {name}": [node(one) for _, one in named_models(answers)]
@@ -84,7 +83,6 @@ def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None)
 
 
 def first_cycle(children: Mapping[str, Collection[str]], name: str) -> list[str]:
-    """Return the way from ``name`` back to itself, [] if there is none."""
     waiting = [[name]]
     seen: set[str] = set()
     while waiting:

@@ -68,7 +68,6 @@ def _in_model(model: BaseModel, key: str) -> Iterator[Reference]:
 
 
 def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:
-    """Yield the references in a value of a type; those in a list have the key of the list."""
     inner = get_args(kind)
     if isinstance(value, BaseModel):
         yield from _in_model(value, key)

@@ -84,7 +84,6 @@ class Run:
         return self.target == self.source_tokenizer
 
     def learns_rows_of(self, tokenizer: str | None) -> bool:
-        """Return whether new rows for ``tokenizer`` are trained in it."""
         return self.trains and not self.keeps_vocabulary and self.target == tokenizer
 
     @property
@@ -188,7 +187,6 @@ class Expansion:
         return self.tokenizer_before(start.run, *seen, run)
 
     def checkpoint(self, named: RunStep | None) -> tuple[str, Step] | None:
-        """Return a run, and the number of its checkpoint that is named, or best."""
         if named is None:
             return None
         recipe = None
@@ -267,7 +265,6 @@ def expand(experiment: Experiment) -> list[Run]:
 
 
 def as_json(experiment: Experiment) -> dict[str, Any]:
-    """Return the experiment and its runs as plain data: what ``experiment.json`` holds."""
     usual = {
         one.name: one.default if one.default_factory is MISSING else one.default_factory()
         for one in fields(Run)

@@ -50,7 +50,6 @@ class Layout:
 
     @property
     def intersections(self) -> list[tuple[str, str]]:
-        """Return every pair of tokenizers to intersect: those of runs, and what the file adds."""
         needed = compared_pairs(self.experiment, self.runs.values())
         scale = self.experiment.scale
         extra = [(scale.source_tokenizer, scale.target_tokenizer)] if scale else []

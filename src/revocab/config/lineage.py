@@ -32,18 +32,15 @@ def group_of(experiment: Experiment, run: str) -> str | None:
 
 
 def shown_names(group: RunGroup) -> list[str]:
-    """Return the names of a group's runs as tables show them: of replicates, that of all."""
     return list(dict.fromkeys(one.replicate_of or name for name, one in group.methods.items()))
 
 
 def shown_ids(experiment: Experiment) -> list[str]:
-    """Return the ids of all runs, and those under which replicates are shown as one."""
     runs = experiment.expanded
     return list(dict.fromkeys([*runs, *(run.replicate_of or run.id for run in runs.values())]))
 
 
 def single_runs(experiment: Experiment, runs: Iterable[str]) -> list[str]:
-    """Return runs; in place of one that stands for its replicates, these."""
     replicates: dict[str | None, list[str]] = {}
     for run in experiment.expanded.values():
         replicates.setdefault(run.replicate_of, []).append(run.id)
@@ -59,7 +56,6 @@ def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
 
 
 def learns_new_rows(group: RunGroup) -> bool:
-    """Return whether a run of a group is trained with rows of the group's new vocabulary."""
     return any(
         group.setting(name, "recipe") is not None
         and not method_of(group, name).keeps_vocabulary
@@ -122,7 +118,6 @@ def needed_pairs(experiment: Experiment, runs: Collection[Run]) -> Iterator[tupl
 
 
 def compared_pairs(experiment: Experiment, runs: Collection[Run]) -> dict[Pair, str]:
-    """Return each pair that :func:`needed_pairs` gives, with its identity."""
     identities: dict[Pair, str] = {}
     for pair, group in needed_pairs(experiment, runs):
         identities.setdefault(pair, experiment.runs[group].identity)

@@ -68,7 +68,6 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
 
 
 def written_out(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the values with named recipes and all runs in full, and what is wrong with them."""
     values, recipe_problems = with_named_recipes(without_nulls(values))
     values, run_problems = with_all_runs(values)
     return values, [*recipe_problems, *run_problems]
@@ -176,7 +175,6 @@ def read_values(path: str | Path) -> dict[str, Any]:
 
 
 def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with the keys of ``over``; mappings that both have are laid over, too."""
     laid = dict(base)
     for key, value in over.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -217,7 +215,6 @@ def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
 
 
 def _leaves(value: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the path and value of everything in nested mappings that is no mapping, or is empty."""
     if isinstance(value, dict) and value:
         for key, one in value.items():
             yield from _leaves(one, *path, str(key))

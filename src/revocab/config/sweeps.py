@@ -52,7 +52,6 @@ class Setting:
 
     @property
     def decides_rows(self) -> bool:
-        """Whether the option of a recipe decides which rows are packed."""
         first, *rest = self.inside.split(".")
         return rest[-1] in STAGE_ROWS if first == STAGES and rest else first in ROWS
 

@@ -118,6 +118,5 @@ def _conversation(said: list[Message]) -> dict[str, Any]:
 
 
 def identity(document: dict[str, Any]) -> str:
-    """Return what identifies a document: its text, or its messages with their roles."""
     messages = document.get("messages")
     return document["text"] if messages is None else json.dumps(messages, ensure_ascii=False)

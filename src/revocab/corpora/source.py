@@ -81,7 +81,6 @@ class Form(Closed):
     @model_validator(mode="before")
     @classmethod
     def _kind_by_content(cls, values: Any) -> Any:
-        """Take the kind from what is given, where a person leaves it out."""
         if isinstance(values, dict) and "kind" not in values:
             kinds = {"hub": "hub", "languages": "lines"}
             given = [kind for key, kind in kinds.items() if values.get(key)]
@@ -201,7 +200,6 @@ def read_numbered(
 
 
 def place(form: Form, files: Sequence[Path] = ()) -> str:
-    """Return how messages name a source."""
     if files:
         return ", ".join(map(str, files))
     return form.hub.id if form.hub else form.kind

@@ -62,7 +62,6 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
 
 
 def _index(folder: Path) -> dict[str, str] | None:
-    """Return the file of each tensor, by the index that arrived; None: the weights are one file."""
     for weights in (WEIGHTS, PICKLED):
         path = folder / index_of(weights)
         if path.is_file():

@@ -22,7 +22,6 @@ TARGETS = ("build_report", "check_artefacts")
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return the rules by name: one in each file of ``commands/`` that has one."""
     from revocab import commands
 
     modules = [
@@ -103,7 +102,6 @@ class Plan(Shown):
 
     @cached_property
     def jobs(self) -> dict[str, NamedJob]:
-        """Return every job that the experiment allows, by name, whether its report needs it."""
         jobs = [
             NamedJob(name, ids, self.job(JOIN.join([name, *ids])))
             for name, rule in rules().items()
@@ -112,7 +110,6 @@ class Plan(Shown):
         return {job.name: job for job in jobs}
 
     def needed_jobs(self) -> dict[str, NamedJob]:
-        """Return the jobs that the report depends on, by name, with the files that are read."""
         jobs = [replace(job, files=set()) for job in self.jobs.values()]
         known = {place: job for job in jobs for place in job.writes()}
         waiting, needed = [], {}
@@ -144,7 +141,6 @@ class Plan(Shown):
         """
 
         def rows(mixture: str, recipe: str) -> list[str]:
-            """Return what decides the rows: the arguments without the output."""
             ids = {"tokenizer": tokenizer, "mixture": mixture, "recipe": recipe}
             return self.step("pack_tokens", **ids).arguments()[:-1]
 

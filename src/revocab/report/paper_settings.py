@@ -125,7 +125,6 @@ class Compared:
                     yield f"tables_and_figures: {kind} {one} has {times} rows; give it one"
 
     def misplaced(self) -> Iterator[str]:
-        """Yield a problem for every table and figure that is shown as anything else."""
         for row in self.settings.tables_and_figures:
             for key in row.keys:
                 if not key.startswith(("tables.", "figures.")):
@@ -179,7 +178,6 @@ class Compared:
         return bool(comparable(value) != (row.paper if row.value is None else row.value))
 
     def own(self, row: Row) -> str:
-        """Return what is shown as ours: the value, and the keys that have it."""
         value = self.value(row)
         title = value.title if is_thing(value) and hasattr(value, "title") else ""
         said = row.ours or title or ("" if is_thing(value) else shown(comparable(value)))
@@ -194,7 +192,6 @@ class Compared:
 
     @cached_property
     def page(self) -> str:
-        """Return the page as Markdown."""
         settings, rows = self.settings, list(self.settings.rows)
         departures = sum(row.reason is not None for _, row in rows)
         lines = [f"# {settings.title}", "", settings.intro.strip(), ""]
@@ -258,14 +255,12 @@ def is_thing(value: Any) -> bool:
 
 
 def comparable(value: Any) -> Any:
-    """Return a value as YAML would give it; nothing is the word ``none``."""
     if isinstance(value, list | tuple):
         return [comparable(one) for one in value]
     return "none" if value is None else value
 
 
 def shown(value: Any) -> str:
-    """Return a stated value as a reader would write it."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {shown(one)}" for key, one in value.items())
     if isinstance(value, list | tuple):

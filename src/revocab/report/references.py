@@ -70,7 +70,6 @@ def unscored_runs(
 def wrong_steps(
     experiment: Experiment, key: str, group: str, steps: Iterable[Step]
 ) -> Iterator[str]:
-    """Yield a problem for every step that is no checkpoint of any run of a group."""
     from revocab.config.lineage import run_id, run_steps  # stands on the schema, which needs kinds
 
     if group not in experiment.runs:

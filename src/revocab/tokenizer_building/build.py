@@ -57,7 +57,6 @@ def save_tokenizer(
     out: str | Path,
     changes: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write a tokenizer folder and its manifest; check that it loads to the same tokenizer."""
     import tokenizers
     import transformers
 

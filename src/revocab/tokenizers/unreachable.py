@@ -31,7 +31,6 @@ WORD_STARTS = 64
 
 
 def occurs_in_utf8(data: bytes) -> bool:
-    """Return whether some valid UTF-8 text holds these bytes."""
     for before in (b"", b"\xc3", b"\xe1", b"\xe1\x80", b"\xf1", b"\xf1\x80", b"\xf1\x80\x80"):
         try:
             codecs.getincrementaldecoder("utf-8")().decode(before + data)
@@ -98,7 +97,6 @@ def unreachable(
 
 
 def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
-    """Return the ids that are not among the tokens of the text given for each."""
     if not texts:
         return []
     encoded = backend.encode_batch_fast(list(texts.values()), add_special_tokens=False)
@@ -108,7 +106,6 @@ def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
 def describe_unreachable(
     tokenizer: PreTrainedTokenizerFast, tokens: list[CanonicalToken], shown: int
 ) -> dict[str, Any]:
-    """Return :func:`unreachable` as a report: how many by reason, and the first ``shown``."""
     found = unreachable(tokenizer, tokens)
     reasons = list(found.values())
     return {

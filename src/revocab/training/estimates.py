@@ -260,7 +260,6 @@ def adapted_shapes(model: Any, given: VocabularyAdapters | None) -> list[tuple[i
 
 
 def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
-    """Return the micro batch that should fit on this process' GPU; None without one."""
     import torch
 
     if trainer.args.device.type != "cuda":

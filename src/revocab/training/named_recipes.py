@@ -97,7 +97,6 @@ def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
     base = in_shares(base, changes)
     if isinstance(changes.get("stages"), dict):
         stages = [
@@ -143,7 +142,6 @@ class NamedRecipe(Shorthand):
         return {**said, **{key: value for key, value in given.items() if key not in changes}}
 
     def changes(self) -> dict[str, Any]:
-        """Return what these flags change of the recipe."""
         return {}
 
 

@@ -121,7 +121,6 @@ def filled(
 
 
 def place_of(model: str) -> dict[str, str]:
-    """Return where an experiment finds a model and its tokenizer."""
     if Path(model).exists():
         return {"path": model}
     hub, _, revision = model.partition("@")

@@ -110,7 +110,6 @@ def line(name: str, text: str) -> str:
 
 
 def size(number: float) -> str:
-    """Return a number of bytes in the largest unit that leaves one or more."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return f"{number:.3g} {unit}"
@@ -175,7 +174,6 @@ def check_devices(resources: Mapping[str, Any]) -> None:
 
 
 def started_lines(asked: Mapping[str, Any], tried: Mapping[str, Any]) -> list[str]:
-    """Return how training is started here, and what of the profile is not tried."""
     lines = [line("processes", described(tried))]
     nodes = nodes_and_tasks(asked)[0]
     if nodes_and_tasks(tried)[0] == nodes:

@@ -119,7 +119,6 @@ class Rehearsal:
         return f"generated on {len(rows)} prompts of {task}"
 
     def _training(self) -> list[str]:
-        """Return the words of the training, started as the rule starts it."""
         from revocab.training.run import TrainingMachine
 
         step = self.plan.step("adapt_model", run=self.run)
@@ -136,7 +135,6 @@ class Rehearsal:
         return [*begin, sys.executable, *launcher(given), *words]
 
     def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-        """Send the training a signal: all of its processes if it is to be killed."""
         if starter(self.resources("adapt_model")):
             signal_step(self.scratch.name, number)
         elif number == signal.SIGKILL:
@@ -184,7 +182,6 @@ class Rehearsal:
 
 
 def kill_all(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it has started; it may have ended."""
     with suppress(psutil.NoSuchProcess):
         started = psutil.Process(process.pid)
         for one in (*started.children(recursive=True), started):
@@ -192,7 +189,6 @@ def kill_all(process: subprocess.Popen[bytes]) -> None:
 
 
 def signal_step(name: str, number: signal.Signals) -> None:
-    """Send a signal to the processes, on all nodes, of a step of this job, by the step's name."""
     listed = ["squeue", "--noheader", "--steps", "--jobs", os.environ["SLURM_JOB_ID"]]
     steps = subprocess.check_output([*listed, "--format=%i %j"], text=True).splitlines()
     (step,) = (one.split()[0] for one in steps if one.split()[1:] == [name])
@@ -200,5 +196,4 @@ def signal_step(name: str, number: signal.Signals) -> None:
 
 
 def step_of(plan: Plan, rule: str, run: str) -> Step | None:
-    """Return the job of a rule for a run, if there is one."""
     return plan.step(rule, run=run) if (run,) in find_rule(rule).known(plan) else None

@@ -61,7 +61,6 @@ class Holder:
 
     @property
     def run(self) -> str:
-        """Return the value of :data:`RUN` for its jobs."""
         return f"{self.host} {self.process} {self.started:.0f}"
 
     @property
@@ -178,7 +177,6 @@ def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
 
 
 def _problems(locks: Path, found: dict[str, int], holders: list[Holder]) -> Iterator[str]:
-    """Yield why a lock must stay, and what can be done."""
     known = {(name, time) for one in holders for name, time in one.locks.items()}
     if unknown := sorted(name for name, time in found.items() if (name, time) not in known):
         yield (
@@ -261,7 +259,6 @@ def defaults(words: Sequence[str]) -> list[str]:
 
 
 def shipped_profiles(words: Sequence[str]) -> list[str]:
-    """Return the words with the paths of profiles that come with revocab and are not here."""
     before = ["", *words]
     return [
         str(own_or_shipped(Path(word))) if flag in ("--profile", "--workflow-profile") else word

@@ -210,7 +210,6 @@ def _training_lines(training: Training) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its two largest units."""
     whole = round(seconds)
     days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
     parts = {"d": days, "h": hours, "min": minutes, "s": whole % 60}

@@ -86,7 +86,6 @@ class TaskText(Source):
 
     @property
     def kind(self) -> Kind:
-        """Return which of the places it is; what a corpus holds out is a file."""
         return "path" if self.heldout else super().kind
 
 

@@ -30,12 +30,10 @@ class ChangedModel(ChangeOptions):
     model: ModelReference
 
     def references(self) -> Iterator[tuple[str, ModelReference]]:
-        """Yield key and value of everything that names a model, the body first."""
         yield "model", self.model
         yield from self.given_models()
 
     def given(self) -> dict[str, Any]:
-        """Return the options that are given, without the body: what a job holds."""
         return {key: value for key, value in super().given().items() if key != "model"}
 
 

@@ -200,7 +200,6 @@ class RunGroup(Several):
 
     @property
     def asking(self) -> tuple[Chat | None, int | None]:
-        """Return what tells how its models are asked from how those of other groups are."""
         return self.chat, self.most_shots
 
     def says(self, name: str, key: str) -> bool:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def fields_of(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the row fields that a task's metadata names, without what is inside of them."""
     read = Metadata(**metadata)
     named = (read.mean_over, read.measure and read.measure.together)
     return [name.split(".")[0] for name in named if name]
@@ -70,7 +69,6 @@ def with_variants(rows: Dataset, variants: Mapping[str, list[Any]]) -> Dataset:
 
 
 def same_task(config: dict[str, Any], name: str, splits: Mapping[str, Any]) -> Task:
-    """Return the harness's task of a configuration, under another name or on other rows."""
     from datasets import DatasetDict
     from lm_eval.api.task import ConfigurableTask
 
@@ -118,7 +116,6 @@ def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str
 
 
 def places(path: str | Path, rows: Iterable[Any], field: str) -> dict[str, list[int]]:
-    """Return the numbers of the rows that have each value of a field."""
     found: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
         try:
@@ -154,5 +151,4 @@ class FixedShots:
         return rows[::-1] if self.shots.reverse else rows
 
     def set_rnd(self, seed: int | None) -> FixedShots:
-        """Return the same: nothing is drawn."""
         return self

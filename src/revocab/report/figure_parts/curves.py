@@ -74,7 +74,6 @@ def heldout_over_seeds(results: Results, run: Run, language: str) -> Curve:
 
 
 def over_replicates(results: Results, run: Run, values: Callable[[Run], dict[int, float]]) -> Curve:
-    """Return the values of a run's replicates by step, where all of them have one."""
     tables = [values(single) for single in results.replicates(run)]
     shared = [step for step in tables[0] if all(step in single for single in tables)]
     by_step = {step: [single[step] for single in tables] for step in shared}

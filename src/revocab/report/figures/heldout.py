@@ -124,7 +124,6 @@ class HeldoutFigure(FigureOptions, LossAxes):
 def draw_differences(
     results: Results, axes: Axes, curves: Curves, against: str, palette: Palette
 ) -> None:
-    """Draw each curve less that of ``against``, interpolated where this one was not measured."""
     import numpy as np
 
     if against not in curves:

@@ -51,7 +51,6 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
 
 
 def colours_of(results: Results, languages: list[str], corpora: list[str]) -> dict[str, str]:
-    """Return a colour for every language and corpus; corpora have shades of their language's."""
     used: dict[str, int] = {}
     spare = iter(SPARE_COLOURS * 9)
     colours = {}

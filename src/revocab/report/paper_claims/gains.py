@@ -143,7 +143,6 @@ class ValueFall(Measure):
         return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
 
     def remark(self, results: Results) -> str:
-        """Return the number by seed, of the seeds that all runs with several have."""
         runs = [results.replicates(results.run(run)) for run in (*self.runs, *self.below)]
         several = [{training.seed for training in run} for run in runs if len(run) > 1]
         seeds = sorted(set.intersection(*several)) if several else []

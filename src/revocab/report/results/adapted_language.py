@@ -50,7 +50,6 @@ def seen_shares(experiment: Experiment, run: Run) -> dict[str, float]:
 
 
 def language_shares(experiment: Experiment, mixture: str) -> dict[str, float]:
-    """Return each language's share of a mixture, in the order in which it names them."""
     given = experiment.mixtures[mixture]
     by_size = [corpus for corpus, share in given.items() if share == "size"]
     rest = 1 - sum(share for share in given.values() if share != "size")

@@ -102,7 +102,6 @@ class Results:
 
     @property
     def resources(self) -> Path:
-        """Return where Snakemake puts this experiment's corpora and world."""
         return self.root.parent.parent / "resources" / self.name
 
     @cached_property
@@ -180,11 +179,9 @@ class Results:
         return replicates
 
     def replicates(self, run: Run) -> list[Run]:
-        """Return the runs that one stands for: itself, if it has no replicates."""
         return self._replicates.get(run.id, [run])
 
     def run(self, identifier: str) -> Run:
-        """Return a run by id, also one that stands for its replicates."""
         for run in (*self.runs, *self.shown):
             if run.id == identifier:
                 return run

@@ -47,6 +47,5 @@ class Scores:
         return next(filter(None, found), None)
 
     def shown_metric(self, task: str, family: str) -> str:
-        """Return the metric that stands for a multiple-choice task in these scores."""
         known = choice_metrics(family, self.metrics)
         return next((one for one in known if (task, one) in self._reported), known[0])

@@ -47,7 +47,6 @@ def mean_score(rows: list[Record | None]) -> tuple[float, float | None] | None:
 
 
 def score_row(results: Results, run: Run, **values: Any) -> Record:
-    """Return one row of the long table; columns not in ``values`` come from the run."""
     row = {
         "experiment": results.name,
         "run": run.id,
@@ -61,7 +60,6 @@ def score_row(results: Results, run: Run, **values: Any) -> Record:
 
 
 def measured(row: dict[str, str]) -> Record:
-    """Return what every score file says of a value."""
     return {
         "step": int(row["step"]),
         "task": row["task"],

@@ -66,7 +66,6 @@ def numbers_of(cell: Cell) -> dict[str, str]:
 
 
 def marked(cell: Cell, content: str, best: str, second: str) -> str:
-    """Return a cell's number in its mark, of which the number is the field."""
     return {"best": best, "second": second}.get(cell.mark or "", "{}").format(content)
 
 
@@ -192,7 +191,6 @@ def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
 
 
 def to_html(table: Table) -> str:
-    """Return the ``<table>`` element (title and notes are set by the page)."""
     kind = "texts" if table.texts else "numbers"
     parts = [f'<table class="{kind}"><thead>']
     if table.over:

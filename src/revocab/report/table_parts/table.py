@@ -49,7 +49,6 @@ class Cell:
         return shown
 
     def published_number(self) -> str | None:
-        """Return the published value as shown (without its error), or None."""
         if self.published is None:
             return None
         return f"{self.published * self.scale:.{self.digits}f}"

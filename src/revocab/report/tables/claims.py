@@ -80,7 +80,6 @@ class PaperClaim(Closed):
         return f"{low} to {high}" if low else f"at most {high}"
 
     def texts(self, results: Results) -> list[str]:
-        """Return the cells of its row, by :data:`COLUMNS`."""
         measure = self.measure
         printed, ours = measure.published(results), measure.ours(results)
         if ours is None:

@@ -67,9 +67,7 @@ class RunValue(Closed):
         return ()
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> Iterable[str]:
-        """Return the files that it reads beside the scores."""
         return ()
 
     def tasks(self, experiment: Experiment) -> Iterable[str]:
-        """Return the tasks whose scores it shows."""
         return ()

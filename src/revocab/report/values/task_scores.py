@@ -38,7 +38,6 @@ class TaskScore(RunValue):
 
     @classmethod
     def average(cls, language: str, step: Step = "last") -> TaskScore:
-        """Return the stored mean over all multiple-choice tasks of a language."""
         return cls(task=average_task(language), metric=AVERAGE, step=step)
 
     def header(self) -> str:

@@ -34,7 +34,6 @@ class ExtendOptions(ChangeOptions):
 
 
 def wanted(options: Any, base_size: int) -> int | None:
-    """Return the number of new tokens; None for all that the donor has."""
     from revocab.errors import RevocabError
 
     if options.add == "all":

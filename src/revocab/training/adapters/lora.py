@@ -63,18 +63,15 @@ def adapter_name(stage: int) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return a parameter's name as it is without adapters."""
     return name.replace(BASE, ".")
 
 
 def adapter_of(name: str) -> str | None:
-    """Return the adapter that a parameter belongs to; None for the model's own."""
     found = re.search(r"\.lora_[AB]\.([^.]+)\.", name)
     return found[1] if found else None
 
 
 def layer_of(module: str) -> int | None:
-    """Return the number of the decoder layer that a module is in; None outside of them."""
     found = re.search(r"\.(\d+)\.", module)
     return int(found[1]) if found else None
 
@@ -232,7 +229,6 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
 
 
 def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the last names of the modules that are meant, and a line for each that is not."""
     found: set[str] = set()
     problems = []
     names = sorted({module.rpartition(".")[2] for module in linear})

@@ -44,7 +44,6 @@ BLOCK_ELEMENTS = 1 << 24
 
 
 def own_part(tensor: torch.Tensor) -> torch.Tensor:
-    """Return what this process holds of a tensor: a view of its shard, or all of it."""
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
@@ -90,7 +89,6 @@ def exact_products() -> Iterator[None]:
 
 
 def side_by_side(parts_ND: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return matrices of equally many rows as one; a single one as it is."""
     return parts_ND[0] if len(parts_ND) == 1 else torch.cat([*parts_ND], dim=1)
 
 
@@ -266,7 +264,6 @@ class AdapterAdamW(torch.optim.AdamW):
         self._scale: torch.Tensor | None = None
 
     def adapted(self) -> Iterator[tuple[dict[str, Any], list[torch.Tensor], VocabularyAdapter]]:
-        """Yield the adapters, each with its matrices and the group of the first of these."""
         for places, adapter in self.adapters.items():
             matrices = [self.param_groups[group]["params"][place] for group, place in places]
             yield self.param_groups[places[0][0]], matrices, adapter
@@ -332,6 +329,5 @@ class AdapterAdamW(torch.optim.AdamW):
 
 
 def gradients_of(matrices: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Return the gradients of an adapter's matrices; none unless all have one."""
     found = [matrix.grad for matrix in matrices if matrix.grad is not None]
     return found if len(found) == len(matrices) else []

@@ -75,7 +75,6 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
 
 
 def batches_of(corpus: HeldoutCorpus, device: torch.device) -> list[slice]:
-    """Return the windows of ``corpus`` in batches of about equal cost."""
     budget = CPU_BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
     batches, begin = [], 0
     while begin < len(corpus.lengths):

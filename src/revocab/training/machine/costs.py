@@ -169,7 +169,6 @@ def costs_of(
     processes: int,
     energy: tuple[float | None, str],
 ) -> dict[str, Any]:
-    """Return the cost part of ``timing.json``; ``peak`` is used where ``machine`` states none."""
     peak_flops, source = (machine.peak_flops, "stated") if machine.peak_flops else peak
     joules, energy_source = energy
     intensity = machine.carbon_intensity

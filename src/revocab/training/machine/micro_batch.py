@@ -36,7 +36,6 @@ HELDOUT = (
 
 
 def halved(size: int, share: int) -> int | None:
-    """Return the largest divisor of ``share`` of at most half of ``size``; None below 1."""
     return next((divisor for divisor in range(size // 2, 0, -1) if share % divisor == 0), None)
 
 

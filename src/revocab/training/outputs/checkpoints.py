@@ -92,7 +92,6 @@ def adapter_folder(out: Path, step: int) -> Path:
 
 
 def not_finite(folder: Path, which: str, dtype: torch.dtype, *, diverged: bool) -> RevocabError:
-    """Return the error of weights that are not finite, or (not ``diverged``) not in ``dtype``."""
     reason = f"too large for {dtype}, the source's dtype: save the source in float32"
     if diverged:
         reason = "training diverged: lower learning_rate, or raise warmup_steps"

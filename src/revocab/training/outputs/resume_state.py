@@ -43,7 +43,6 @@ def seal(folder: Path) -> None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Say whether a state folder was finished and is undamaged."""
     if not (folder / CHECKSUMS).is_file():
         return False
     try:

@@ -30,7 +30,6 @@ WRAPPER = "_checkpoint_wrapped_module."
 
 
 def sharded_weights(model: Any) -> dict[str, Any]:
-    """Return this process' shards of a model's weights by name; of tied matrices one."""
     from torch.distributed.checkpoint.state_dict import get_model_state_dict
 
     own = [*model.named_parameters(), *model.named_buffers()]
@@ -79,7 +78,6 @@ def export_sharded(
 def in_files(
     weights: Mapping[str, Any], dtype: torch.dtype, file_bytes: int, padded: Mapping[str, int]
 ) -> dict[str, list[Part]]:
-    """Return the tensors of each file to write, by its name: one, or as many as it takes."""
     groups: list[list[Part]] = [[]]
     size = 0
     for name, tensor in weights.items():

@@ -33,7 +33,6 @@ class Summarisation(OneLanguage):
 
 
 def joined(rows: list[Row], options: Summarisation, where: str) -> list[Row]:
-    """Return rows whose lists of sentences are texts."""
     return [
         {name: " ".join(value) if name in FIELDS and isinstance(value, list) else value
          for name, value in row.items()}
