@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -120,6 +121,14 @@ def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
         if compressed:
             handle.close()
     return count
+
+
+def number(text: Any) -> float | None:
+    """Return a CSV cell as a float; an empty cell or NaN is None."""
+    if text is None or text == "":
+        return None
+    value = float(text)
+    return None if math.isnan(value) else value
 
 
 def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
