@@ -91,7 +91,9 @@ def _data(name: str, package: Path) -> list[str]:
     module = PurePosixPath(name)
     if module.name == "__init__.py":
         beside = files(str(module.with_name("*.yaml")), package)
-        return [one for one in beside if not place(one, package).with_suffix(".py").is_file()]
+        return [
+            module for module in beside if not place(module, package).with_suffix(".py").is_file()
+        ]
     data = str(module.with_suffix(".yaml"))
     return [data] if place(data, package).is_file() else []
 
@@ -107,7 +109,7 @@ def _tree(path: Path) -> ast.AST:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
-            running = [one for one in body if not _never_runs(one)]
+            running = [statement for statement in body if not _never_runs(statement)]
             node.body = running or [ast.Pass()]  # type: ignore[attr-defined]
     return tree
 

@@ -85,6 +85,6 @@ def find_judge(name: str) -> Judge:
     return judges()[name]
 
 
-def judge_options(judge: Judge, given: Mapping[str, Any]) -> Any:
+def judge_options(judge: Judge, options: Mapping[str, Any]) -> Any:
     """Return a judge's options, checked; raise :class:`RevocabError` for those that are wrong."""
-    return checked(judge.options, {**given, "kind": judge.name}, "option")
+    return checked(judge.options, {**options, "kind": judge.name}, "option")

@@ -52,10 +52,10 @@ class LayoutOptions(Closed):
 
     @field_validator("between_shots")
     @classmethod
-    def _never_in_a_text(cls, given: str | None) -> str | None:
-        if given is not None and "\n" not in given:
+    def _never_in_a_text(cls, text: str | None) -> str | None:
+        if text is not None and "\n" not in text:
             raise ValueError("each text is one line, so only a line break never occurs in them")
-        return given
+        return text
 
     def given(self) -> dict[str, Any]:
         return {key: value for key, value in self.model_dump().items() if value is not None}

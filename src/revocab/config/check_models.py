@@ -89,7 +89,7 @@ def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> I
         try:
             change.blocks_after(blocks)
         except RevocabError as error:
-            yield from (f"{key}: {one}" for one in error.problems)
+            yield from (f"{key}: {problem}" for problem in error.problems)
 
 
 def _blocks(experiment: Experiment, model: str) -> int | None:

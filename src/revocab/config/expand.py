@@ -163,7 +163,7 @@ class Expansion:
         }
         self.unchanged: dict[str, str] = {}
         for group_id, group in experiment.runs.items():
-            named = {name: one.model for name, one in group.references.items()}
+            named = {name: reference.model for name, reference in group.references.items()}
             for name, model in {BASE: group.source, **named}.items():
                 self.unchanged[run_id(group_id, name)] = model
 
@@ -234,8 +234,9 @@ class Expansion:
 
     def group_runs(self, group_id: str, group: RunGroup) -> Iterator[Run]:
         yield as_it_is(self.experiment, group_id, BASE, group.label, group.source, BASE)
-        for name, one in group.references.items():
-            yield as_it_is(self.experiment, group_id, name, one.label, one.model, "reference")
+        for name, reference in group.references.items():
+            shown = reference.label, reference.model
+            yield as_it_is(self.experiment, group_id, name, *shown, "reference")
         for name in group.methods:
             yield self.made_run(group_id, group, name)
 
@@ -266,9 +267,9 @@ def expand(experiment: Experiment) -> list[Run]:
 
 def as_json(experiment: Experiment) -> dict[str, Any]:
     usual = {
-        one.name: one.default if one.default_factory is MISSING else one.default_factory()
-        for one in fields(Run)
-        if one.name in QUIET
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(Run)
+        if field.name in QUIET
     }
     runs = [
         {

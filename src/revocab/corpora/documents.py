@@ -32,9 +32,9 @@ def _value(row: Any, key: str, where: str, option: str) -> Any:
     if not isinstance(row, dict):
         raise RevocabError(f"{where}: a {type(row).__name__}, expected an object")
     if key not in row:
-        found = ", ".join(sorted(map(str, row))) or "none"
+        fields = ", ".join(sorted(map(str, row))) or "none"
         raise RevocabError(
-            f"{where}: no field {key!r}; fields found: {found}; name the right one with "
+            f"{where}: no field {key!r}; fields found: {fields}; name the right one with "
             f"--{option.replace('_', '-')} (config: {option})"
         )
     return row[key]

@@ -104,8 +104,8 @@ def pairs(rows: Iterable[Any], label: str, options: Translations) -> Iterator[Pa
     pairs of the highest scores. Raises :class:`RevocabError` naming the row that lacks a field, or
     has no text or no score in it.
     """
-    found = (_pair(row, number, label, options) for number, row in enumerate(rows, 1))
-    return found if options.top is None else iter(_highest(found, label, options.top))
+    pairs = (_pair(row, number, label, options) for number, row in enumerate(rows, 1))
+    return pairs if options.top is None else iter(_highest(pairs, label, options.top))
 
 
 def _pair(row: Any, number: int, label: str, options: Translations) -> Pair:

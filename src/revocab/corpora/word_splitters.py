@@ -175,8 +175,8 @@ class RulesSplitter(Splitter):
         if self._other_space(head):
             if self._odd_quote(head):
                 return [], self._tokenize(text)
-            found = self._find(head)
-            return [chunk if space == " " else chunk + space for chunk, space in found], end
+            chunks = self._find(head)
+            return [chunk if space == " " else chunk + space for chunk, space in chunks], end
         head = head.replace("\n", "\n ")
         for quote in ('"', "''"):  # not after a space: the line break belongs to the chunk
             head = head.replace(f"\n {quote}", f"\n \n{quote}")

@@ -63,7 +63,9 @@ class Shown(Artefacts):
 
     @property
     def scored(self) -> list[str]:
-        similarities = {f"{self.paths.similarity(one)}/{MANIFEST}" for one in self.experiment.runs}
+        similarities = {
+            f"{self.paths.similarity(group)}/{MANIFEST}" for group in self.experiment.runs
+        }
         shown = dict.fromkeys([*self.read_by_tables, *self.read_by_figures])
         files = [file for file in shown if file in similarities]
         for run in self.runs.values():
@@ -142,5 +144,7 @@ class Shown(Artefacts):
         tasks = self.experiment.evaluation.multiple_choice.tasks
         scored = {task for run in self.evaluated() for task in self.choice_tasks(run)}
         folders = [self.paths.world] if self.experiment.world else []
-        folders += [self.paths.probe(one) for one in tasks if tasks[one].probe and one in scored]
+        folders += [
+            self.paths.probe(task) for task in tasks if tasks[task].probe and task in scored
+        ]
         return [f"{folder}/{BASELINES}" for folder in folders]

@@ -99,8 +99,8 @@ class _Pairs:
                     place += 1
             self.words[index] = merged
             changed |= self._count(index, 1)
-        for one in changed:
-            if entry := self._entry(one):
+        for each in changed:
+            if entry := self._entry(each):
                 heapq.heappush(self.heap, entry)
         self.counts.pop(pair, None)
 

@@ -66,7 +66,7 @@ def unreachable(
     style = tokenizer_style(tokenizer)
     backend = tokenizer.backend_tokenizer
     added = tokenizer.added_tokens_decoder
-    found: dict[int, Reason] = {}
+    reasons: dict[int, Reason] = {}
     texts: dict[int, str] = {}
     cut: list[int] = []  # ids whose own segmentation is still to be looked at
     for number, token in enumerate(tokens):
@@ -76,7 +76,7 @@ def unreachable(
             texts[number] = token.data.decode()
         except UnicodeDecodeError:
             if not occurs_in_utf8(token.data):
-                found[number] = "utf8"
+                reasons[number] = "utf8"
             elif style == "byte_level":
                 cut.append(number)
     # Nearly all tokens come out of their own text, without the space that the tokenizer adds.
@@ -87,13 +87,13 @@ def unreachable(
     if style != "wordpiece":
         spellings = {n: tokens[n].string for n in cut}
         lost = _not_produced(Tokenizer(backend.model), spellings)
-        found |= dict.fromkeys(lost, "segmentation")
+        reasons |= dict.fromkeys(lost, "segmentation")
     for before, after in _contexts(tokens, style):
         left = _not_produced(
-            backend, {n: before + texts[n] + after for n in left if n not in found}
+            backend, {n: before + texts[n] + after for n in left if n not in reasons}
         )
-    found |= dict.fromkeys(left, "text")
-    return dict(sorted(found.items()))
+    reasons |= dict.fromkeys(left, "text")
+    return dict(sorted(reasons.items()))
 
 
 def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
@@ -106,13 +106,13 @@ def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
 def describe_unreachable(
     tokenizer: PreTrainedTokenizerFast, tokens: list[CanonicalToken], shown: int
 ) -> dict[str, Any]:
-    found = unreachable(tokenizer, tokens)
-    reasons = list(found.values())
+    reason_of = unreachable(tokenizer, tokens)
+    reasons = list(reason_of.values())
     return {
-        "count": len(found),
+        "count": len(reason_of),
         "reasons": {name: reasons.count(name) for name in ("utf8", "segmentation", "text")},
         "examples": [
             {"id": number, "token": tokens[number].string, "reason": reason}
-            for number, reason in list(found.items())[:shown]
+            for number, reason in list(reason_of.items())[:shown]
         ],
     }

@@ -128,11 +128,11 @@ class Rehearsal:
             out=str(self.out),
         )
         words = self._words(step, "adapt_model", tuple(TrainingMachine.model_fields))
-        given = self.resources("adapt_model")
-        begin = starter(given)
+        resources = self.resources("adapt_model")
+        begin = starter(resources)
         if begin:
             begin += ["--job-name", self.scratch.name]
-        return [*begin, sys.executable, *launcher(given), *words]
+        return [*begin, sys.executable, *launcher(resources), *words]
 
     def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         if starter(self.resources("adapt_model")):
@@ -154,8 +154,8 @@ class Rehearsal:
 
     def _words(self, step: Step, rule: str, options: Sequence[str]) -> list[str]:
         """Return script and arguments of a job, with what the profile says of the machine."""
-        given = self.resources(rule)
-        machine = {name: given[name] for name in options if given.get(name) is not None}
+        resources = self.resources(rule)
+        machine = {name: resources[name] for name in options if resources.get(name) is not None}
         flags = ["--machine", json.dumps(machine)] if machine else []
         return [*self.plan.words(step), *flags]
 
@@ -184,14 +184,14 @@ class Rehearsal:
 def kill_all(process: subprocess.Popen[bytes]) -> None:
     with suppress(psutil.NoSuchProcess):
         started = psutil.Process(process.pid)
-        for one in (*started.children(recursive=True), started):
-            one.kill()
+        for member in (*started.children(recursive=True), started):
+            member.kill()
 
 
 def signal_step(name: str, number: signal.Signals) -> None:
     listed = ["squeue", "--noheader", "--steps", "--jobs", os.environ["SLURM_JOB_ID"]]
     steps = subprocess.check_output([*listed, "--format=%i %j"], text=True).splitlines()
-    (step,) = (one.split()[0] for one in steps if one.split()[1:] == [name])
+    (step,) = (line.split()[0] for line in steps if line.split()[1:] == [name])
     subprocess.run(["scancel", f"--signal={number.name.removeprefix('SIG')}", step], check=True)
 
 

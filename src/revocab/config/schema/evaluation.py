@@ -115,7 +115,7 @@ if TYPE_CHECKING:
 
 else:
     #: A generation task, the options of its kind with its sources.
-    GenerationTask = any_of(with_sources(one.options) for one in generation_kinds().values())
+    GenerationTask = any_of(with_sources(kind.options) for kind in generation_kinds().values())
 
 
 class Generation(GenerationOptions):

@@ -72,13 +72,13 @@ def same_task(config: dict[str, Any], name: str, splits: Mapping[str, Any]) -> T
     from datasets import DatasetDict
     from lm_eval.api.task import ConfigurableTask
 
-    given = {
+    fixed = {
         "task": name,
         "dataset_kwargs": None,
         "custom_dataset": functools.partial(returned, DatasetDict(splits)),
         "metadata": {"version": config["metadata"]["version"]},
     }
-    return ConfigurableTask(config={**config, **given})
+    return ConfigurableTask(config={**config, **fixed})
 
 
 def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str) -> TaskDict:
@@ -116,15 +116,15 @@ def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str
 
 
 def places(path: str | Path, rows: Iterable[Any], field: str) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
         try:
-            found.setdefault(str(value_of(row, field)), []).append(i)
+            numbers.setdefault(str(value_of(row, field)), []).append(i)
         except KeyError:
             raise RevocabError(
                 f"{path}: metadata.mean_over: row {i + 1} has no {field!r}"
             ) from None
-    return found
+    return numbers
 
 
 def returned(value: Any, /, **_: Any) -> Any:

@@ -108,7 +108,7 @@ def scale_axes(axes: Axes, scale: Scale, places: Iterable[float], *, vertical: b
 
     Without ``vertical`` the horizontal one alone. An empty panel stays as it is.
     """
-    first = min((one for one in places if one > 0), default=None)
+    first = min((place for place in places if place > 0), default=None)
     if scale == "linear" or first is None or not axes.has_data():
         return
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator

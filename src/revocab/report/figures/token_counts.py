@@ -44,7 +44,9 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
         names = {language: language_label(language) for language in languages}
         draw_bars(left, tokens, tokenizers, names, colours, "{:,.0f}")
         left.set_xlabel("tokens for the same sentences (fewer is better)")
-        draw_bars(right, characters, tokenizers, {one: one for one in corpora}, colours, "{:.2f}")
+        draw_bars(
+            right, characters, tokenizers, {corpus: corpus for corpus in corpora}, colours, "{:.2f}"
+        )
         right.set_xlabel("characters per token (more is better)")
         figure.tight_layout()
         return figure
@@ -77,8 +79,8 @@ def draw_bars(
     drawn = False
     for place, name in enumerate(names):
         offset = (place - (len(names) - 1) / 2) * thickness
-        found = [(i, values.get((one, name))) for i, one in enumerate(tokenizers)]
-        bars = [(i + offset, value) for i, value in found if value is not None]
+        heights = [(i, values.get((tokenizer, name))) for i, tokenizer in enumerate(tokenizers)]
+        bars = [(i + offset, value) for i, value in heights if value is not None]
         if not bars:
             continue
         drawn = True

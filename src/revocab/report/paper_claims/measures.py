@@ -120,7 +120,8 @@ class SizeFall(Measure):
     share: bool = True
 
     def published(self, results: Results) -> float | None:
-        return self._fall(*(results.paper.size(one, self.of) for one in (self.source, self.target)))
+        models = (self.source, self.target)
+        return self._fall(*(results.paper.size(model, self.of) for model in models))
 
     def ours(self, results: Results) -> float | None:
         sizes = {row["label"]: number(row[self.of]) for row in results.csv("parameters.csv")}

@@ -209,6 +209,6 @@ def to_html(table: Table) -> str:
         else:
             first, *rest = row.cells
             cells = html_cell(first, "th")
-            cells += "".join(html_cell(one, interval=table.interval_text(one)) for one in rest)
+            cells += "".join(html_cell(cell, interval=table.interval_text(cell)) for cell in rest)
             parts.append(f"<tr>{cells}</tr>")
     return "".join(parts) + "</tbody></table>"

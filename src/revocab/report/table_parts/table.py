@@ -146,7 +146,7 @@ class Table:
 
 
 def between(cell: Cell, interval: tuple[float, float]) -> str:
-    low, high = (decimal(one * cell.scale, cell.digits) for one in interval)
+    low, high = (decimal(bound * cell.scale, cell.digits) for bound in interval)
     return f"{low} to {high}"
 
 

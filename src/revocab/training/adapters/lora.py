@@ -67,13 +67,13 @@ def plain_name(name: str) -> str:
 
 
 def adapter_of(name: str) -> str | None:
-    found = re.search(r"\.lora_[AB]\.([^.]+)\.", name)
-    return found[1] if found else None
+    match = re.search(r"\.lora_[AB]\.([^.]+)\.", name)
+    return match[1] if match else None
 
 
 def layer_of(module: str) -> int | None:
-    found = re.search(r"\.(\d+)\.", module)
-    return int(found[1]) if found else None
+    match = re.search(r"\.(\d+)\.", module)
+    return int(match[1]) if match else None
 
 
 class Adapters:
@@ -152,7 +152,7 @@ class Adapters:
             return weights
         import torch
 
-        found = {
+        merged = {
             plain_name(name): tensor for name, tensor in weights.items() if adapter_of(name) is None
         }
         with torch.no_grad():
@@ -160,8 +160,8 @@ class Adapters:
                 for adapter in layer.lora_A:
                     key = f"{name}.weight"
                     update = layer.get_delta_weight(adapter)
-                    found[key] = found[key] + update.to(found[key].device)
-        return found
+                    merged[key] = merged[key] + update.to(merged[key].device)
+        return merged
 
     def export(
         self,
@@ -229,7 +229,7 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
 
 
 def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[str], list[str]]:
-    found: set[str] = set()
+    chosen: set[str] = set()
     problems = []
     names = sorted({module.rpartition(".")[2] for module in linear})
     for module in asked:
@@ -244,5 +244,5 @@ def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[st
             problems.append(
                 f"{module!r} is not a linear module of the model's layers; give {known}"
             )
-        found |= {name.rpartition(".")[2] for name in fitting}
-    return sorted(found), problems
+        chosen |= {name.rpartition(".")[2] for name in fitting}
+    return sorted(chosen), problems

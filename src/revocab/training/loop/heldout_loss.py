@@ -221,8 +221,8 @@ def measure_heldout(
             attn_implementation="sdpa",
             device=choose_device(device),
         )
-        found = heldout_rows(model, corpora, step)
-        check_heldout(found)
-        rows += found
+        of_step = heldout_rows(model, corpora, step)
+        check_heldout(of_step)
+        rows += of_step
     columns = COLUMNS[HELDOUT]
     io.write_csv(out, columns, [dict(zip(columns, row, strict=True)) for row in rows])

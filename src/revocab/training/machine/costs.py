@@ -94,15 +94,15 @@ def measured_peak(device: torch.device, dtype: torch.dtype) -> tuple[float, str]
 
 def rapl_counters(root: Path = POWERCAP) -> dict[Path, int]:
     """Return the readable energy counters of whole CPU packages, in microjoules."""
-    found = {}
+    counters = {}
     for folder in sorted(root.glob("intel-rapl:*")):
         if folder.name.count(":") > 1:  # a part of a package: it is in the package's number
             continue
         try:
-            found[folder] = int((folder / "energy_uj").read_text())
+            counters[folder] = int((folder / "energy_uj").read_text())
         except OSError:
             return {}
-    return found
+    return counters
 
 
 def nvml_joules() -> float | None:

@@ -28,8 +28,8 @@ def step_of(folder: Path) -> int:
 
 def states(root: Path) -> list[Path]:
     """Return the state folders under ``root``, whole or not, newest first."""
-    found = [path for path in root.glob(PREFIX + "*") if path.name[len(PREFIX) :].isdigit()]
-    return sorted(found, key=step_of, reverse=True)
+    folders = [path for path in root.glob(PREFIX + "*") if path.name[len(PREFIX) :].isdigit()]
+    return sorted(folders, key=step_of, reverse=True)
 
 
 def seal(folder: Path) -> None:

@@ -50,7 +50,7 @@ def rouge(part: Literal["recall", "fmeasure"], rows: Sequence[Row], languages: L
     score = RougeScorer(SIZES, tokenizer=WordTokenizer()).score
 
     def of_output(output: str, right: str) -> float:
-        return mean(getattr(one, part) for one in score(right, output).values())
+        return mean(getattr(rouge, part) for rouge in score(right, output).values())
 
     return best_scores(of_output, rows)
 
