@@ -43,8 +43,8 @@ def written(source, byte: bytes) -> int:
         between = tokens(f"\n{text}\n")[start:-1]
         if len(between) == len(before + byte + after):
             return between[len(before)]
-    # No text has these; and Mistral has a piece for each character that begins with 0xC2.
-    assert byte[0] in (0xC0, 0xC1, 0xC2, *range(0xF5, 0x100))
+    # No text has these; and Mistral has a piece for each character that begins with 0xC2 or 0xC3.
+    assert byte[0] in (*range(0xC0, 0xC4), *range(0xF5, 0x100))
     vocabulary = source.get_vocab()
     return vocabulary.get(f"<0x{byte[0]:02X}>", vocabulary.get(to_byte_level(byte)))
 
