@@ -185,7 +185,6 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
     model = load_causal_lm(
         folder,
         dtype=torch.float32,
-        attn_implementation="sdpa",
         device=choose_device(device),
     )
     nats = heldout_losses(model, corpora)

@@ -40,6 +40,7 @@ from revocab.models.weights.index import INDEX
 from revocab.models.write import with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
+from revocab.tokenizers.load import some
 
 if TYPE_CHECKING:
     import torch
@@ -135,6 +136,12 @@ def initialise_model(
     new = initialise_matrices(material, say)
     for which, statistics in new.described.items():
         warnings += warn(method.name, which, statistics)
+    if stand_ins := new.described["input"]["method"].get("stand_ins"):
+        warnings.append(
+            f"method {method.name!r}: {len(stand_ins)} special tokens have no counterpart in the"
+            f" source and begin as {next(iter(stand_ins.values()))!r}: {some(stand_ins)}; where the"
+            " source has one, name it by --roles of 'revocab intersect', and give --pairs"
+        )
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     _note(made_of, material, new)

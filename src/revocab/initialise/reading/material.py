@@ -133,7 +133,8 @@ def make_inputs(
     """
     import torch
 
-    pairs, spelling = vocabularies.intersection, MissingPieces(vocabularies)
+    notes: dict[str, Any] = {}
+    pairs, spelling = vocabularies.intersection, MissingPieces(vocabularies, notes)
 
     def ids(values: Any) -> torch.Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
@@ -153,5 +154,6 @@ def make_inputs(
         pieces=spelling.pieces,
         pieces_released=spelling.pieces_released,
         spelt=spelling.spelt,
+        notes=notes,
         **more,
     )

@@ -219,7 +219,6 @@ def measure_heldout(
             folder,
             dtype=torch.float32,
             config=configs[step],
-            attn_implementation="sdpa",
             device=choose_device(device),
         )
         found = heldout_rows(model, corpora, step)
