@@ -25,6 +25,8 @@ from revocab.errors import RevocabError
 from revocab.limits import StepNumber
 
 Id = Annotated[str, StringConstraints(pattern=wording.ID)]
+HubId = Annotated[str, StringConstraints(pattern=wording.HUB_ID)]
+Language = Annotated[str, StringConstraints(pattern=wording.LANGUAGE)]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from revocab import wording
 from revocab.closed import near
 from revocab.corpora.formats import TextDocuments
 from revocab.corpora.source import Form, read_rows
@@ -17,8 +18,6 @@ from revocab.languages import languages
 
 #: What separates the documents of a text file, where it has any.
 EMPTY: TextDocuments = "empty_lines"
-#: ISO 639-1 or 639-3, with a script or region where one is needed.
-CODE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
 
 
 def check_language(language: str, flag: str) -> None:
-    if CODE.fullmatch(language):
+    if re.match(wording.LANGUAGE, language):
         return
     codes = {known.name.lower(): code for code, known in languages().items()}
     meant = codes.get(language.lower())

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from revocab.device import check_device
-from revocab.initialise.diagnostics import describe, draw, warn
+from revocab.errors import RevocabError
+from revocab.initialise.diagnostics import describe, draw, fewer_anchors, warn
 from revocab.initialise.method import RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitInputs, InitJob, find_method
@@ -128,6 +129,11 @@ def initialise_model(
                 link_or_copy(source.path / file, folder / file)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
         return
+    if "quantization_config" in source.config:
+        raise RevocabError(
+            f"{source.path}: its weights are quantised, and so would the new rows have to be; use"
+            " the unquantised model"
+        )
     material = Material.open(inputs, job, device, say)
     warnings = []
     if coverage := material.coverage:
@@ -136,6 +142,7 @@ def initialise_model(
     new = initialise_matrices(material, say)
     for which, statistics in new.described.items():
         warnings += warn(method.name, which, statistics)
+        warnings += fewer_anchors(method.name, which, statistics["method"])
     if stand_ins := new.described["input"]["method"].get("stand_ins"):
         warnings.append(
             f"method {method.name!r}: {len(stand_ins)} special tokens have no counterpart in the"
