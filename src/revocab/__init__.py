@@ -15,7 +15,6 @@ __all__ = ["RevocabError", "adapt_model", "shared_tokens", "target_matrix"]
 
 
 def __getattr__(name: str) -> object:
-    """Return a function of :mod:`revocab.api`."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # Not an import statement: every stage stands on this file, and none on all of the package.

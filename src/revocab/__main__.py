@@ -54,7 +54,6 @@ def command_files() -> dict[str, Path]:
 
 
 def summary(path: Path) -> str:
-    """Return what a command does: the first line of its file, which is not run."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return text.split("\n", maxsplit=1)[0]
 
@@ -89,7 +88,6 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def with_experiment(words: Sequence[str]) -> list[str]:
-    """Return words that begin with an experiment file and its overlays with ``--configfile``."""
     files = list(takewhile(lambda word: word.endswith((".yaml", ".yml")), words))
     rest = list(words[len(files) :])
     end = rest.index("--") if "--" in rest else len(rest)

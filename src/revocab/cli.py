@@ -51,13 +51,11 @@ def legible() -> Iterator[None]:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run the main function of a script."""
     with legible():
         main()
 
 
 def call(command: Command, words: Sequence[str], name: str) -> None:
-    """Read a command line and carry it out. ``name`` is the command's, for the help."""
     asked = read(command, name, words)
     from revocab import chain, made_by
     from revocab.output import asked_for

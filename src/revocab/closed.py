@@ -102,7 +102,6 @@ def spelt_booleans(value: Any) -> Any:
 
 
 def kinds_in(annotation: Any) -> Iterator[Any]:
-    """Yield the types that an annotation has, in unions, lists and mappings too."""
     if get_origin(annotation) is Annotated:
         yield from kinds_in(get_args(annotation)[0])
     elif get_origin(annotation) in (Union, UnionType, list, tuple, dict):
@@ -142,23 +141,22 @@ class Job(Closed):
 
 def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
     """Return ``value`` if exactly one of its ``keys`` is set; else raise ``ValueError``."""
-    given = [key for key in keys if getattr(value, key) is not None]
-    if len(given) != 1:
+    stated = [key for key in keys if getattr(value, key) is not None]
+    if len(stated) != 1:
         raise ValueError(
-            f"exactly one of {', '.join(keys)} must be given, received {', '.join(given) or 'none'}"
+            f"exactly one of {', '.join(keys)} must be given, received "
+            f"{', '.join(stated) or 'none'}"
         )
     return value
 
 
 def kind_of(model: type[BaseModel]) -> str:
-    """Return the kind that a model is of: ``kind: Literal["parity"]``, or its ``method``."""
     fields = model.model_fields
     (kind,) = get_args(fields["kind" if "kind" in fields else "method"].annotation)
     return kind
 
 
 def any_of(models: Iterable[type[BaseModel]]) -> Any:
-    """Return the type of one of several closed models, which its ``kind`` tells."""
     return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007
 
 
@@ -167,22 +165,20 @@ def nearest(value: Any, allowed: Collection[str]) -> str | None:
 
 
 def near(value: Any, allowed: Collection[str]) -> str:
-    found = nearest(value, allowed)
-    return f"; did you mean {found!r}?" if found else ""
+    like = nearest(value, allowed)
+    return f"; did you mean {like!r}?" if like else ""
 
 
 def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
-    """Return the line for an id that is not there, with the nearest ones that are."""
     known = ", ".join(sorted(allowed)) or "none"
     return f"{key}: no {what} {value!r} (known: {known}){near(value, allowed)}"
 
 
 def plain(annotation: Any) -> Any:
-    """Return a type without ``None`` and without what ``Annotated`` adds."""
     if get_origin(annotation) is Annotated:
         return plain(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        members = [one for one in get_args(annotation) if one is not NoneType]
+        members = [member for member in get_args(annotation) if member is not NoneType]
         return plain(members[0]) if len(members) == 1 else annotation
     return annotation
 
@@ -201,12 +197,12 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
     model = plain(model)
     for part in location:
         several = get_args(model) if get_origin(model) in (Union, UnionType) else ()
-        kinds = {kind_of(one): one for one in several} if all(map(is_model, several)) else {}
+        kinds = {kind_of(kind): kind for kind in several} if all(map(is_model, several)) else {}
         if part in kinds:
             model = kinds[part]
             continue
         if several and not kinds:
-            model = next((one for one in several if get_origin(one) in (list, dict)), None)
+            model = next((kind for kind in several if get_origin(kind) in (list, dict)), None)
             continue
         keys.append(str(part))
         if is_model(model):
@@ -219,41 +215,38 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
 
 
 def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the problems of a pydantic error on ``model``: key, what is wrong, value received."""
-
-    def key_of(one: Any) -> str:
-        return ".".join(part for part in (prefix, *located(model, one["loc"])[0]) if part != "")
+    def key_of(fault: Any) -> str:
+        return ".".join(part for part in (prefix, *located(model, fault["loc"])[0]) if part != "")
 
     # Of a value that might have several types, each says what it is not.
     for key, errors in groupby(error.errors(include_url=False), key_of):
-        one, *more = errors
-        if one["type"] in ("extra_forbidden", "missing"):
-            yield key_problem(key, one, located(model, one["loc"][:-1])[1])
-        elif one["type"] == "union_tag_invalid":
-            yield unknown_kind(key, one["ctx"])
-        elif one["loc"][-1:] == ("[key]",) and one["type"] == "int_parsing":
+        fault, *more = errors
+        if fault["type"] in ("extra_forbidden", "missing"):
+            yield key_problem(key, fault, located(model, fault["loc"][:-1])[1])
+        elif fault["type"] == "union_tag_invalid":
+            yield unknown_kind(key, fault["ctx"])
+        elif fault["loc"][-1:] == ("[key]",) and fault["type"] == "int_parsing":
             parent = ".".join(key.split(".")[:-2])
             yield (
-                f"{parent}: {one['input']!r} is not a whole number; give the step, such as"
+                f"{parent}: {fault['input']!r} is not a whole number; give the step, such as"
                 " 0 for a model that is not trained"
             )
-        elif one["loc"][-1:] == ("[key]",):
-            yield f"{key.removesuffix('.[key]')}: the name: {wording.sentence([one])}"
+        elif fault["loc"][-1:] == ("[key]",):
+            yield f"{key.removesuffix('.[key]')}: the name: {wording.sentence([fault])}"
         else:
-            what = wording.sentence([one, *more])
+            what = wording.sentence([fault, *more])
             yield f"{key}: {what}" if key else what
 
 
-def key_problem(key: str, one: Any, model: Any) -> str:
-    """Return the line for a key that a model does not know, or one that it lacks."""
+def key_problem(key: str, fault: Any, model: Any) -> str:
     fields = getattr(model, "model_fields", None)
-    if one["type"] == "missing":
-        field = (fields or {}).get(one["loc"][-1])
+    if fault["type"] == "missing":
+        field = (fields or {}).get(fault["loc"][-1])
         meaning = f" ({field.description})" if field and field.description else ""
         return f"{key}: required and not given{meaning}"
     allowed = sorted(fields or ())
     listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
-    return f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
+    return f"{key}: unknown key{listed}{near(fault['loc'][-1], allowed)}"
 
 
 def unknown_kind(key: str, context: dict[str, Any]) -> str:

@@ -100,29 +100,28 @@ def read(command: Command, name: str, words: Sequence[str]) -> Call:
 def _of_rule(command: Command, words: Sequence[str]) -> Call:
     """Read ``--inputs JSON --job JSON --out PATH``, and ``--machine``, ``--made``, ``--record``."""
     flags = [f"--{name}" for name in (*PARTS, "made", "record", "out")]
-    given = dict(zip(words[::2], words[1::2], strict=False))
+    values = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [flag for flag in words[::2] if flag not in flags]
-    if unknown or len(words) % 2 or "--out" not in given:
+    if unknown or len(words) % 2 or "--out" not in values:
         raise RevocabError(
             f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
             f"{', '.join(unknown) or ' '.join(words[::2])}"
         )
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     problems: list[str] = []
     for name, model in command.parts.items():
         try:
-            found[name] = checked(model, _json(given.get(f"--{name}", "{}")), name)
+            parts[name] = checked(model, _json(values.get(f"--{name}", "{}")), name)
         except RevocabError as error:
             problems += error.problems
     if problems:
         raise RevocabError(problems)
-    made = json.loads(given.get("--made", "{}"))
-    record = Path(given["--record"]) if "--record" in given else None
-    return Call(**found, out=Path(given["--out"]), made=made, record=record)
+    made = json.loads(values.get("--made", "{}"))
+    record = Path(values["--record"]) if "--record" in values else None
+    return Call(**parts, out=Path(values["--out"]), made=made, record=record)
 
 
 def _json(text: str) -> str:
-    """Return JSON given inline, that of the file named, or for ``-`` that of standard input."""
     if text == "-":
         return sys.stdin.read()
     if text.lstrip().startswith("{"):
@@ -145,8 +144,8 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     problems: list[str] = []
     for part, model in asked.items():
         try:
-            given = {key: values[key] for key in model.model_fields if key in values}
-            parts[part] = of_flags(model, given)
+            own = {key: values[key] for key in model.model_fields if key in values}
+            parts[part] = of_flags(model, own)
         except RevocabError as error:
             problems += error.problems
     if problems:

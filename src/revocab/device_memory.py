@@ -55,7 +55,6 @@ def beginning(error: RuntimeError) -> str:
 
 
 def advice(command: str, job: Job, machine: Closed) -> str:
-    """Return what to change: the size of batches, and where that is 1 the dtype or the device."""
     key, size = "batch_size", getattr(machine, "batch_size", None)
     if size is not None and size > 1:
         return (

@@ -57,12 +57,10 @@ def is_twice(name: str, first: Path, second: Path) -> str:
 
 
 def is_inside(folder: str) -> bool:
-    """Tell whether a folder lies in the one in which an experiment runs, by its name alone."""
     return not Path(folder).is_absolute() and ".." not in Path(folder).parts
 
 
 def problems(folder: object) -> Iterator[str]:
-    """Yield why the folder that an experiment names is not the one that is looked into."""
     if not isinstance(folder, str):
         return  # none, or what the schema refuses
     path = Path(folder)

@@ -56,28 +56,27 @@ def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
         about.append("required")
     elif default not in (None, [], {}, ()):
         about.append(f"default: {default}")
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "dest": key,
         "default": argparse.SUPPRESS,
         "help": "; ".join(about).replace("%", "%%") or None,
     }
     if kind is bool:
-        given["action"] = argparse.BooleanOptionalAction
+        options["action"] = argparse.BooleanOptionalAction
     elif origin is Literal:
-        given["choices"] = get_args(kind)
+        options["choices"] = get_args(kind)
     elif origin in (list, tuple, dict):
-        given |= {"nargs": "+", "action": "extend", "metavar": metavar(kind)}
+        options |= {"nargs": "+", "action": "extend", "metavar": metavar(kind)}
     else:
-        given["metavar"] = metavar(kind)
+        options["metavar"] = metavar(kind)
     extra = field.json_schema_extra
     if isinstance(extra, dict) and "hub" in extra:
         named = str(extra["hub"]).upper()
-        given["metavar"] = pair(kind, named) if origin is dict else named
-    parser.add_argument(flag_of(key), **given)
+        options["metavar"] = pair(kind, named) if origin is dict else named
+    parser.add_argument(flag_of(key), **options)
 
 
 def pair(kind: Any, value: str) -> str:
-    """Return how an entry of a mapping is written: its numbers are steps of a training."""
     return f"{'STEP' if get_args(kind)[0] is int else 'NAME'}={value}"
 
 
@@ -110,15 +109,15 @@ def values_of(
         raise RevocabError(
             f"{flag}: no such flag; see {name} --help{near(flag, known)}" for flag in unknown
         )
-    given = vars(parser.parse_args(list(words)))
-    found: dict[str, Any] = {}
-    for key, value in given.items():
+    parsed = vars(parser.parse_args(list(words)))
+    nested: dict[str, Any] = {}
+    for key, value in parsed.items():
         *parts, last = key.split(".")
-        inner = found
+        inner = nested
         for part in parts:
             inner = inner.setdefault(part, {})
         inner[last] = value_of(key, plain(fields[key].annotation), value)
-    return found
+    return nested
 
 
 def value_of(key: str, kind: Any, value: Any) -> Any:

@@ -49,7 +49,7 @@ class FolderClaim:
             return True
         if name in self.files:
             return size is None or self.files[name] in (None, size)
-        if any(one.endswith("*") and name.startswith(one[:-1]) for one in self.files):
+        if any(pattern.endswith("*") and name.startswith(pattern[:-1]) for pattern in self.files):
             return True
         parent, _, last = name.rpartition("/")
         unfinished = TEMPORARY.fullmatch(last)
@@ -78,7 +78,6 @@ def read_claim(folder: Path) -> FolderClaim | None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether a folder has a claim, and every file that it names."""
     claim = read_claim(folder)
     return claim is not None and all((folder / name).is_file() for name in claim.files)
 
@@ -91,10 +90,10 @@ def is_unborn(folder: Path) -> bool:
     match = TEMPORARY.fullmatch(folder.name)
     if match is None or match["state"] != "part" or folder.is_symlink() or not folder.is_dir():
         return False
-    inside = [(TEMPORARY.fullmatch(one.name), one) for one in folder.iterdir()]
+    inside = [(TEMPORARY.fullmatch(file.name), file) for file in folder.iterdir()]
     return all(
-        found is not None and found["name"] == CLAIM and one.is_file() and not one.is_symlink()
-        for found, one in inside
+        match is not None and match["name"] == CLAIM and file.is_file() and not file.is_symlink()
+        for match, file in inside
     )
 
 
@@ -149,7 +148,6 @@ def remove_own(folder: Path) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove ``folder`` and the folders below it as far as they are empty."""
     for root, _, _ in os.walk(folder, topdown=False):
         try:
             Path(root).rmdir()

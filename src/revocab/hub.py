@@ -31,9 +31,9 @@ def resolve(repository: str, revision: str | None, kind: Kind) -> dict[str, Any]
     commit = cached_commit(repository, revision, kind) if offline() else None
     try:
         if commit is None:
-            found = api.repo_info(repository, revision=revision, repo_type=kind)
-            commit = found.sha
-            if found.gated:  # what a repository is may be seen without access; its files may not
+            info = api.repo_info(repository, revision=revision, repo_type=kind)
+            commit = info.sha
+            if info.gated:  # what a repository is may be seen without access; its files may not
                 api.auth_check(repository, repo_type=kind)
     # The client raises many unrelated types: all mean that it cannot be had.
     except Exception as error:
@@ -85,8 +85,8 @@ def asked_of_datasets(origin: dict[str, Any], name: str | None, split: str) -> d
         on_branch = (origin["revision"] or "").startswith("refs/convert/")
         return converted if on_branch else by_name
     asked = ["README.md", script, configuration, folder]
-    found = HfApi().get_paths_info(repository, asked, revision=commit, repo_type="dataset")
-    there = {one.path for one in found}
+    listed = HfApi().get_paths_info(repository, asked, revision=commit, repo_type="dataset")
+    there = {file.path for file in listed}
     if folder in there and "README.md" not in there:
         return converted
     if {configuration, script} <= there:

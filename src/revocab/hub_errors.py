@@ -27,7 +27,7 @@ def has_token() -> bool:
 
 def explain_streamed(error: BaseException, repository: str, rows: int) -> str:
     """Return one line on why a streamed data set ended in an error after ``rows`` rows."""
-    names = {base.__name__ for one in chain(error) for base in type(one).__mro__}
+    names = {base.__name__ for cause in chain(error) for base in type(cause).__mro__}
     if not (rows and names & LOST):
         return explain(error, repository)
     return (
@@ -50,8 +50,8 @@ def explain(
     if configuration is not None:
         named += f" (configuration {configuration!r})"
     errors = list(chain(error))
-    names = {base.__name__ for one in errors for base in type(one).__mro__}
-    text = " ".join(" ".join(str(one).split()) for one in errors)
+    names = {base.__name__ for cause in errors for base in type(cause).__mro__}
+    text = " ".join(" ".join(str(cause).split()) for cause in errors)
     page = f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repository}"
     if "GatedRepoError" in names or "is a gated dataset" in text:
         step = (

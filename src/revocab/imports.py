@@ -40,7 +40,6 @@ def below(folder: str, package: Path = PACKAGE) -> list[str]:
 
 
 def files(pattern: str, package: Path) -> list[str]:
-    """Return the names of files, relative to the package or to the folder of a user's own."""
     roots = [package, *filter(None, [own_folder()])]
     return sorted(
         {path.relative_to(root).as_posix() for root in roots for path in root.glob(pattern)}
@@ -48,7 +47,6 @@ def files(pattern: str, package: Path) -> list[str]:
 
 
 def place(name: str, package: Path = PACKAGE) -> Path:
-    """Return the file of a name: the package's or, where that has none, a user's own."""
     own = own_folder()
     return package / name if own is None or (package / name).is_file() else own / name
 
@@ -66,7 +64,6 @@ def closure(start: Iterable[str], package: Path = PACKAGE) -> set[str]:
 
 @cache
 def _imported(path: Path, package: Path) -> list[str]:
-    """Return the modules that one imports, with the ``__init__`` of the folders around them."""
     modules = []
     for dotted in _names(_tree(path)):
         outer, *parts = dotted.split(".")
@@ -80,7 +77,6 @@ def _imported(path: Path, package: Path) -> list[str]:
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
-    """Yield the dotted names that are imported anywhere in a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             # ``from revocab.initialise import methods`` may name a module or an attribute.
@@ -95,14 +91,15 @@ def _data(name: str, package: Path) -> list[str]:
     module = PurePosixPath(name)
     if module.name == "__init__.py":
         beside = files(str(module.with_name("*.yaml")), package)
-        return [one for one in beside if not place(one, package).with_suffix(".py").is_file()]
+        return [
+            module for module in beside if not place(module, package).with_suffix(".py").is_file()
+        ]
     data = str(module.with_suffix(".yaml"))
     return [data] if place(data, package).is_file() else []
 
 
 @cache
 def file_hash(path: Path) -> str:
-    """Return the hash of what a file says: of a module without comments and docstrings."""
     return _digest(ast.unparse(_tree(path)) if path.suffix == ".py" else path.read_text("utf-8"))
 
 
@@ -112,7 +109,7 @@ def _tree(path: Path) -> ast.AST:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
-            running = [one for one in body if not _never_runs(one)]
+            running = [statement for statement in body if not _never_runs(statement)]
             node.body = running or [ast.Pass()]  # type: ignore[attr-defined]
     return tree
 

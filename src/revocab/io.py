@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,7 +43,6 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write ``value`` atomically as indented JSON with accents kept."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
@@ -121,6 +121,14 @@ def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
         if compressed:
             handle.close()
     return count
+
+
+def number(text: Any) -> float | None:
+    """Return a CSV cell as a float; an empty cell or NaN is None."""
+    if text is None or text == "":
+        return None
+    value = float(text)
+    return None if math.isnan(value) else value
 
 
 def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:

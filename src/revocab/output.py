@@ -86,8 +86,7 @@ class OutputFolder:
             elif place not in self.around and place.is_dir() and holds(place, self.path):
                 yield f"{self.path}: lies inside the input {place}; give a folder outside it"
 
-    def _spares(self, given: Path) -> bool:
-        """Return whether an input below the folder is left alone."""
+    def _spares(self, source: Path) -> bool:
         return False
 
     def _content_problems(self, folder: Path) -> list[str]:
@@ -199,25 +198,25 @@ class ResumableFolder(OutputFolder):
         files = dict.fromkeys((*self.names, JOB_FILE))
         return FolderClaim(self.kind, files, by_rule=BY_RULE.get())
 
-    def _spares(self, given: Path) -> bool:
-        if not same(self.path, given) and given.resolve().is_relative_to(self.path.resolve()):
-            name = given.resolve().relative_to(self.path.resolve()).as_posix()
-            begins = tuple(f"{one}/" for one in self.parts)
+    def _spares(self, source: Path) -> bool:
+        if not same(self.path, source) and source.resolve().is_relative_to(self.path.resolve()):
+            name = source.resolve().relative_to(self.path.resolve()).as_posix()
+            begins = tuple(f"{part}/" for part in self.parts)
             return not (self._claim().owns(name) or f"{name}/".startswith(begins))
         return False
 
     def _strangers(self, folder: Path, claim: FolderClaim | None) -> list[str]:
-        found = []
+        unknown = []
         beside = FolderClaim("", dict.fromkeys(self.neighbours))
         own = claim or FolderClaim(self.kind, {})
-        for one in files_below(folder, claimed=False):
-            name, inner = one.as_posix(), read_claim(folder / one)
+        for place in files_below(folder, claimed=False):
+            name, inner = place.as_posix(), read_claim(folder / place)
             if inner is not None:
-                if inner.kind == self.parts.get(one.parent.as_posix()):
-                    found += [f"{name}/{file}" for file in strangers(folder / one, inner)]
-            elif not (own.owns(name) or beside.owns(name) or is_unborn((folder / one).parent)):
-                found.append(name)
-        return found
+                if inner.kind == self.parts.get(place.parent.as_posix()):
+                    unknown += [f"{name}/{file}" for file in strangers(folder / place, inner)]
+            elif not (own.owns(name) or beside.owns(name) or is_unborn((folder / place).parent)):
+                unknown.append(name)
+        return unknown
 
     def hold(self) -> None:
         """Claim the folder, beside what an earlier job of the kind has left there."""
@@ -230,9 +229,9 @@ class ResumableFolder(OutputFolder):
         if claim != earlier:
             claim.write(self.path)
         keep_job(self.path)
-        for one in [*files_below(self.path, claimed=False)]:
-            if TEMPORARY.fullmatch(one.name) and claim.owns(one.as_posix()):
-                (self.path / one).unlink()
+        for file in [*files_below(self.path, claimed=False)]:
+            if TEMPORARY.fullmatch(file.name) and claim.owns(file.as_posix()):
+                (self.path / file).unlink()
         for folder in self.parts:
             if (self.path / folder).is_dir():
                 clear_leftovers(self.path / folder)
@@ -241,17 +240,17 @@ class ResumableFolder(OutputFolder):
         """Remove some of ``names`` and ``parts``, as far as they are this job's own."""
         for name in names:
             if name in self.parts and (self.path / name).is_dir():
-                for one in sorted((self.path / name).iterdir()):
-                    claim = read_claim(one)
+                for folder in sorted((self.path / name).iterdir()):
+                    claim = read_claim(folder)
                     if claim is not None and claim.kind == self.parts[name]:
-                        remove_own(one)
+                        remove_own(folder)
                 remove_empty(self.path / name)
         chosen = FolderClaim(self.kind, dict.fromkeys(set(names) - {*self.parts}))
         if self.path.is_dir():
-            for one in [*files_below(self.path, claimed=False)]:
-                if one != Path(CLAIM) and chosen.owns(one.as_posix()):
-                    (self.path / one).unlink(missing_ok=True)
-                    remove_empty((self.path / one).parent)
+            for file in [*files_below(self.path, claimed=False)]:
+                if file != Path(CLAIM) and chosen.owns(file.as_posix()):
+                    (self.path / file).unlink(missing_ok=True)
+                    remove_empty((self.path / file).parent)
 
     def finish(self) -> None:
         """Remove files of an earlier job that this one has not written again; name the rest."""
@@ -290,9 +289,9 @@ def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) ->
     for path in map(Path, paths):
         problems += node_problems(path, folder=False)
         problems += [
-            f"{path}: is the input {one}; give another file"
-            for one in inputs
-            if one and same(path, Path(one))
+            f"{path}: is the input {source}; give another file"
+            for source in inputs
+            if source and same(path, Path(source))
         ]
         claim = read_claim(path.parent)
         if claim is not None and claim.owns(path.name):
@@ -324,7 +323,6 @@ def node_problems(path: Path, *, folder: bool) -> Iterator[str]:
 
 
 def same(first: Path, second: Path) -> bool:
-    """Return whether two paths lead to the same file or folder, which is there."""
     try:
         return first.samefile(second)
     except OSError:
@@ -334,6 +332,6 @@ def same(first: Path, second: Path) -> bool:
 def holds(folder: Path, place: Path) -> bool:
     """Return whether ``place`` is ``folder`` or below it, with links followed or not."""
     for path in (place.absolute(), place.resolve()):
-        if any(same(one, folder) for one in (path, *path.parents)):
+        if any(same(place, folder) for place in (path, *path.parents)):
             return True
     return False

@@ -25,7 +25,7 @@ def found_in(
     own = beside(folder)
     if own is not None and str(own.absolute()) not in package.__path__:
         package.__path__.append(str(own.absolute()))
-    found: dict[str, Any] = {}
+    kinds: dict[str, Any] = {}
     places: dict[str, Path] = {}
     for module, file in files_in(folder, ".py").items():
         if module == "__init__":
@@ -33,8 +33,8 @@ def found_in(
         loaded = importlib.import_module(f"{package.__name__}.{module}")
         if not hasattr(loaded, attribute):
             raise RevocabError(f"{file}: defines no {attribute}, as every file of {folder} does")
-        one = getattr(loaded, attribute)
-        if name(one) in found:
-            raise RevocabError(is_twice(name(one), places[name(one)], file))
-        found[name(one)], places[name(one)] = one, file
-    return dict(sorted(found.items()))
+        kind = getattr(loaded, attribute)
+        if name(kind) in kinds:
+            raise RevocabError(is_twice(name(kind), places[name(kind)], file))
+        kinds[name(kind)], places[name(kind)] = kind, file
+    return dict(sorted(kinds.items()))

@@ -84,15 +84,15 @@ class Step:
     def files(self) -> dict[str, list[str]]:
         """Return the files that must be there first, by the name of the input, each once."""
         read = {
-            name: list(dict.fromkeys(file for one in artefacts(given) for file in one.files))
-            for name, given in self.inputs.items()
+            name: list(dict.fromkeys(file for item in artefacts(value) for file in item.files))
+            for name, value in self.inputs.items()
         }
         return {**read, "also": list(self.also)} if self.also else read
 
     def arguments(self, job: str | None = None) -> list[str]:
         """Return the command's arguments, apart from the machine's; ``job`` stands for its own."""
-        given = {name: paths(one) for name, one in self.inputs.items() if one}
-        inputs = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
+        places = {name: paths(value) for name, value in self.inputs.items() if value}
+        inputs = json.dumps(places, ensure_ascii=False, separators=(",", ":"))
         return ["--inputs", inputs, "--job", job or self.job.canonical(), "--out", self.out]
 
 
@@ -126,6 +126,5 @@ class Rule:
         return [*signature(self.step).parameters][1:]
 
     def known(self, plan: Plan) -> list[tuple[str, ...]]:
-        """Return the ids of an experiment's jobs, each once."""
         listed = [(ids,) if isinstance(ids, str) else tuple(ids) for ids in self.ids(plan)]
         return list(dict.fromkeys(listed))

@@ -107,7 +107,6 @@ def size_of(value: Any, *, deep: bool = True) -> int:
 
 
 def sized(value: Any, what: str = "a value") -> Any:
-    """Return a value that is compared, printed or put into another, and pay for all of it."""
     spend(size_of(value), what)
     return value
 
@@ -152,9 +151,9 @@ def check_format(text: str, pattern: re.Pattern[str], special: str, values: Any)
 
 def check_text(name: str, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Pay for a method or filter of a text that makes more of it than it is, or is slow."""
-    given = (*args, *kwargs.values())
-    if name == "replace" and len(given) >= 2:
-        text, old, new = str(text), str(given[0]), str(given[1])
+    arguments = (*args, *kwargs.values())
+    if name == "replace" and len(arguments) >= 2:
+        text, old, new = str(text), str(arguments[0]), str(arguments[1])
         times = text.count(old) if old else len(text) + 1
         spend_text(len(text) + times * max(0, len(new) - len(old)), "replace")
     elif name == "indent":
@@ -163,7 +162,7 @@ def check_text(name: str, text: Any, args: tuple[Any, ...], kwargs: dict[str, An
         lines = len(str(text).splitlines()) + 1
         spend_text(lines * (width if isinstance(width, int) else len(width)), name)
     elif name in WITH_WIDTHS:
-        check_widths(name, given)
+        check_widths(name, arguments)
 
 
 def limited_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,7 +21,6 @@ TEMPORARY = re.compile(
 
 
 def host_mark() -> str:
-    """Return eight hexadecimal digits that stand for this host in names."""
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 

@@ -77,7 +77,7 @@ def nodes_written_out(node: yaml.Node, known: dict[int, int]) -> int:
         known[id(node)] = 0
         value = node.value if isinstance(node, yaml.CollectionNode) else ()
         inner = chain.from_iterable(value) if isinstance(node, yaml.MappingNode) else value
-        known[id(node)] = 1 + sum(nodes_written_out(one, known) for one in inner)
+        known[id(node)] = 1 + sum(nodes_written_out(child, known) for child in inner)
     if not 0 < known[id(node)] <= MOST_NODES:
         problem = f"aliases that stand for more than {MOST_NODES:,} values, or for themselves"
         raise ComposerError(None, None, problem, node.start_mark)
@@ -94,7 +94,6 @@ def fault(error: yaml.YAMLError) -> str:
 
 
 def problems_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
-    """Yield the problems of ``node``, which stands at ``path``; aliases are looked at once."""
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -102,8 +101,8 @@ def problems_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
         meant = yaml.safe_load(node.value)
         yield f"{path}: YAML reads {node.value} as {meant}; write that, or put it in quotes"
     if isinstance(node, yaml.SequenceNode):
-        for position, one in enumerate(node.value):
-            yield from problems_below(one, f"{path}[{position}]", seen)
+        for position, item in enumerate(node.value):
+            yield from problems_below(item, f"{path}[{position}]", seen)
     if not isinstance(node, yaml.MappingNode):
         return
     lines: dict[str, int] = {}

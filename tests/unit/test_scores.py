@@ -26,27 +26,22 @@ def folder():
     return finished_demo()
 
 
-def row(value, stderr=None):
-    return {"value": value, "stderr": stderr}
-
-
 def test_mean_by_hand():
-    assert mean_score([row(0.5, 0.03), row(0.7, 0.04)]) == (
+    assert mean_score([(0.5, 0.03), (0.7, 0.04)]) == (
         pytest.approx(0.6),
         pytest.approx(0.025),  # sqrt(0.03² + 0.04²) / 2
     )
-    assert mean_score([row(0.5, 0.03), row(0.7)]) == (pytest.approx(0.6), None)
+    assert mean_score([(0.5, 0.03), (0.7, None)]) == (pytest.approx(0.6), None)
 
 
 def test_no_average_over_a_part():
     assert mean_score([]) is None
-    assert mean_score([row(0.5), None]) is None
-    assert mean_score([row(0.5), row(None)]) is None
+    assert mean_score([(0.5, None), (None, None)]) is None
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_mean_lies_between(values):
-    mean, _ = mean_score([row(value) for value in values])
+    mean, _ = mean_score([(value, None) for value in values])
     assert min(values) - 1e-9 <= mean <= max(values) + 1e-9
 
 

@@ -72,7 +72,7 @@ def check_language(language: str, flag: str) -> None:
         return
     codes = {known.name.lower(): code for code, known in languages().items()}
     lower = language.lower()
-    meant = lower if CODE.fullmatch(lower) else codes.get(lower)
+    meant = lower if re.match(wording.LANGUAGE, lower) else codes.get(lower)
     hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())
     raise RevocabError(f"{flag} {language}=…: not a language code (ISO 639, such as it){hint}")
 

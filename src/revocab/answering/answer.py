@@ -38,7 +38,6 @@ class Dialogue:
     answers: list[dict[str, Any]] = field(default_factory=list)
 
     def take(self, output: Output, special: Mapping[str, Any]) -> None:
-        """Add an answer; one that did not end is the last."""
         self.said += [*self.turns.pop(0), {"role": ASSISTANT, "content": output.text}]
         reason = output.finish_reason
         self.answers.append({"finish_reason": reason, "tokens": output.tokens, **special})

@@ -32,7 +32,6 @@ class JudgeOptions(Closed):
     kind: Id = Field(description="such as rule; an unknown one lists them all")
 
     def given(self) -> dict[str, Any]:
-        """Return the options without the kind: what a job holds."""
         return self.model_dump(mode="json", exclude={"kind"})
 
 
@@ -86,6 +85,6 @@ def find_judge(name: str) -> Judge:
     return judges()[name]
 
 
-def judge_options(judge: Judge, given: Mapping[str, Any]) -> Any:
+def judge_options(judge: Judge, options: Mapping[str, Any]) -> Any:
     """Return a judge's options, checked; raise :class:`RevocabError` for those that are wrong."""
-    return checked(judge.options, {**given, "kind": judge.name}, "option")
+    return checked(judge.options, {**options, "kind": judge.name}, "option")

@@ -129,13 +129,10 @@ class RecordedGenerator:
 
     @property
     def room(self) -> int:
-        """Return how many tokens a prompt may have."""
         length = min(self.options.context_length, self.generator.context_length)
         return length - self.options.max_new_tokens
 
     def generate(self, prompts: Prompts) -> list[Output]:
-        """Return what the model gives for each prompt until an end token."""
-
         def make(piece: Prompts) -> list[Any]:
             outputs = self.generator.generate(piece, self.options.max_new_tokens, None)
             return [asdict(output) for output in outputs]

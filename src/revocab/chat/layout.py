@@ -52,13 +52,12 @@ class LayoutOptions(Closed):
 
     @field_validator("between_shots")
     @classmethod
-    def _never_in_a_text(cls, given: str | None) -> str | None:
-        if given is not None and "\n" not in given:
+    def _never_in_a_text(cls, text: str | None) -> str | None:
+        if text is not None and "\n" not in text:
             raise ValueError("each text is one line, so only a line break never occurs in them")
-        return given
+        return text
 
     def given(self) -> dict[str, Any]:
-        """Return what is given, as a stored prompt has it."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
 
 
@@ -93,7 +92,6 @@ class Layout:
 
     @property
     def answer_label(self) -> str:
-        """Return what stands before an answer and its space."""
         return f"{self.labels[-1]}{self.after_label}"
 
     def in_words(
@@ -153,7 +151,6 @@ class Layout:
         return messages
 
     def _asked(self, question: str) -> list[Message]:
-        """Return a question, which ends with the label of its answer, as one message or two."""
         if not self.label_begins_answer:
             return [{"role": "user", "content": question}]
         before = question.removesuffix(f"{self.between_lines}{self.answer_label}")

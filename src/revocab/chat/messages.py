@@ -24,7 +24,6 @@ KEYS = (("role", "content"), ("from", "value"))
 
 @cache
 def usual_roles() -> dict[str, Role]:
-    """Return the role behind each usual name (``roles.yaml``)."""
     listed, _ = yaml_file.read(Path(__file__).with_name("roles.yaml"))
     return {name: role for role in get_args(Role) for name in listed[role]}
 
@@ -124,5 +123,4 @@ def answers(messages: Iterable[Message]) -> list[str]:
 
 
 def text_of(messages: Iterable[Message]) -> str:
-    """Return what is said, without roles: the text that counts of text are taken of."""
     return "\n\n".join(message["content"] for message in messages)

@@ -151,7 +151,6 @@ def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None)
 
 
 def advice() -> str:
-    """Return what to do where a template is missing, or does not say what is to be learned."""
     return (
         "give a file that marks answers with {% generation %} … {% endgeneration %}, or the name of"
         f" a template of the package (chat_template: NAME; {', '.join(template_names())})"

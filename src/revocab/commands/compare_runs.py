@@ -52,7 +52,6 @@ def planned(plan: Plan, group: str) -> Step:
 
 
 def compared(plan: Plan) -> list[tuple[str, StepName]]:
-    """Return the groups, and their steps, whose comparisons tables show."""
     tables = plan.experiment.tables.values()
     return [pair for table in tables for pair in table.compared()]
 

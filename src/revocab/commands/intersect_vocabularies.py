@@ -21,10 +21,10 @@ class Inputs(Closed):
 def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> str:
     from revocab.intersection.intersect import intersect_folders
 
-    found = intersect_folders(inputs.source, inputs.target, job, out).report
+    report = intersect_folders(inputs.source, inputs.target, job, out).report
     return (
-        f"{out}/report.md: {found['overlap']:,} of the target's {found['target_size']:,} tokens"
-        f" take a row of the source; {found['missing']:,} are new\n"
+        f"{out}/report.md: {report['overlap']:,} of the target's {report['target_size']:,} tokens"
+        f" take a row of the source; {report['missing']:,} are new\n"
         f"next: revocab init --source MODEL --target-tokenizer {inputs.target} makes their rows"
     )
 

@@ -75,13 +75,13 @@ def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
     entry = experiment.recipes[recipe]
     staged = plan.stage_mixtures(recipe, mixture)
     mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
-    corpora = list(dict.fromkeys(corpus for one in mixtures for corpus in one))
+    corpora = list(dict.fromkeys(corpus for mixture in mixtures for corpus in mixture))
     rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
     job = PackingJob(
         **entry.model_dump(include=set(PackingOptions.model_fields)),
         rows=entry.steps * entry.batch_size,
         seed=experiment.seed,
-        shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},
+        shares={corpus: [mixture.get(corpus, 0) for mixture in mixtures] for corpus in corpora},
         stages={name: rows[name] for name in staged},
     )
     # What fine-tuning holds out does not make text be packed again.

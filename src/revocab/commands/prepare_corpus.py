@@ -43,7 +43,6 @@ COMMAND = Command(run, job=CorpusJob, inputs=Inputs)
 
 
 def planned(plan: Plan, corpus: str) -> Step:
-    """Return the job; a corpus that a model answers is made of its conversations."""
     entry = plan.experiment.corpora[corpus]
     options = entry.model_dump(include=set(CorpusOptions.model_fields))
     form, files = entry.source.form, plan.source(entry.source)

@@ -54,7 +54,6 @@ def training(
     seed: int,
     source: Artefact | None = None,
 ) -> Step:
-    """Return the job that trains a model: ``ids`` are those of tokenizer, mixture and recipe."""
     tokenizer, mixture, recipe = ids
     entry = plan.experiment.recipes[recipe]
     options = entry.model_dump(include=set(TrainingOptions.model_fields))

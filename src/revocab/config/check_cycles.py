@@ -34,7 +34,7 @@ def check_cycles(experiment: Experiment) -> Iterator[str]:
             path = first_cycle(children, thing) if what == kind else []
             if path and not reported & {*path}:
                 reported |= {*path}
-                names = [one.removeprefix(f"{kind} ") for one in path]
+                names = [thing.removeprefix(f"{kind} ") for thing in path]
                 yield told.format(id=identifier, ring=" from ".join(names))
 
 
@@ -43,16 +43,17 @@ def node(reference: ModelReference) -> str:
 
 
 def made_of(experiment: Experiment) -> dict[str, list[str]]:
-    """Return what each thing is made of, things named by kind and id."""
     e = experiment
     parts = {
-        f"corpus {name}": [node(one) for _, one in named_models(answers)]
+        f"corpus {name}": [node(model) for _, model in named_models(answers)]
         for name, _, answers in own_answers(e)
     }
     for name, tokenizer in e.tokenizers.items():
         options = tokenizer.construction()[1]
         mixtures = [mixture for _, mixture in options.named(options.mixtures)]
-        parts[f"tokenizer {name}"] = [f"corpus {one}" for mixture in mixtures for one in mixture]
+        parts[f"tokenizer {name}"] = [
+            f"corpus {corpus}" for mixture in mixtures for corpus in mixture
+        ]
         others = options.named(options.tokenizers)
         parts[f"tokenizer {name}"] += [f"tokenizer {other}" for _, other in others]
     for name, model in e.models.items():
@@ -60,7 +61,7 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
         if model.pretrain:
             parts[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
     for name, _, change in changed_models(e):
-        parts[f"model {name}"] += [node(one) for _, one in change.references()]
+        parts[f"model {name}"] += [node(reference) for _, reference in change.references()]
     for run in e.expanded.values():
         read = parts[f"run {run.id}"] = [f"model {run.source}"]
         if not run.made:
@@ -77,14 +78,15 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
 
 
 def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None) -> list[str]:
-    given = experiment.recipes.get(recipe or "")
-    mixtures = [stage.mixture or mixture for stage in given.stages or ()] if given else []
-    named = (mixtures or [mixture]) if given else []
-    return [f"corpus {one}" for name in named for one in experiment.mixtures.get(name or "", ())]
+    training = experiment.recipes.get(recipe or "")
+    mixtures = [stage.mixture or mixture for stage in training.stages or ()] if training else []
+    named = (mixtures or [mixture]) if training else []
+    return [
+        f"corpus {corpus}" for name in named for corpus in experiment.mixtures.get(name or "", ())
+    ]
 
 
 def first_cycle(children: Mapping[str, Collection[str]], name: str) -> list[str]:
-    """Return the way from ``name`` back to itself, [] if there is none."""
     waiting = [[name]]
     seen: set[str] = set()
     while waiting:

@@ -141,5 +141,4 @@ def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def under_data_root(path: str) -> bool:
-    """Return whether a path names a folder that the experiment was not given."""
     return "{data_root}" in path

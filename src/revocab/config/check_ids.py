@@ -53,7 +53,9 @@ def references(experiment: Experiment) -> Iterator[Reference]:
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
         for option, mixture in options.named(options.mixtures):
-            yield from ((f"tokenizers.{name}.{built}.{option}", one, "corpus") for one in mixture)
+            yield from (
+                (f"tokenizers.{name}.{built}.{option}", corpus, "corpus") for corpus in mixture
+            )
         for option, other in options.named(options.tokenizers):
             yield f"tokenizers.{name}.{built}.{option}", other, "tokenizer"
 
@@ -68,13 +70,12 @@ def _in_model(model: BaseModel, key: str) -> Iterator[Reference]:
 
 
 def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:
-    """Yield the references in a value of a type; those in a list have the key of the list."""
     inner = get_args(kind)
     if isinstance(value, BaseModel):
         yield from _in_model(value, key)
     elif get_origin(kind) is Annotated:
         if isinstance(value, str):
-            yield from ((key, value, one.to) for one in inner if isinstance(one, Refers))
+            yield from ((key, value, mark.to) for mark in inner if isinstance(mark, Refers))
         yield from _in_value(value, inner[0], key)
     elif get_origin(kind) in (Union, UnionType):
         for member in inner:
@@ -116,7 +117,7 @@ def task_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for language in languages:
         yield f"average_{language}", f"the average over tasks in {language!r}"
     others = [group.helper for group in experiment.runs.values() if group.helper]
-    others += [one for one, _ in run_names(experiment)]
+    others += [run for run, _ in run_names(experiment)]
     for other in dict.fromkeys(others):
         yield f"similarity_{other}", f"the similarity to {other!r}"
 

@@ -26,7 +26,6 @@ def changed_models(experiment: Experiment) -> Iterator[tuple[str, str, ChangedMo
 
 
 def bodies(experiment: Experiment, model: str) -> list[str]:
-    """Return a model, the one that it or the run behind it is made of, and so on to the last."""
     chain = [model]
     while chain[-1] in experiment.models:
         change = experiment.models[chain[-1]].change()
@@ -38,7 +37,6 @@ def bodies(experiment: Experiment, model: str) -> list[str]:
 
 
 def _model_behind(experiment: Experiment, reference: ModelReference) -> str | None:
-    """Return a model, or the source model of a run; None for a run that there is not."""
     if isinstance(reference, str):
         return reference
     run, seen = experiment.expanded.get(reference.run), set[str]()
@@ -91,7 +89,7 @@ def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> I
         try:
             change.blocks_after(blocks)
         except RevocabError as error:
-            yield from (f"{key}: {one}" for one in error.problems)
+            yield from (f"{key}: {problem}" for problem in error.problems)
 
 
 def number_of_blocks(experiment: Experiment, model: str) -> int | None:

@@ -73,13 +73,13 @@ def _missing(run: Run, group: RunGroup, method: Method) -> Iterator[str]:
 
 
 def _auxiliary(experiment: Experiment, run: Run) -> Iterator[str]:
-    given = experiment.auxiliary
-    if run.auxiliary and not (given and given.corpora):
+    sources = experiment.auxiliary
+    if run.auxiliary and not (sources and sources.corpora):
         yield (
             f"{run.key}.auxiliary: 'fasttext' needs vectors to train, and the file names no text "
             "for them; add 'auxiliary: {corpora: [...]}', or use 'helper'"
         )
-    if run.vectors and not (given and given.vectors):
+    if run.vectors and not (sources and sources.vectors):
         yield (
             f"{run.key}.auxiliary: 'file' needs a file of vectors by token text, and none is named;"
             " add 'auxiliary: {vectors: FILE}', or use 'helper'"
@@ -94,7 +94,9 @@ def _helper(experiment: Experiment, run: Run, method: Method) -> Iterator[str]:
         return
     tokenizer = tokenizer_of(experiment, run.helper)
     if run.helper is None:
-        fitting = [one for one, model in experiment.models.items() if model.tokenizer == run.target]
+        fitting = [
+            name for name, model in experiment.models.items() if model.tokenizer == run.target
+        ]
         yield (
             f"{run.key}: method {method.name!r} needs a helper model that has tokens of the target "
             f"tokenizer {run.target!r}, received none; set 'helper:' here or in the group "
@@ -115,7 +117,7 @@ def _helper(experiment: Experiment, run: Run, method: Method) -> Iterator[str]:
 def _adapters(experiment: Experiment, run: Run, method: Method) -> Iterator[str]:
     recipe = experiment.recipes.get(run.recipe or "")
     if recipe and recipe.adapter and method.source_weights is None:
-        saying = [known for known, one in methods().items() if one.source_weights]
+        saying = [name for name, known in methods().items() if known.source_weights]
         yield (
             f"{run.key}.recipe: {run.recipe!r} trains vocabulary adapters, combinations of source"
             f" rows, and method {method.name!r} does not say which its rows combine; use"
@@ -200,9 +202,9 @@ def check_identities(experiment: Experiment) -> Iterator[str]:
     runs = [run for run in experiment.expanded.values() if run.made]
     order = list(experiment.runs)
     needed = dict.fromkeys(needed_pairs(experiment, runs))
-    for pair, group in sorted(needed, key=lambda one: order.index(one[1])):
+    for pair, group in sorted(needed, key=lambda pair: order.index(pair[1])):
         other = first.setdefault(pair, group)
-        identity, before = (experiment.runs[one].identity for one in (group, other))
+        identity, before = (experiment.runs[side].identity for side in (group, other))
         if identity != before:
             yield (
                 f"runs.{group}.identity: {identity!r}, but runs.{other} compares the same "

@@ -44,7 +44,9 @@ def best_problems(experiment: Experiment) -> Iterator[str]:
         if recipe is None or not recipe.keep_best:
             continue
         named = {stage.mixture or mixture for stage in recipe.stages or ()} or {mixture}
-        corpora = [one for other in sorted(named) for one in experiment.mixtures.get(other, ())]
+        corpora = [
+            corpus for other in sorted(named) for corpus in experiment.mixtures.get(other, ())
+        ]
         if corpora and not {*corpora} & {*experiment.evaluation.heldout}:
             yield (
                 f"{key}.recipe: {name!r} keeps the best checkpoint, and evaluation.heldout names no"

@@ -34,15 +34,15 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
     for key, given_shares in shares.items():
         fixed = [share for share in given_shares.values() if share != "size"]
         total = sum(fixed)
-        given = " + ".join(f"{share:g}" for share in fixed) or "nothing"
+        summands = " + ".join(f"{share:g}" for share in fixed) or "nothing"
         if len(fixed) < len(given_shares):
             if total >= 1 - 1e-6:
                 yield (
-                    f"{key}: shares sum to {total:g} ({given}), which leaves nothing for the"
+                    f"{key}: shares sum to {total:g} ({summands}), which leaves nothing for the"
                     " corpora with share 'size'; lower them below 1"
                 )
         elif abs(total - 1) > 1e-6:
-            yield f"{key}: shares sum to {total:g} ({given}); they must sum to 1"
+            yield f"{key}: shares sum to {total:g} ({summands}); they must sum to 1"
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:

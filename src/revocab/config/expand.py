@@ -84,7 +84,6 @@ class Run:
         return self.target == self.source_tokenizer
 
     def learns_rows_of(self, tokenizer: str | None) -> bool:
-        """Return whether new rows for ``tokenizer`` are trained in it."""
         return self.trains and not self.keeps_vocabulary and self.target == tokenizer
 
     @property
@@ -164,7 +163,7 @@ class Expansion:
         }
         self.unchanged: dict[str, str] = {}
         for group_id, group in experiment.runs.items():
-            named = {name: one.model for name, one in group.references.items()}
+            named = {name: reference.model for name, reference in group.references.items()}
             for name, model in {BASE: group.source, **named}.items():
                 self.unchanged[run_id(group_id, name)] = model
 
@@ -188,7 +187,6 @@ class Expansion:
         return self.tokenizer_before(start.run, *seen, run)
 
     def checkpoint(self, named: RunStep | None) -> tuple[str, Step] | None:
-        """Return a run, and the number of its checkpoint that is named, or best."""
         if named is None:
             return None
         recipe = None
@@ -236,8 +234,9 @@ class Expansion:
 
     def group_runs(self, group_id: str, group: RunGroup) -> Iterator[Run]:
         yield as_it_is(self.experiment, group_id, BASE, group.label, group.source, BASE)
-        for name, one in group.references.items():
-            yield as_it_is(self.experiment, group_id, name, one.label, one.model, "reference")
+        for name, reference in group.references.items():
+            shown = reference.label, reference.model
+            yield as_it_is(self.experiment, group_id, name, *shown, "reference")
         for name in group.methods:
             yield self.made_run(group_id, group, name)
 
@@ -267,11 +266,10 @@ def expand(experiment: Experiment) -> list[Run]:
 
 
 def as_json(experiment: Experiment) -> dict[str, Any]:
-    """Return the experiment and its runs as plain data: what ``experiment.json`` holds."""
     usual = {
-        one.name: one.default if one.default_factory is MISSING else one.default_factory()
-        for one in fields(Run)
-        if one.name in QUIET
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(Run)
+        if field.name in QUIET
     }
     runs = [
         {

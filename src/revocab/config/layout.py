@@ -26,7 +26,7 @@ class Layout:
 
     def replicates(self, run: str) -> list[Run]:
         """Return the run with an id, or the replicates shown under it; empty if there are none."""
-        return [one for one in self.runs.values() if run in (one.id, one.replicate_of)]
+        return [each for each in self.runs.values() if run in (each.id, each.replicate_of)]
 
     def evaluated(self, group: str | None = None) -> list[Run]:
         """Return the runs whose checkpoints are scored, of one group or of all.
@@ -34,7 +34,7 @@ class Layout:
         Of a model that several groups show as it is, the first of them has the scores.
         """
         runs = [run for run in self.runs.values() if run.evaluate and group in (None, run.group)]
-        return [self.runs[one] for one in dict.fromkeys(run.scored_id for run in runs)]
+        return [self.runs[name] for name in dict.fromkeys(run.scored_id for run in runs)]
 
     def heldout_length(self, run: Run) -> int | None:
         """Return the length of a run's held-out windows: its recipe's; else what the experiment
@@ -44,13 +44,13 @@ class Layout:
         stated = self.experiment.evaluation.heldout_length
         if stated and not run.trains:
             return stated
-        near = [run, *(one for one in runs if one.group == run.group), *runs]
+        near = [run, *(other for other in runs if other.group == run.group), *runs]
         recipes = self.experiment.recipes
-        return next((recipes[one.recipe].sequence_length for one in near if one.recipe), None)
+        named = (run.recipe for run in near if run.recipe)
+        return next((recipes[name].sequence_length for name in named), None)
 
     @property
     def intersections(self) -> list[tuple[str, str]]:
-        """Return every pair of tokenizers to intersect: those of runs, and what the file adds."""
         needed = compared_pairs(self.experiment, self.runs.values())
         scale = self.experiment.scale
         extra = [(scale.source_tokenizer, scale.target_tokenizer)] if scale else []

@@ -28,26 +28,23 @@ def method_runs(experiment: Experiment) -> dict[str, tuple[RunGroup, str]]:
 
 def group_of(experiment: Experiment, run: str) -> str | None:
     runs = experiment.expanded.values()
-    return next((one.group for one in runs if run in (one.id, one.replicate_of)), None)
+    return next((each.group for each in runs if run in (each.id, each.replicate_of)), None)
 
 
 def shown_names(group: RunGroup) -> list[str]:
-    """Return the names of a group's runs as tables show them: of replicates, that of all."""
-    return list(dict.fromkeys(one.replicate_of or name for name, one in group.methods.items()))
+    return list(dict.fromkeys(run.replicate_of or name for name, run in group.methods.items()))
 
 
 def shown_ids(experiment: Experiment) -> list[str]:
-    """Return the ids of all runs, and those under which replicates are shown as one."""
     runs = experiment.expanded
     return list(dict.fromkeys([*runs, *(run.replicate_of or run.id for run in runs.values())]))
 
 
 def single_runs(experiment: Experiment, runs: Iterable[str]) -> list[str]:
-    """Return runs; in place of one that stands for its replicates, these."""
     replicates: dict[str | None, list[str]] = {}
     for run in experiment.expanded.values():
         replicates.setdefault(run.replicate_of, []).append(run.id)
-    return [one for run in runs for one in replicates.get(run, [run])]
+    return [replicate for run in runs for replicate in replicates.get(run, [run])]
 
 
 def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
@@ -59,7 +56,6 @@ def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
 
 
 def learns_new_rows(group: RunGroup) -> bool:
-    """Return whether a run of a group is trained with rows of the group's new vocabulary."""
     return any(
         group.setting(name, "recipe") is not None
         and not method_of(group, name).keeps_vocabulary
@@ -70,8 +66,8 @@ def learns_new_rows(group: RunGroup) -> bool:
 
 def run_steps(experiment: Experiment, run: str) -> tuple[list[int], dict[str, int]]:
     """Return the steps of a run, 0 included, and those that end a stage, by its name."""
-    found = experiment.expanded.get(run)
-    return (found.steps, found.stage_ends) if found else ([0], {})
+    expanded = experiment.expanded.get(run)
+    return (expanded.steps, expanded.stage_ends) if expanded else ([0], {})
 
 
 def trainings(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
@@ -85,13 +81,13 @@ def trainings(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
 
 
 def text_corpora(experiment: Experiment, corpora: Iterable[str]) -> list[str]:
-    return [one for one in corpora if not holds_conversations(experiment, one)]
+    return [corpus for corpus in corpora if not holds_conversations(experiment, corpus)]
 
 
 def holds_conversations(experiment: Experiment, corpus: str) -> bool:
     """Return whether a corpus keeps messages; one that is not there does not."""
-    given = experiment.corpora.get(corpus)
-    return given is not None and given.holds_conversations
+    entry = experiment.corpora.get(corpus)
+    return entry is not None and entry.holds_conversations
 
 
 # --- pairs of tokenizers whose tokens are compared ------------------------------------------------
@@ -115,14 +111,13 @@ def needed_pairs(experiment: Experiment, runs: Collection[Run]) -> Iterator[tupl
             yield (run.source_tokenizer, run.target), run.group
     helped: list[tuple[str | None, str | None, str]]
     helped = [(run.helper, run.target, run.group) for run in runs]
-    helped += [(one.helper, one.target, name) for name, one in experiment.runs.items()]
+    helped += [(group.helper, group.target, name) for name, group in experiment.runs.items()]
     for helper, target, group in helped:
         if pair := helper_pair(experiment, helper, target):
             yield pair, group
 
 
 def compared_pairs(experiment: Experiment, runs: Collection[Run]) -> dict[Pair, str]:
-    """Return each pair that :func:`needed_pairs` gives, with its identity."""
     identities: dict[Pair, str] = {}
     for pair, group in needed_pairs(experiment, runs):
         identities.setdefault(pair, experiment.runs[group].identity)

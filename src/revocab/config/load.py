@@ -31,9 +31,9 @@ def substitute(value: Any, data_root: str) -> Any:
     if isinstance(value, str):
         return value.replace("{data_root}", data_root)
     if isinstance(value, dict):
-        return {key: substitute(one, data_root) for key, one in value.items()}
+        return {key: substitute(inner, data_root) for key, inner in value.items()}
     if isinstance(value, list):
-        return [substitute(one, data_root) for one in value]
+        return [substitute(inner, data_root) for inner in value]
     return value
 
 
@@ -68,7 +68,6 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
 
 
 def written_out(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the values with named recipes and all runs in full, and what is wrong with them."""
     values, recipe_problems = with_named_recipes(without_nulls(values))
     values, run_problems = with_all_runs(values)
     return values, [*recipe_problems, *run_problems]
@@ -79,11 +78,11 @@ def without_unknown_keys(values: dict[str, Any], error: ValidationError) -> Expe
     like a known one; None for others, of which checks would tell what only follows from that.
     """
     rest = copy.deepcopy(values)
-    for one in error.errors(include_url=False):
-        *way, last = located(Experiment, one["loc"])[0]
-        there: Any = located(Experiment, one["loc"][:-1])[1]
+    for fault in error.errors(include_url=False):
+        *way, last = located(Experiment, fault["loc"])[0]
+        there: Any = located(Experiment, fault["loc"][:-1])[1]
         known = getattr(there, "model_fields", ())
-        if one["type"] != "extra_forbidden" or nearest(last, known):
+        if fault["type"] != "extra_forbidden" or nearest(last, known):
             return None
         inner: Any = rest
         for key in way:
@@ -176,7 +175,6 @@ def read_values(path: str | Path) -> dict[str, Any]:
 
 
 def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with the keys of ``over``; mappings that both have are laid over, too."""
     laid = dict(base)
     for key, value in over.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -203,23 +201,22 @@ def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
 
     ``files`` are names and contents in the order in which they are laid over one another.
     """
-    given: set[tuple[str, ...]] = set()
+    defined: set[tuple[str, ...]] = set()
     for name, content in files:
         leaves = dict(_leaves(content))
         for path, value in leaves.items():
             by_id = get_origin(located(Experiment, path[:-1])[1]) is dict
-            if value is None and by_id and path not in given:
+            if value is None and by_id and path not in defined:
                 yield (
                     f"{'.'.join(path)}: null in {name} removes it, but no earlier file sets it; "
                     "remove the line, or write {} for an entry with all defaults"
                 )
-        given |= {path[:end] for path in leaves for end in range(1, len(path) + 1)}
+        defined |= {path[:end] for path in leaves for end in range(1, len(path) + 1)}
 
 
 def _leaves(value: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the path and value of everything in nested mappings that is no mapping, or is empty."""
     if isinstance(value, dict) and value:
-        for key, one in value.items():
-            yield from _leaves(one, *path, str(key))
+        for key, inner in value.items():
+            yield from _leaves(inner, *path, str(key))
     else:
         yield path, value

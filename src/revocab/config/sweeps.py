@@ -52,7 +52,6 @@ class Setting:
 
     @property
     def decides_rows(self) -> bool:
-        """Whether the option of a recipe decides which rows are packed."""
         first, *rest = self.inside.split(".")
         return rest[-1] in STAGE_ROWS if first == STAGES and rest else first in ROWS
 
@@ -77,24 +76,26 @@ class SweptRecipes:
         self.right(double_problems(key, sweep))
         for values in product(*(axis.values.items() for axis in sweep.axes.values())):
             settings = []
-            for (axis, one), (name, value) in zip(sweep.axes.items(), values, strict=True):
-                what, _, inside = one.set.partition(".")
+            for (axis, swept), (name, value) in zip(sweep.axes.items(), values, strict=True):
+                what, _, inside = swept.set.partition(".")
                 settings.append(Setting(f"{key}.axes.{axis}", what, inside, name, value))
-            names = [one.name for one in settings]
+            names = [setting.name for setting in settings]
             axes = dict(zip(sweep.axes, names, strict=True))
             entry = {**self.entry(run, sweep, key, settings), "axes": axes}
             yield replace(run, name=joined(run.name, *names), entry=entry)
 
     def entry(self, run: RawRun, sweep: Sweep, key: str, settings: list[Setting]) -> dict[str, Any]:
-        said = next((one.value for one in settings if one.what == "method"), None)
+        said = next((setting.value for setting in settings if setting.what == "method"), None)
         method = str(said or run.entry.get("method", run.name))
         entry = {"method": run.name, **run.entry}
-        usable = [one for one in settings if self.right(axis_problems(run, one, method))]
-        for one in usable:
-            if not one.inside and self.right(value_problems(one, method, self.values)):
-                entry[one.what] = one.value
+        usable = [
+            setting for setting in settings if self.right(axis_problems(run, setting, method))
+        ]
+        for setting in usable:
+            if not setting.inside and self.right(value_problems(setting, method, self.values)):
+                entry[setting.what] = setting.value
         now = replace(run, entry=entry)
-        options = [one for one in usable if one.inside]
+        options = [setting for setting in usable if setting.inside]
         if options or sweep.hold:
             entry["recipe"] = self.recipe(now, sweep, key, options)
         return entry
@@ -106,16 +107,17 @@ class SweptRecipes:
         """
         base = run.setting("recipe")
         if base is None:
-            keys = [f"{one.key}.set" for one in settings] + [f"{key}.hold"] * bool(sweep.hold)
-            self.problems += [f"{one}: run {run.name!r} has no recipe; name one" for one in keys]
+            keys = [f"{setting.key}.set" for setting in settings]
+            keys += [f"{key}.hold"] * bool(sweep.hold)
+            self.problems += [f"{key}: run {run.name!r} has no recipe; name one" for key in keys]
             return None
         recipe = mapping(self.recipes, str(base))
         if any(refusals(Recipe, recipe, "")):
             return base  # the schema tells
-        right = [one for one in settings if self.right(recipe_problems(recipe, one))]
-        rows = [one for one in right if one.decides_rows]
-        rest = [one for one in right if not one.decides_rows]
-        name, recipe = joined(base, *(one.name for one in rows)), recipe_with(recipe, rows)
+        right = [setting for setting in settings if self.right(recipe_problems(recipe, setting))]
+        rows = [setting for setting in right if setting.decides_rows]
+        rest = [setting for setting in right if not setting.decides_rows]
+        name, recipe = joined(base, *(setting.name for setting in rows)), recipe_with(recipe, rows)
         for corpus, tokens in sweep.hold.items():
             mixture, place = run.setting("mixture"), f"{key}.hold.{corpus}"
             shares = mapping(mapping(self.values, "mixtures"), str(mixture))
@@ -126,7 +128,7 @@ class SweptRecipes:
                 if self.right(refusals(Recipe, held, place)):
                     name, recipe = joined(name, mixture), held
         self._add(run, name, recipe)
-        name, recipe = joined(name, *(one.name for one in rest)), recipe_with(recipe, rest)
+        name, recipe = joined(name, *(setting.name for setting in rest)), recipe_with(recipe, rest)
         return self._add(run, name, recipe)
 
     def _add(self, run: RawRun, name: str, recipe: Any) -> str:
@@ -140,9 +142,9 @@ class SweptRecipes:
 
     def right(self, problems: Iterable[str]) -> bool:
         """Keep problems; return whether there were none."""
-        found = list(problems)
-        self.problems += found
-        return not found
+        new = list(problems)
+        self.problems += new
+        return not new
 
 
 def joined(*names: str) -> str:
@@ -161,12 +163,12 @@ def refusals(model: Any, values: dict[str, Any], place: str) -> Iterator[str]:
 
 def double_problems(sweep_key: str, sweep: Sweep) -> Iterator[str]:
     first: dict[str, str] = {}
-    for axis, one in sweep.axes.items():
+    for axis, swept in sweep.axes.items():
         key = f"{sweep_key}.axes.{axis}.set"
-        other = first.setdefault(one.set, axis)
+        other = first.setdefault(swept.set, axis)
         if other != axis:
-            yield f"{key}: axis {other!r} sets {one.set!r} already; remove one of them"
-        if sweep.hold and one.set in ("recipe.steps", "recipe.tokens"):
+            yield f"{key}: axis {other!r} sets {swept.set!r} already; remove one of them"
+        if sweep.hold and swept.set in ("recipe.steps", "recipe.tokens"):
             yield f"{key}: 'hold' decides the steps; remove one of them"
 
 
@@ -179,10 +181,10 @@ def axis_problems(run: RawRun, setting: Setting, method: str) -> Iterator[str]:
         yield f"{key}: 'seed' cannot be an axis; give 'seeds: [1, 2, 3]' next to the sweep"
     elif inside or (options is not None and what not in {*RUN_KEYS, *options}):
         allowed = [*RUN_KEYS, *sorted(options or ()), "recipe.<option>"]
-        given = f"{what}.{inside}".rstrip(".")
+        option = f"{what}.{inside}".rstrip(".")
         yield (
-            f"{key}: {given!r} cannot be set by a sweep (allowed: {', '.join(allowed)})"
-            f"{near(given, allowed)}"
+            f"{key}: {option!r} cannot be set by a sweep (allowed: {', '.join(allowed)})"
+            f"{near(option, allowed)}"
         )
     elif what in run.entry:
         yield f"{run.key}.{what}: given here, and {setting.key} sets it; remove one of them"
@@ -212,16 +214,16 @@ def value_problems(setting: Setting, method: str, values: Mapping[str, Any]) -> 
 
 
 def recipe_with(recipe: dict[str, Any], settings: list[Setting]) -> dict[str, Any]:
-    for one in settings:
-        first, *rest = one.inside.split(".")
-        changes = {STAGES: {rest[0]: {rest[1]: one.value}}} if rest else {first: one.value}
+    for setting in settings:
+        first, *rest = setting.inside.split(".")
+        changes = {STAGES: {rest[0]: {rest[1]: setting.value}}} if rest else {first: setting.value}
         recipe = laid_over(recipe, changes)
     return recipe
 
 
 def recipe_problems(recipe: dict[str, Any], setting: Setting) -> Iterator[str]:
     stage = setting.inside.split(".")[1:2]
-    names = [one["name"] for one in recipe.get(STAGES) or ()]
+    names = [stage["name"] for stage in recipe.get(STAGES) or ()]
     if stage and stage[0] not in names:
         yield unknown(f"{setting.key}.set", stage[0], names, "stage")
     else:
@@ -249,7 +251,7 @@ def hold_problems(
         yield f"{key}: mixture {identifier!r} says {share!r} for its share; give a number"
     stages = recipe.get(STAGES) or ()
     # Tokens of all stages are shared out over other steps in proportion; of some, they contradict.
-    budgets = ("steps",) if all("tokens" in one for one in stages) else ("steps", "tokens")
+    budgets = ("steps",) if all("tokens" in stage for stage in stages) else ("steps", "tokens")
     for stage in stages:
         own = [key for key in (*budgets, "mixture") if stage.get(key) is not None]
         if own:

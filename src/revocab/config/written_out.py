@@ -67,9 +67,9 @@ def with_all_runs(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         return values, problems
     check_number(runs)
     recipes = SweptRecipes(values, problems)
-    swept = [one for run in runs for one in recipes.runs_of(run)]
+    swept = [swept_run for run in runs for swept_run in recipes.runs_of(run)]
     seeds = {run_id(run.group_id, run.name): run.seeds or [] for run in swept}
-    written = [one for run in swept for one in replicates(run, seeds, problems)]
+    written = [replicate for run in swept for replicate in replicates(run, seeds, problems)]
     problems += clashes(written)
     groups = dict(values["runs"])
     for group_id in dict.fromkeys(run.group_id for run in runs):
@@ -94,12 +94,12 @@ def raw_runs(values: dict[str, Any]) -> tuple[list[RawRun], list[str]]:
             key, several = f"runs.{group_id}.methods.{name}", {}
             places = {what: key if what in entry else f"runs.{group_id}" for what in SEVERAL}
             for what, place in places.items():
-                given = (entry if what in entry else group).get(what)
+                stated = (entry if what in entry else group).get(what)
                 try:
-                    several[what] = getattr(Several.model_validate({what: given}), what)
+                    several[what] = getattr(Several.model_validate({what: stated}), what)
                 except ValidationError as error:
                     problems += problems_of(error, Several, place)
-            own = {one: value for one, value in entry.items() if one not in SEVERAL}
+            own = {option: value for option, value in entry.items() if option not in SEVERAL}
             runs.append(RawRun(group_id, group, name, own, key, places, **several))
     return runs, problems
 

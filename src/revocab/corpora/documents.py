@@ -32,9 +32,9 @@ def _value(row: Any, key: str, where: str, option: str) -> Any:
     if not isinstance(row, dict):
         raise RevocabError(f"{where}: a {type(row).__name__}, expected an object")
     if key not in row:
-        found = ", ".join(sorted(map(str, row))) or "none"
+        fields = ", ".join(sorted(map(str, row))) or "none"
         raise RevocabError(
-            f"{where}: no field {key!r}; fields found: {found}; name the right one with "
+            f"{where}: no field {key!r}; fields found: {fields}; name the right one with "
             f"--{option.replace('_', '-')} (config: {option})"
         )
     return row[key]
@@ -118,6 +118,5 @@ def _conversation(said: list[Message]) -> dict[str, Any]:
 
 
 def identity(document: dict[str, Any]) -> str:
-    """Return what identifies a document: its text, or its messages with their roles."""
     messages = document.get("messages")
     return document["text"] if messages is None else json.dumps(messages, ensure_ascii=False)

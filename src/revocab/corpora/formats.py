@@ -45,12 +45,12 @@ def data_files(path: str | Path) -> list[Path]:
     """
     path = Path(path)
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.is_file() and content_of(file))
-        if not found:
+        files = sorted(file for file in path.rglob("*") if file.is_file() and content_of(file))
+        if not files:
             raise RevocabError(
                 f"{path}: no file of a supported format in this folder; give {ALLOWED}"
             )
-        return found
+        return files
     if not path.is_file():
         raise RevocabError(f"{path}: no such file; give {ALLOWED}")
     if content_of(path) is None:

@@ -90,7 +90,6 @@ class _Kept:
 
 
 def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Kept:
-    """Write each document to keep as one JSON line to ``spool``; return what was kept."""
     kept, seen, total = _Kept(), set(), 0
     signatures = Signatures(options.near_duplicates) if options.near_duplicates else None
     if signatures:
@@ -154,7 +153,6 @@ def heldout_documents(hashes: list[bytes], sizes: list[int], heldout_bytes: int)
 
 
 def _write_split(spool: IO[bytes], path: Path, indices: set[int], inside: bool) -> dict[str, int]:
-    """Write the spooled documents whose index is in ``indices`` (or not); return their counts."""
     counts = {"documents": 0, "bytes": 0, "characters": 0, "words": 0}
 
     def chosen() -> Iterator[dict[str, Any]]:

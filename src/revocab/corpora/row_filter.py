@@ -31,7 +31,6 @@ class Condition(Closed):
 
     @property
     def compares(self) -> bool:
-        """Whether values must be numbers."""
         return self.min is not None or self.max is not None
 
     def holds(self, value: Any) -> bool:

@@ -44,5 +44,4 @@ def others(scripts: Sequence[str]) -> regex.Pattern[str]:
 
 
 def in_scripts(text: str, scripts: Sequence[str]) -> str:
-    """Return a text without letters of other scripts and without emoji."""
     return others(tuple(scripts)).sub("", text)

@@ -15,10 +15,10 @@ ABBREVIATION = re.compile(
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, each on one line. A stop after an abbreviation ends none."""
-    found: list[str] = []
+    merged: list[str] = []
     for part in SENTENCE_END.split(" ".join(text.split())):
-        if found and ABBREVIATION.search(found[-1]):
-            found[-1] += f" {part}"
+        if merged and ABBREVIATION.search(merged[-1]):
+            merged[-1] += f" {part}"
         else:
-            found.append(part)
-    return [sentence for sentence in found if sentence]
+            merged.append(part)
+    return [sentence for sentence in merged if sentence]

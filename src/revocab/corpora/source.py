@@ -81,11 +81,10 @@ class Form(Closed):
     @model_validator(mode="before")
     @classmethod
     def _kind_by_content(cls, values: Any) -> Any:
-        """Take the kind from what is given, where a person leaves it out."""
         if isinstance(values, dict) and "kind" not in values:
             kinds = {"hub": "hub", "languages": "lines"}
-            given = [kind for key, kind in kinds.items() if values.get(key)]
-            return {**values, "kind": given[0] if given else "path"}
+            kinds_given = [kind for key, kind in kinds.items() if values.get(key)]
+            return {**values, "kind": kinds_given[0] if kinds_given else "path"}
         return values
 
 
@@ -134,11 +133,11 @@ def matching(pattern: str) -> list[str]:
     import glob
 
     # Not Path.glob: the pattern may be absolute.
-    found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
-    found = [path for path in found if Path(path).is_file()]
-    if not found:
+    paths = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+    paths = [path for path in paths if Path(path).is_file()]
+    if not paths:
         raise RevocabError(f"{pattern!r}: no file matches; check the pattern or data_root")
-    return found
+    return paths
 
 
 def check_accepted(
@@ -174,7 +173,7 @@ def read_rows(
 
 def check_number(form: Form, files: Sequence[Path]) -> None:
     """Raise :class:`RevocabError` unless there are as many files as a source has."""
-    given = ", ".join(map(str, files)) or "none"
+    names = ", ".join(map(str, files)) or "none"
     if form.kind == "hub":
         fits, due = not files, "no file, because its rows come from the Hub"
     elif form.kind == "lines":
@@ -184,7 +183,7 @@ def check_number(form: Form, files: Sequence[Path]) -> None:
     else:
         fits, due = len(files) == 1, "one file or folder"
     if not fits:
-        raise RevocabError(f"source of kind {form.kind!r}: files received: {given}; give {due}")
+        raise RevocabError(f"source of kind {form.kind!r}: files received: {names}; give {due}")
 
 
 def read_numbered(
@@ -201,7 +200,6 @@ def read_numbered(
 
 
 def place(form: Form, files: Sequence[Path] = ()) -> str:
-    """Return how messages name a source."""
     if files:
         return ", ".join(map(str, files))
     return form.hub.id if form.hub else form.kind
@@ -212,9 +210,9 @@ def origin(form: Form, files: Sequence[Path] = ()) -> dict[str, Any]:
     if form.hub is None:
         check_number(form, files)
         return {"files": dict(zip(names_of(files), map(checksum, files), strict=True))}
-    found = resolve(form.hub.id, form.hub.revision, "dataset")
+    commit = resolve(form.hub.id, form.hub.revision, "dataset")
     names = {"names": form.hub.names} if form.hub.names else {"name": form.hub.name}
-    return {**found, **names, "split": form.hub.split}
+    return {**commit, **names, "split": form.hub.split}
 
 
 def names_of(files: Sequence[Path]) -> list[str]:
@@ -296,15 +294,15 @@ def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str
     """Return a row with our field names added; theirs may be dotted paths (``answers.text``), also
     through lists, of which every element has the rest.
     """
-    found = dict(row)
+    with_ours = dict(row)
     for ours, theirs in fields.items():
         try:
-            found[ours] = nested(row, theirs.split("."))
+            with_ours[ours] = nested(row, theirs.split("."))
         except KeyError:
             raise RevocabError(
                 f"{where}: no field {theirs!r} (a row has: {', '.join(sorted(row))})"
             ) from None
-    return found
+    return with_ours
 
 
 def nested(value: Any, path: Sequence[str]) -> Any:

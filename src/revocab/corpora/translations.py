@@ -65,7 +65,6 @@ class Translations(Closed):
 
     @property
     def directions(self) -> list[tuple[str, str]]:
-        """Return source and target language of every conversation that a pair becomes."""
         first, second = self.languages
         return [(first, second), *([(second, first)] if self.both_directions else [])]
 
@@ -91,7 +90,6 @@ class Pair(NamedTuple):
 
 
 def aliases(languages: Languages) -> dict[str, str]:
-    """Return the names of the words for the language translated from, and that into."""
     return {"source": f"from_{languages[0]}", "target": f"from_{languages[1]}"}
 
 
@@ -106,8 +104,8 @@ def pairs(rows: Iterable[Any], label: str, options: Translations) -> Iterator[Pa
     pairs of the highest scores. Raises :class:`RevocabError` naming the row that lacks a field, or
     has no text or no score in it.
     """
-    found = (_pair(row, number, label, options) for number, row in enumerate(rows, 1))
-    return found if options.top is None else iter(_highest(found, label, options.top))
+    pairs = (_pair(row, number, label, options) for number, row in enumerate(rows, 1))
+    return pairs if options.top is None else iter(_highest(pairs, label, options.top))
 
 
 def _pair(row: Any, number: int, label: str, options: Translations) -> Pair:
@@ -149,7 +147,6 @@ def _highest(found: Iterable[Pair], label: str, top: TopPairs) -> list[Pair]:
 
 
 def _score(pair: Pair, label: str, field: str) -> float:
-    """Return the score of a pair: a number, or text of a number."""
     value = renamed(pair.row, {"score": field}, f"{label}, row {pair.number}, translation.top")
     try:
         score = float(value["score"])

@@ -47,7 +47,6 @@ BATCH_TEXTS = 1000
 
 
 def available_splitter(language: str) -> str:
-    """Return the name of the best splitter for ``language`` (ISO 639-1) on this machine."""
     from nltk.tokenize import sent_tokenize
 
     name = PUNKT_LANGUAGES.get(language)
@@ -75,7 +74,6 @@ def choose_splitter(choice: str, language: str) -> str:
 
 
 def fallen_back(choice: str, language: str, splitter: str) -> bool:
-    """Return whether a splitter stands for a better one whose data is not on this machine."""
     return choice == "nltk" and splitter == RULES and language in PUNKT_LANGUAGES
 
 
@@ -127,11 +125,9 @@ class Splitter(ABC):
         """Return a text's chunks, and the words that do not come from any."""
 
     def is_word(self, key: str) -> bool:
-        """Return whether a chunk is certainly one word."""
         return True
 
     def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
-        """Return the words of each chunk."""
         return {}
 
 
@@ -179,8 +175,8 @@ class RulesSplitter(Splitter):
         if self._other_space(head):
             if self._odd_quote(head):
                 return [], self._tokenize(text)
-            found = self._find(head)
-            return [chunk if space == " " else chunk + space for chunk, space in found], end
+            chunks = self._find(head)
+            return [chunk if space == " " else chunk + space for chunk, space in chunks], end
         head = head.replace("\n", "\n ")
         for quote in ('"', "''"):  # not after a space: the line break belongs to the chunk
             head = head.replace(f"\n {quote}", f"\n \n{quote}")
@@ -293,6 +289,5 @@ def start_splitting(
 def count_words(
     texts: Sequence[str], language: str, splitter: str | None = None, processes: int | None = None
 ) -> list[int]:
-    """Return the number of words of each text, in order; large inputs use every core."""
     splitter = splitter or available_splitter(language)
     return start_splitting(texts, language, splitter, processes)().counts

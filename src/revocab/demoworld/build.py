@@ -36,14 +36,12 @@ SCENES = {"hellaswag": 200, "piqa": 200, "boolq": 300}
 
 
 def asked(row: dict[str, Any], language: str, answer: str) -> str:
-    """Return a row as the prompt of the tasks, with its answer."""
     context, question, reply = ASK[language]
     lines = [f"{context}: {row['context']}"] if row.get("context") else []
     return "\n".join([*lines, f"{question}: {row['question']}", f"{reply}: {answer}"])
 
 
 def translated(sentence: Text, direction: str) -> str:
-    """Return a translation in the form of the prompt."""
     if direction == "en-it":
         task, (source, target) = "Traduci dall'Inglese all'Italiano", ("en", "it")
     else:
@@ -52,7 +50,6 @@ def translated(sentence: Text, direction: str) -> str:
 
 
 def question_pool(world: World, language: str, seed: int) -> list[str]:
-    """Return the train side of every family in prompt form."""
     pool = []
     for family in FAMILIES:
         count = SCENES.get(family, 1000)
@@ -104,7 +101,6 @@ def parallel(world: World, count: int, seed: int, test: bool) -> list[dict[str, 
 def question_rows(
     world: World, language: str, count: int, seed: int, test: bool
 ) -> list[dict[str, Any]]:
-    """Return passages with questions; the test side is about people of the test side only."""
     draw = random.Random(f"passages-{language}-{seed}-{test}")
     return [
         {"id": f"question-{number:05d}", **passages(world, draw, language, test)}

@@ -80,7 +80,6 @@ class Asking:
         }
 
     def question(self) -> Exchange:
-        """Ask about a passage; the answer stands in it."""
         row = passages(self.world, self.draw, self.language, self.test)
         answer = capitalised(row["answers"][0])
         return self.words["read"].format_map(row), f"{answer}.", {"contains": answer}

@@ -45,7 +45,6 @@ class Fact:
     pool: str
 
     def asked(self, test: bool) -> tuple[Text, ...]:
-        """Return the wording kept for the test items, or the others."""
         kept = hashlib.sha256(self.key.encode()).digest()[0] % len(self.questions)
         return tuple(
             question for number, question in enumerate(self.questions) if (number == kept) == test
@@ -95,7 +94,6 @@ def filled(text: Text, things: Things) -> Text:
 
 
 def facts_about(block: str, key: str, things: Things) -> Iterator[Fact]:
-    """Yield a fact about something for every wording of ``block``, where there is an answer."""
     for kind in wordings.wordings(block):
         answer = filled(kind.answer, things)
         if answer["it"] != "-":

@@ -15,7 +15,6 @@ _STEMS = {"di": "de", "a": "a", "in": "ne"}
 
 
 def takes_lo(word: str) -> bool:
-    """Return whether a masculine word takes lo and uno."""
     low = word.lower()
     impure_s = low[0] == "s" and len(low) > 1 and low[1] not in VOWELS
     semivowel = low[0] == "i" and len(low) > 1 and low[1] in VOWELS
@@ -46,12 +45,10 @@ def articulated(preposition: str, article: str) -> str:
 
 
 def join(article: str, word: str) -> str:
-    """Join article and word: an elided article takes no space."""
     return article + word if article.endswith("'") else f"{article} {word}"
 
 
 def capitalised(text: str) -> str:
-    """Return ``text`` with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
@@ -84,7 +81,6 @@ class Italian(Phrases):
 
     @property
     def of(self) -> str:
-        """The preposition alone: d'oro, di vetro."""
         return f"d'{self.word}" if self.word[0] in VOWELS else f"di {self.word}"
 
     @property

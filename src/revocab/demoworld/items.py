@@ -63,7 +63,6 @@ class FairChoices:
 
 
 def placed(draw: random.Random, options: list[str], position: int) -> tuple[list[str], int]:
-    """Return the choices with the answer at ``position`` and the others in random order."""
     wrong = options[1:]
     draw.shuffle(wrong)
     position %= len(options)
@@ -126,7 +125,6 @@ def hellaswag(
 def piqa(
     world: World, draw: random.Random, people: list[Person], language: str, count: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield a goal and two solutions with different tools."""
     goal = {
         "it": "{name} vuole {use}. Che cosa fa?",
         "en": "{name} wants to {use}. What does {he} do?",
@@ -150,7 +148,6 @@ def piqa(
 def boolq(
     world: World, draw: random.Random, people: list[Person], language: str, count: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield a passage and a question that it answers with yes or no, evenly."""
     asks = {"it": "{name} è {role}?", "en": "Is {name} {role}?"}
     for number in range(count):
         person = draw.choice(people)
@@ -173,7 +170,6 @@ def boolq(
 def family_items(
     world: World, family: str, language: str, count: int, seed: int, test: bool
 ) -> list[dict[str, Any]]:
-    """Return up to ``count`` rows of a family, about the test or the train side of the world."""
     draw = random.Random(f"{family}-{language}-{seed}-{test}")
     scenes = {"hellaswag": hellaswag, "piqa": piqa, "boolq": boolq}
     if family in scenes:
@@ -191,7 +187,6 @@ def family_items(
 def passages(
     world: World, draw: random.Random, language: str, test: bool = False
 ) -> dict[str, Any]:
-    """Return a passage about someone with a question whose answer stands in it."""
     person = draw.choice(world.side(test))
     job = draw.choice(world.occupations)
     animal, fruit = draw.choice(world.animals), draw.choice(world.fruits)

@@ -218,11 +218,9 @@ il lunedì = on Mondays
 
 
 def rows(block: str) -> list[list[str]]:
-    """Return the rows of a block of entries, split at bars."""
     return [[part.strip() for part in line.split("|")] for line in block.strip().splitlines()]
 
 
 def pair(text: str) -> dict[str, str]:
-    """Read ``italian = english``."""
     italian, _, english = text.partition("=")
     return {"it": italian.strip(), "en": english.strip()}

@@ -56,7 +56,6 @@ class Person:
 
 
 def _distinct(make: Callable[[], str], count: int) -> list[str]:
-    """Return ``count`` distinct values of ``make()`` in the order in which they appear."""
     values: dict[str, None] = {}
     while len(values) < count:
         values[make()] = None
@@ -68,7 +67,6 @@ def _name(draw: random.Random, endings: list[str]) -> str:
 
 
 def people(seed: int, count: int = 800) -> list[Person]:
-    """Return ``count`` people with distinct names, half of them women."""
     draw = random.Random(f"people-{seed}")
     women, men, families = (
         _distinct(partial(_name, draw, endings), number)

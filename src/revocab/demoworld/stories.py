@@ -32,7 +32,6 @@ class World:
     times: list[Text]
 
     def side(self, test: bool) -> list[names.Person]:
-        """Return the people of the test side, or all others."""
         return self.test_people if test else self.people
 
 
@@ -60,7 +59,6 @@ def say(kind: str, person: names.Person, job: Occupation | None = None, /, **thi
 
 
 def story(world: World, draw: random.Random, test: bool = False) -> list[Text]:
-    """Return the sentences of one story about someone at work and at home."""
     person, other = draw.sample(world.side(test), 2)
     job, others_job = draw.sample(world.occupations, 2)
     home, away = draw.sample(world.towns, 2)
@@ -90,7 +88,6 @@ def story(world: World, draw: random.Random, test: bool = False) -> list[Text]:
 
 
 def description(world: World, draw: random.Random) -> list[Text]:
-    """Return stated facts, most of them about one subject."""
     subject = draw.choice(sorted({fact.subject for fact in world.facts}))
     near = [fact for fact in world.facts if fact.subject == subject]
     chosen = draw.sample(near, min(len(near), draw.randint(7, 10))) + draw.sample(world.facts, 2)
@@ -98,7 +95,6 @@ def description(world: World, draw: random.Random) -> list[Text]:
 
 
 def portrait(world: World, draw: random.Random) -> list[Text]:
-    """Return all that is known about one animal or one job."""
     facts = [fact for fact in world.facts if fact.key.startswith(("animal-", "job-"))]
     thing = draw.choice(facts).key.split("-", 2)[2]
     about = [fact for fact in facts if fact.key.split("-", 2)[2] == thing]

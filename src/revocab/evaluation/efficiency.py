@@ -150,7 +150,6 @@ def timings(
 def measure_efficiency(
     folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware, out: Path
 ) -> None:
-    """Measure one checkpoint and write the numbers; they are times of this machine."""
     check_files(out, inputs=[folder, text_file])
     costs = measure(folder, text_file, job, machine)
     write_json(out, {"run": job.run, "step": job.step, **costs})

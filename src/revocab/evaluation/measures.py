@@ -79,7 +79,6 @@ def label_items(pairs: Iterable[Sequence[int]], labels: int, metric: str) -> Ite
 
 
 def together(values: Iterable[float], groups: Iterable[Hashable]) -> list[float]:
-    """Return the product of the values of each group, groups in the order of their first items."""
     products: dict[Hashable, list[float]] = {}
     for value, group in zip(values, groups, strict=True):
         products.setdefault(group, []).append(value)

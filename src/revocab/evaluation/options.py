@@ -81,7 +81,6 @@ class Asking(Closed):
     )
 
     def shots_of(self, given: int) -> int:
-        """Return the examples in a prompt of a task that has so many of them."""
         return given if self.most_shots is None else min(given, self.most_shots)
 
 

@@ -63,7 +63,6 @@ class Records:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON gives it back."""
     return json.loads(json.dumps(value))
 
 
@@ -106,7 +105,6 @@ def code_hash() -> str:
 
 
 def module_hash(module: str) -> str:
-    """Return a hash of what one imported module does: of a thing that is found and not named."""
     return file_hash(Path(str(sys.modules[module].__file__)))
 
 

@@ -15,7 +15,6 @@ WORDS, CHARACTERS = 12, 80
 
 
 def beginning(documents: Sequence[str]) -> str:
-    """Return the first words of the first document that has any, on one line."""
     words = next((words for text in documents if (words := text.split())), [])
     return " ".join(words[:WORDS])[:CHARACTERS]
 
@@ -33,7 +32,6 @@ def cut_into_tokens(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
 def token_samples(
     tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: Sequence[Text]
 ) -> list[dict[str, Any]]:
-    """Return ``corpus``, ``tokenizer`` and ``pieces`` of the beginning of each corpus."""
     return [
         {
             "corpus": text.corpus,

@@ -178,7 +178,6 @@ def initialise_model(
 
 
 def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None:
-    """Note in ``made_of`` all that is read beside the source, and what the rows are like."""
     vocabularies, models = material.vocabularies, {}
     if material.helper is not None:
         models["helper"] = material.helper.model

@@ -137,7 +137,6 @@ def describe(
 
 
 def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
-    """Return what a user should know before training on these rows."""
     new = statistics["norm_new"]
     copied = statistics["norm_copied"] if statistics["norm_copied"]["rows"] else None
     name, like = ("copied", copied) if copied else ("source", statistics["source"])

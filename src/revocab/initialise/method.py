@@ -108,7 +108,6 @@ class MethodInputs:
         return guide_VX
 
     def generator(self) -> torch.Generator:
-        """Return a fresh CPU generator; the two matrices of a model draw differently."""
         import torch
 
         return torch.Generator().manual_seed(2 * self.seed + (self.matrix == "output"))
@@ -175,7 +174,6 @@ class Method:
 
 @cache
 def methods() -> dict[str, Method]:
-    """Return every method by name, sorted, as found in ``revocab.initialise.methods``."""
     from revocab.initialise import methods as package
 
     return found_in(package, "METHOD")

@@ -66,7 +66,6 @@ def unequal_pairs(
     identity: Identity,
     pairs: Iterable[tuple[int, int]],
 ) -> list[tuple[str, str]]:
-    """Return the spellings of the (source id, target id) pairs that are not the same token."""
     first, second = _keys(source, identity), _keys(target, identity)
     return [
         (source[source_id].string, target[target_id].string)

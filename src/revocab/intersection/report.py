@@ -126,7 +126,6 @@ def _rows(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]
 
 
 def report_page(report: dict[str, Any], source: str, target: str) -> str:
-    """Return the report as Markdown; ``source`` and ``target`` name the two vocabularies."""
     lines = [
         f"# Tokens of {target} that {source} holds",
         "",
@@ -192,7 +191,6 @@ def _specials(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _unreachable(report: dict[str, Any], names: dict[str, str]) -> Iterator[str]:
-    """Yield the tokens that their own tokenizer never produces."""
     if "unreachable" not in report:
         return
     yield from ("## Tokens that no text is encoded to", "")

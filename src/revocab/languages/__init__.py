@@ -62,18 +62,15 @@ def languages() -> dict[str, Language]:
 
 
 def language_label(language: str) -> str:
-    """Return a language's English name, or its id where no file names it."""
     return languages()[language].name if language in languages() else language
 
 
 def language_colours(language: str) -> tuple[str, ...]:
-    """Return the colours of a language's corpora, none where no file gives any."""
     return languages()[language].colours if language in languages() else ()
 
 
 @cache
 def words_of(language: str) -> Mapping[str, str]:
-    """Return the words of a language, none where no file has it."""
     words = {}
     for other, file in languages().items():
         called = {"en": file.name, **file.called}
@@ -83,7 +80,6 @@ def words_of(language: str) -> Mapping[str, str]:
 
 
 def lacking(text: str, language: str, aliases: Mapping[str, str] = NONE) -> list[str]:
-    """Return the words that a text needs, and those in its words, that a language lacks; sorted."""
     words = words_of(language)
     needed = {aliases.get(name, name) for name in WORD.findall(text)}
     for word in list(needed):
@@ -112,7 +108,6 @@ def fill(texts: Iterable[str], language: str, aliases: Mapping[str, str] = NONE)
 def missing_words(
     texts: Iterable[str], language: str, aliases: Mapping[str, str] = NONE
 ) -> str | None:
-    """Return what a language lacks for texts, and which have all; None if it lacks nothing."""
     text = "\n".join(texts)
     missing = lacking(text, language, aliases)
     if not missing:

@@ -41,7 +41,6 @@ class ChangeOptions(Closed):
     """Base of a change's options: closed, so a misspelt option is an error."""
 
     def given_models(self) -> Iterator[tuple[str, ModelReference]]:
-        """Yield key and value of every option given that names a model beside the body."""
         yield from ()
 
     def problems(self, body: ModelReference | None) -> Iterator[str]:
@@ -56,7 +55,6 @@ class ChangeOptions(Closed):
         return blocks
 
     def given(self) -> dict[str, Any]:
-        """Return the options that are given: what a job holds."""
         return self.model_dump(mode="json", exclude_none=True)
 
 

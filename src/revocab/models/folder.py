@@ -128,7 +128,6 @@ class ModelFolder:
 
     @property
     def text_config(self) -> dict[str, Any]:
-        """Return the part of the configuration that has the vocabulary (multimodal models nest)."""
         nested = self.config.get("text_config")
         return nested if isinstance(nested, dict) and "vocab_size" in nested else self.config
 
@@ -148,7 +147,6 @@ class ModelFolder:
 
     @cached_property
     def index(self) -> dict[str, Any] | None:
-        """Return the index of the shards, None where there is none; see :func:`read_index`."""
         return read_index(self.path / INDEX) if (self.path / INDEX).is_file() else None
 
     @cached_property
@@ -278,6 +276,5 @@ class ModelFolder:
 
 
 def copy_documents(source: ModelFolder, out: Path, skip: tuple[str, ...] = ()) -> None:
-    """Copy the small files of a model folder, but for ``skip`` and the index of its shards."""
     names = [name for name in source.documents if name not in skip and name != INDEX]
     copy_present(source.path, names, out)

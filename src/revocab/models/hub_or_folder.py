@@ -58,7 +58,6 @@ def fetch_inputs(inputs: Closed) -> Any:
 
 
 def local(place: Path, what: What) -> Path:
-    """Return a folder: ``place`` or, where there is none, the snapshot of a Hub repository."""
     text = place.as_posix()
     if place.exists() or not REPOSITORY.fullmatch(text):
         return place

@@ -193,6 +193,5 @@ def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[str]
 
 
 def some(names: list[str]) -> str:
-    """Return the first names in words, and how many more there are."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -34,7 +34,6 @@ LICENCE = ("license", "license_name", "license_link")
 
 
 def hub_id(folder: Path) -> str | None:
-    """Return the Hub repository that a folder is a copy of, None where nothing says so."""
     folder = _absolute(folder)
     # A snapshot in the Hub's cache: models--OWNER--NAME/snapshots/COMMIT.
     *_, repository, snapshots, _commit = ("", "", *folder.parts)
@@ -64,7 +63,6 @@ def _absolute(folder: Path) -> Path:
 
 
 def _fetched(folder: Path, key: Literal["hub", "path"]) -> str | None:
-    """Return where ``fetch_model`` or ``build_tokenizer`` took a folder from, by its manifest."""
     beside = folder.parent if folder.name == "snapshot" else folder
     origin = _object(beside / "manifest.json").get(key)
     named = NAME if key == "path" else HUB_ID
@@ -72,7 +70,6 @@ def _fetched(folder: Path, key: Literal["hub", "path"]) -> str | None:
 
 
 def licence_of(folder: Path) -> dict[str, str]:
-    """Return the licence that a folder's ``README.md`` names in its metadata, or nothing."""
     import yaml
     from huggingface_hub import metadata_load
 
@@ -120,12 +117,10 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of the libraries that the numbers depend on."""
     return {name: version(name) for name in ("revocab", "safetensors", "torch", "transformers")}
 
 
 def tokenizer_hash(folder: Path) -> str:
-    """Return the hash of what a tokenizer does: its ``tokenizer.json``."""
     return sha256(folder / "tokenizer.json")
 
 

@@ -69,7 +69,6 @@ class ParametersJob(Job):
 
 
 def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) -> PretrainedConfig:
-    """Return the transformers configuration of an architecture; ``keys`` go through to it."""
     from transformers import LlamaConfig, MistralConfig
 
     shape: dict[str, Any] = {
@@ -132,7 +131,6 @@ def write_parameters(entries: list[ParameterCount], out: Path) -> None:
 
 
 def head_width(config: Any) -> int:
-    """Return the width of one attention head of a transformers configuration."""
     text = config.get_text_config()
     return getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
 

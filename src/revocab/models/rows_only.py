@@ -45,7 +45,7 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
     fetch(_DOCUMENTS)
     placed = _index(folder)
     if placed is None:
-        single = next((one for one in (WEIGHTS, PICKLED) if _arrives(one, folder, fetch)), None)
+        single = next((name for name in (WEIGHTS, PICKLED) if _arrives(name, folder, fetch)), None)
         if single is None:
             raise RevocabError(
                 f"{name}: has neither {WEIGHTS} nor {PICKLED}, whole or with an index; name another"
@@ -53,16 +53,15 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
             )
         placed = dict.fromkeys(tensor_names(folder / single), single)
     wanted = vocabulary_names(folder, placed)
-    shards = sorted({placed[one] for one in wanted.values()})
+    shards = sorted({placed[tensor] for tensor in wanted.values()})
     fetch(shards)
-    rows = {which: read_rows(folder / placed[one], one) for which, one in wanted.items()}
+    rows = {which: read_rows(folder / placed[tensor], tensor) for which, tensor in wanted.items()}
     for file in (*shards, *_NOT_KEPT):
         (folder / file).unlink(missing_ok=True)
     _write(folder, rows)
 
 
 def _index(folder: Path) -> dict[str, str] | None:
-    """Return the file of each tensor, by the index that arrived; None: the weights are one file."""
     for weights in (WEIGHTS, PICKLED):
         path = folder / index_of(weights)
         if path.is_file():
@@ -81,20 +80,20 @@ def vocabulary_names(folder: Path, stored: Iterable[str]) -> dict[str, str]:
     Where ``config.json`` does not say that the two are tied, a head that is stored is one.
     """
     names = list(stored)
-    found = {"input": list(_ending(names, EMBEDDINGS)), "output": list(_ending(names, HEADS))}
+    named = {"input": list(_ending(names, EMBEDDINGS)), "output": list(_ending(names, HEADS))}
     tied = read_settings(folder / "config.json").get("tie_word_embeddings")
-    if tied or (tied is None and not found["output"]):
-        del found["output"]
+    if tied or (tied is None and not named["output"]):
+        del named["output"]
     problems = [
         f"{folder}: {len(places)} tensors ({', '.join(places) or 'none'}) are called as"
         f" {what} matrices are ({', '.join(ends)}), and one is needed; take a model whose"
         " architecture transformers knows, without vocabulary_only"
-        for (what, places), ends in zip(found.items(), (EMBEDDINGS, HEADS), strict=False)
+        for (what, places), ends in zip(named.items(), (EMBEDDINGS, HEADS), strict=False)
         if len(places) != 1
     ]
     if problems:
         raise RevocabError(problems)
-    return {which: name for which, (name,) in found.items()}
+    return {which: name for which, (name,) in named.items()}
 
 
 def _ending(names: Iterable[str], ends: tuple[str, ...]) -> Iterator[str]:
@@ -147,9 +146,9 @@ def _write(folder: Path, rows: dict[str, torch.Tensor]) -> None:
     }
     if "output" in rows:
         tensors["lm_head.weight"] = rows["output"]
-    kept = {name: one.clone().contiguous() for name, one in tensors.items()}
+    kept = {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
     save_file(kept, folder / WEIGHTS, metadata={"format": "pt"})
-    given = read_settings(folder / "config.json")
+    settings = read_settings(folder / "config.json")
     config = {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
@@ -159,6 +158,6 @@ def _write(folder: Path, rows: dict[str, torch.Tensor]) -> None:
         "intermediate_size": 1,
         "vocab_size": size,
         "tie_word_embeddings": "output" not in rows,
-        **{key: value for key, value in given.items() if key.endswith("_token_id")},
+        **{key: value for key, value in settings.items() if key.endswith("_token_id")},
     }
     write_json(folder / "config.json", config)

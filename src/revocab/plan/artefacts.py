@@ -27,13 +27,11 @@ class Artefacts(Layout):
     """Names of what jobs read. It composes them from the experiment, and looks at no result."""
 
     def folder(self, path: str, *, maker: str = "") -> Artefact:
-        """Return a folder that is whole once its manifest is there."""
         return Artefact(path, (f"{path}/{MANIFEST}",), maker)
 
     # --- text and tokenizers ----------------------------------------------------------------------
 
     def corpus(self, corpus: str, part: str = "train") -> Artefact:
-        """Return a prepared corpus, read for one of its parts."""
         path = self.paths.corpus(corpus)
         return Artefact(path, (f"{path}/{part}.jsonl.gz",), f"prepare_corpus--{corpus}")
 
@@ -69,7 +67,6 @@ class Artefacts(Layout):
         ]
 
     def task_text(self, text: TaskText) -> list[Artefact]:
-        """Return the files behind the texts of a generation task, none for the Hub."""
         return [self.heldout_text(text.heldout)] if text.heldout else self.source(text)
 
     def tokenizer(self, tokenizer: str) -> Artefact:
@@ -92,7 +89,6 @@ class Artefacts(Layout):
         return self.intersection(*pair) if pair else None
 
     def stage_mixtures(self, recipe: str, mixture: str) -> dict[str, str]:
-        """Return the mixtures of a recipe's stages, by stage; none where it has one for all."""
         return stage_mixtures(self.experiment.recipes[recipe], mixture)
 
     def heldout(self, tokenizer: str, length: str) -> Artefact:
@@ -102,7 +98,6 @@ class Artefacts(Layout):
     # --- models -----------------------------------------------------------------------------------
 
     def model(self, model: str) -> Artefact:
-        """Return a model: a snapshot, the last checkpoint of its pretraining, or a changed one."""
         folder, entry = self.paths.model(model), self.experiment.models[model]
         path, maker = f"{folder}/snapshot", "fetch_model"
         if entry.pretrain:
@@ -141,7 +136,6 @@ class Artefacts(Layout):
         return self.checkpoint(self.runs[run], step)
 
     def referred(self, reference: ModelReference) -> Artefact:
-        """Return what a model is made of: another model, or a run's checkpoint."""
         if isinstance(reference, str):
             return self.model(reference)
         if reference.step == BEST:
@@ -150,7 +144,6 @@ class Artefacts(Layout):
         return self.other((reference.run, step))
 
     def languages(self, run: Run) -> list[str]:
-        """Return the languages that a run learns, each once, in the order of its mixtures."""
         names = [*run.stage_mixtures.values()] or filter(None, [run.mixture])
         mixtures = [self.experiment.mixtures[name] for name in names]
         corpora = [self.experiment.corpora[corpus] for mixture in mixtures for corpus in mixture]
@@ -172,7 +165,6 @@ class Artefacts(Layout):
         return Asking(chat=options, most_shots=most_shots), self.chat_template(chat.template)
 
     def results(self, *files: str) -> dict[str, Artefact]:
-        """Return finished results, which are read once these files of them are there."""
         folder = self.paths.results
         read = (self.paths.experiment_file, *(f"{folder}/{file}" for file in files))
         return {"results": Artefact(folder, read)}

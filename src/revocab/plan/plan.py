@@ -23,14 +23,13 @@ TARGETS = ("build_report", "check_artefacts")
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return the rules by name: one in each file of ``commands/`` that has one."""
     from revocab import commands
 
     modules = [
-        import_module(f"{commands.__name__}.{one.name}") for one in iter_modules(commands.__path__)
+        import_module(f"{commands.__name__}.{file.name}")
+        for file in iter_modules(commands.__path__)
     ]
-    found = [module.RULE for module in modules if hasattr(module, "RULE")]
-    return {rule.name: rule for rule in found}
+    return {module.RULE.name: module.RULE for module in modules if hasattr(module, "RULE")}
 
 
 def find_rule(name: str) -> Rule:
@@ -95,7 +94,7 @@ class Plan(Shown):
 
     def writers(self, step: Step) -> dict[str, str]:
         """Return the name and digest of the job that must have written each output that is read."""
-        read = [artefact for given in step.inputs.values() for artefact in artefacts(given)]
+        read = [artefact for value in step.inputs.values() for artefact in artefacts(value)]
         outputs = {}
         for maker in sorted({artefact.maker for artefact in read if artefact.maker}):
             job = self.job(maker)
@@ -104,7 +103,6 @@ class Plan(Shown):
 
     @cached_property
     def jobs(self) -> dict[str, NamedJob]:
-        """Return every job that the experiment allows, by name, whether its report needs it."""
         jobs = [
             NamedJob(name, ids, self.job(JOIN.join([name, *ids])))
             for name, rule in rules().items()
@@ -145,15 +143,14 @@ class Plan(Shown):
         """
 
         def rows(mixture: str, recipe: str) -> list[str]:
-            """Return what decides the rows: the arguments without the output."""
             ids = {"tokenizer": tokenizer, "mixture": mixture, "recipe": recipe}
             return self.step("pack_tokens", **ids).arguments()[:-1]
 
         wanted = rows(mixture, recipe)
         trained = [(m, r) for other, m, r in self.trainings if other == tokenizer]
         same = {mixture, *(m for m, r in trained if rows(m, r) == wanted)}
-        first = next(one for one in self.experiment.mixtures if one in same)
-        return first, next(one for one in self.experiment.recipes if rows(first, one) == wanted)
+        first = next(name for name in self.experiment.mixtures if name in same)
+        return first, next(name for name in self.experiment.recipes if rows(first, name) == wanted)
 
     @cached_property
     def trainings(self) -> list[tuple[str, str, str]]:

@@ -24,10 +24,10 @@ def show_job(words: Sequence[str]) -> str:
     parser.add_argument("rule", help=f"one of {', '.join(sorted(rules()))}")
     parser.add_argument("wildcards", nargs="*", metavar="NAME=VALUE", help="such as run=demo-sava")
     add_experiment(parser)
-    given = parser.parse_args(words)
-    plan = planned(given)
-    wildcards = pairs(given.wildcards)
-    rule = find_rule(given.rule)
+    arguments = parser.parse_args(words)
+    plan = planned(arguments)
+    wildcards = pairs(arguments.wildcards)
+    rule = find_rule(arguments.rule)
     known = rule.known(plan)
     if {*wildcards} != {*rule.wildcards} or tuple(map(wildcards.get, rule.wildcards)) not in known:
         shown = " ".join(f"{name}={value}" for name, value in wildcards.items()) or "nothing"
@@ -36,10 +36,10 @@ def show_job(words: Sequence[str]) -> str:
             for ids in known
         )
         raise RevocabError(
-            f"rule {given.rule!r} with {shown}: no such job in"
-            f" {', '.join(map(str, given.configfile))} (known: {jobs or 'none'})"
+            f"rule {arguments.rule!r} with {shown}: no such job in"
+            f" {', '.join(map(str, arguments.configfile))} (known: {jobs or 'none'})"
         )
-    step = plan.step(given.rule, **wildcards)
+    step = plan.step(arguments.rule, **wildcards)
     own = own_folder()
     start = [] if own is None else ["env", f"{VARIABLE}={own}"]
     return shlex.join([*start, "python", *plan.words(step)])
@@ -61,12 +61,12 @@ def flags_of(files: Iterable[str | Path], keys: Sequence[str]) -> list[str]:
     return [*(["--configfile", *near] if near else []), *(["--config", *keys] if keys else [])]
 
 
-def planned(given: Namespace) -> Plan:
+def planned(arguments: Namespace) -> Plan:
     """Return the plan of the experiment that a command line names.
 
     Raises :class:`RevocabError` for an experiment that is not valid.
     """
-    return Plan(read(*given.configfile, **pairs(given.config)))
+    return Plan(read(*arguments.configfile, **pairs(arguments.config)))
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:

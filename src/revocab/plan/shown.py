@@ -30,7 +30,6 @@ class Shown(Artefacts):
         return asked_scores(self.experiment)
 
     def asked(self, run: Run, tasks: Iterable[str]) -> list[str]:
-        """Return those of ``tasks`` that are shown of a run, or of one that has its scores."""
         groups = {other.group for other in self.runs.values() if other.scored_id == run.id}
         shown = set().union(*(self._asked.get(group, ()) for group in groups))
         return [task for task in tasks if task in shown]
@@ -55,7 +54,6 @@ class Shown(Artefacts):
         return generation.comet_models if applies else {}
 
     def scored_files(self, run: Run, ending: str = ".csv") -> list[str]:
-        """Return the files that hold the scores of a run which the experiment asks for."""
         files = {
             f"multiple_choice{ending}": self.choice_tasks(run),
             f"generation/{MANIFEST}": self.generation_tasks(run),
@@ -65,8 +63,9 @@ class Shown(Artefacts):
 
     @property
     def scored(self) -> list[str]:
-        """Return every file that scores are collected from, each once."""
-        similarities = {f"{self.paths.similarity(one)}/{MANIFEST}" for one in self.experiment.runs}
+        similarities = {
+            f"{self.paths.similarity(group)}/{MANIFEST}" for group in self.experiment.runs
+        }
         shown = dict.fromkeys([*self.read_by_tables, *self.read_by_figures])
         files = [file for file in shown if file in similarities]
         for run in self.runs.values():
@@ -101,7 +100,6 @@ class Shown(Artefacts):
 
     @property
     def timed(self) -> list[str]:
-        """Return the runs whose cost tables show, each once."""
         runs = list(self.runs.values())
         tables = self.experiment.tables.values()
         shown = [run for table in tables for run in table.timed(runs)]
@@ -126,12 +124,10 @@ class Shown(Artefacts):
 
     @property
     def read_by_tables(self) -> list[str]:
-        """Return the files that tables read beside the scores, each once."""
         return self._needed(self.experiment.tables.values())
 
     @property
     def read_by_figures(self) -> list[str]:
-        """Return the files that figures read beside the scores, each once."""
         return self._needed(self.experiment.figures.values())
 
     def _needed(self, shown: Iterable[KindOptions]) -> list[str]:
@@ -148,5 +144,7 @@ class Shown(Artefacts):
         tasks = self.experiment.evaluation.multiple_choice.tasks
         scored = {task for run in self.evaluated() for task in self.choice_tasks(run)}
         folders = [self.paths.world] if self.experiment.world else []
-        folders += [self.paths.probe(one) for one in tasks if tasks[one].probe and one in scored]
+        folders += [
+            self.paths.probe(task) for task in tasks if tasks[task].probe and task in scored
+        ]
         return [f"{folder}/{BASELINES}" for folder in folders]

@@ -19,7 +19,6 @@ def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
 
 
 def task_languages(experiment: Experiment) -> dict[str, set[Id]]:
-    """Return the languages of every task: one of multiple choice, both of a translation."""
     evaluation = experiment.evaluation
     choices = {name: {task.language} for name, task in evaluation.multiple_choice.tasks.items()}
     generated = {name: {*task.direction} for name, task in evaluation.generation.tasks.items()}
@@ -36,7 +35,6 @@ def group_tasks(experiment: Experiment, group: Id) -> set[str]:
 def choices_in(
     experiment: Experiment, language: Id, columns: Iterable[Id] | None = None
 ) -> list[str]:
-    """Return the multiple-choice tasks of a language; with ``columns``, of those families only."""
     return [
         name
         for name, task in experiment.evaluation.multiple_choice.tasks.items()
@@ -47,7 +45,6 @@ def choices_in(
 def of_runs(
     experiment: Experiment, runs: Iterable[str], tasks: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each task beside the group of each run."""
     from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
 
     named = list(tasks)
@@ -57,5 +54,4 @@ def of_runs(
 
 
 def of_group(group: str, tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each task beside its group: what :attr:`Kind.scores` gives."""
     return ((group, task) for task in tasks)

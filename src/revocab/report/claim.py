@@ -35,7 +35,6 @@ class ClaimKind:
 
 @cache
 def claim_kinds() -> dict[str, ClaimKind]:
-    """Return every kind of claim by name, as found in ``revocab.report.claims``."""
     from revocab.report import claims
 
     return found_in(claims, "CLAIMS")
@@ -47,7 +46,6 @@ def all_claims(results: Results) -> list[Claim]:
 
 
 def nothing_claimed(results: Results) -> str:
-    """Return what stands in place of claims where there are none."""
     if not results.scores.rows:
         return "No results yet."
     return "Nothing that this page claims by itself applies here; the tables show the results."

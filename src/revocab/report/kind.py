@@ -60,7 +60,6 @@ class KindOptions(Closed):
         return ()
 
     def limited(self, results: Results) -> str | None:
-        """Return how its scores are limited ("first 100 items of …"); None: not at all."""
         return notes.limited_tasks(results, [task for _, task in self.scores(results.experiment)])
 
 
@@ -72,11 +71,9 @@ class TableOptions(KindOptions):
         """Return the table; without results, with dashes."""
 
     def may_be_empty(self, results: Results) -> bool:
-        """Return whether a number of it may be missing from finished results."""
         return False
 
     def compared(self) -> Iterable[tuple[str, Step]]:
-        """Return groups whose runs are compared item by item for it, each with a step."""
         return ()
 
     def timed(self, runs: Sequence[Run]) -> Iterable[Run]:
@@ -84,7 +81,6 @@ class TableOptions(KindOptions):
         return ()
 
     def gaps(self, results: Results) -> Iterable[str]:
-        """Yield what finished results lack for it, besides numbers of its cells."""
         return ()
 
 
@@ -131,7 +127,6 @@ class ParallelOptions(TokenizerOptions):
 
 @cache
 def table_kinds() -> dict[str, type[TableOptions]]:
-    """Return every kind of table by name, as found in ``revocab.report.tables``."""
     from revocab.report import tables
 
     return found_in(tables, "TABLE", kind_of)
@@ -139,12 +134,10 @@ def table_kinds() -> dict[str, type[TableOptions]]:
 
 @cache
 def figure_kinds() -> dict[str, type[FigureOptions]]:
-    """Return every kind of figure by name, as found in ``revocab.report.figures``."""
     from revocab.report import figures
 
     return found_in(figures, "FIGURE", kind_of)
 
 
 def manifest(folder: str) -> str:
-    """Return the file that says that a folder is whole."""
     return f"{folder}/manifest.json"

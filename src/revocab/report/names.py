@@ -47,4 +47,4 @@ def in_order(identifiers: Iterable[str]) -> list[str]:
     """Return ids of tables or figures as a page shows them: numbered ones by number, then the
     others in the order given, which is that of the experiment file.
     """
-    return sorted(identifiers, key=lambda one: (not numbered(one), numbered(one) and one))
+    return sorted(identifiers, key=lambda name: (not numbered(name), numbered(name) and name))

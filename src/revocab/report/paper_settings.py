@@ -110,7 +110,7 @@ class Compared:
             raise RevocabError(f"{self.file}: {problem}" for problem in problems)
 
     def experiment(self, overlays: list[str]) -> Experiment:
-        files = (self.settings.experiment, *(f"config/overlays/{one}.yaml" for one in overlays))
+        files = (self.settings.experiment, *(f"config/overlays/{name}.yaml" for name in overlays))
         if files not in self.experiments:
             self.experiments[files] = read_stated(*(self.root / file for file in files))
         return self.experiments[files]
@@ -119,13 +119,12 @@ class Compared:
         """Yield a problem for every table and figure of the paper that has not one row."""
         listed = [row.what for row in self.settings.tables_and_figures]
         for kind, number in (("Table", self.settings.tables), ("Figure", self.settings.figures)):
-            for one in range(1, number + 1):
-                if listed.count(f"{kind} {one}") != 1:
-                    times = listed.count(f"{kind} {one}")
-                    yield f"tables_and_figures: {kind} {one} has {times} rows; give it one"
+            for item in range(1, number + 1):
+                if listed.count(f"{kind} {item}") != 1:
+                    times = listed.count(f"{kind} {item}")
+                    yield f"tables_and_figures: {kind} {item} has {times} rows; give it one"
 
     def misplaced(self) -> Iterator[str]:
-        """Yield a problem for every table and figure that is shown as anything else."""
         for row in self.settings.tables_and_figures:
             for key in row.keys:
                 if not key.startswith(("tables.", "figures.")):
@@ -156,12 +155,12 @@ class Compared:
     def values(self, row: Row) -> list[Any]:
         """Return what the experiment has under the row's keys, in their order."""
         experiment = self.experiment(row.overlays)
-        return [one for key in row.keys for one in values_at(experiment, key)]
+        return [value for key in row.keys for value in values_at(experiment, key)]
 
     def value(self, row: Row) -> Any:
         """Return what the experiment has under the row's keys: one value if they agree."""
         values = self.values(row)
-        distinct = [one for place, one in enumerate(values) if one not in values[:place]]
+        distinct = [value for place, value in enumerate(values) if value not in values[:place]]
         return distinct[0] if len(distinct) == 1 else distinct
 
     def departs(self, row: Row) -> bool:
@@ -179,7 +178,6 @@ class Compared:
         return bool(comparable(value) != (row.paper if row.value is None else row.value))
 
     def own(self, row: Row) -> str:
-        """Return what is shown as ours: the value, and the keys that have it."""
         value = self.value(row)
         title = value.title if is_thing(value) and hasattr(value, "title") else ""
         said = row.ours or title or ("" if is_thing(value) else shown(comparable(value)))
@@ -187,14 +185,13 @@ class Compared:
             values = self.values(row)
             said = f"{' × '.join(map(shown, values))} = {round(prod(values)):,}"
         keys = ", ".join(f"`{key}`" for key in row.keys)
-        keys += "".join(f" with `overlays/{one}.yaml`" for one in row.overlays)
+        keys += "".join(f" with `overlays/{overlay}.yaml`" for overlay in row.overlays)
         if not keys:
             return row.ours or "—"
         return f"{said} ({keys})" if said else keys
 
     @cached_property
     def page(self) -> str:
-        """Return the page as Markdown."""
         settings, rows = self.settings, list(self.settings.rows)
         departures = sum(row.reason is not None for _, row in rows)
         lines = [f"# {settings.title}", "", settings.intro.strip(), ""]
@@ -222,14 +219,14 @@ def values_at(experiment: Experiment, key: str) -> list[Any]:
     reached: list[Any] = [experiment]
     way: list[str] = []
     for part in key.split("."):
-        inner = [children(one) for one in reached]
-        if missing := [one for one in inner if part != "*" and part not in one]:
+        inner = [children(thing) for thing in reached]
+        if missing := [names for names in inner if part != "*" and part not in names]:
             here = ".".join(way) or "the experiment"
             allowed = ", ".join(missing[0]) or "nothing"
             raise RevocabError(
                 f"key {key!r}: {here} has no {part!r}; it has {allowed}{near(part, missing[0])}"
             )
-        reached = [x for one in inner for x in (one.values() if part == "*" else [one[part]])]
+        reached = [x for named in inner for x in (named.values() if part == "*" else [named[part]])]
         way.append(part)
     return reached
 
@@ -240,9 +237,9 @@ def children(value: Any) -> dict[str, Any]:
     if isinstance(value, Closed):
         return {name: getattr(value, name) for name in type(value).model_fields}
     if isinstance(value, dict):
-        return {str(key): one for key, one in value.items()}
+        return {str(key): item for key, item in value.items()}
     if isinstance(value, list | tuple):
-        names = [str(getattr(one, "name", place)) for place, one in enumerate(value)]
+        names = [str(getattr(item, "name", place)) for place, item in enumerate(value)]
         distinct = len(set(names)) == len(names)
         return dict(zip(names if distinct else map(str, range(len(names))), value, strict=True))
     return {}
@@ -251,23 +248,21 @@ def children(value: Any) -> dict[str, Any]:
 def is_thing(value: Any) -> bool:
     """Tell whether a value is a model, or of models: nothing that a paper's words can equal."""
     if isinstance(value, dict):
-        return any(is_thing(one) for one in value.values())
+        return any(is_thing(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return any(is_thing(one) for one in value)
+        return any(is_thing(item) for item in value)
     return isinstance(value, Closed)
 
 
 def comparable(value: Any) -> Any:
-    """Return a value as YAML would give it; nothing is the word ``none``."""
     if isinstance(value, list | tuple):
-        return [comparable(one) for one in value]
+        return [comparable(item) for item in value]
     return "none" if value is None else value
 
 
 def shown(value: Any) -> str:
-    """Return a stated value as a reader would write it."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {shown(one)}" for key, one in value.items())
+        return ", ".join(f"{key}: {shown(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(shown, value))
     if isinstance(value, float):

@@ -151,8 +151,8 @@ class PaperValues:
         printed = {ours: theirs for (kind, ours), theirs in self._names.items() if kind == "metric"}
         if metric not in printed and metric in printed.values():
             return None
-        found = printed.get(metric, metric)
-        return self._scores.get(("generation", model, step, name, task, found))
+        printed_name = printed.get(metric, metric)
+        return self._scores.get(("generation", model, step, name, task, printed_name))
 
     def similarity(self, model: str, step: int, name: str) -> float | None:
         return self._scores.get(("similarity", model, step, name))
@@ -171,7 +171,7 @@ def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell
     ]
     if problems:
         raise RevocabError(problems)
-    found = [
+    cells = [
         PublishedCell(
             **{key: row[key] or "" for key in ("table", "block", "row", "column", "note")},
             value=float(row["value"]) if row["value"] else None,
@@ -179,14 +179,14 @@ def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell
         )
         for row in rows
     ]
-    places = [(one.table, *one.place) for one in found]
+    places = [(cell.table, *cell.place) for cell in cells]
     twice = {place for place in places if places.count(place) > 1}
     if twice:
         raise RevocabError(
             f"{path}: {', '.join(filter(None, place))}: given {places.count(place)} times; keep one"
             for place in sorted(twice)
         )
-    return found
+    return cells
 
 
 def line_problems(row: dict[str, str]) -> Iterator[str]:

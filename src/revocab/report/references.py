@@ -70,16 +70,16 @@ def unscored_runs(
 def wrong_steps(
     experiment: Experiment, key: str, group: str, steps: Iterable[Step]
 ) -> Iterator[str]:
-    """Yield a problem for every step that is no checkpoint of any run of a group."""
     from revocab.config.lineage import run_id, run_steps  # stands on the schema, which needs kinds
 
     if group not in experiment.runs:
         return
-    steps_of = [run_steps(experiment, run_id(group, one)) for one in experiment.runs[group].methods]
+    methods = experiment.runs[group].methods
+    steps_of = [run_steps(experiment, run_id(group, name)) for name in methods]
     trained = [known for known in steps_of if len(known[0]) > 1]
     if not trained:
         return  # all runs have step 0 and no other, whatever is wanted
-    numbers = sorted({step for one, _ in trained for step in one})
+    numbers = sorted({step for own, _ in trained for step in own})
     names = list(dict.fromkeys([*PLACES, *(name for _, ends in trained for name in ends)]))
     for step in steps:
         if step not in numbers and step not in names:

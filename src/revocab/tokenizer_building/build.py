@@ -33,11 +33,11 @@ PROBE = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
 
 
 def check_construction_options(
-    construction: Construction, given: dict[str, Any]
+    construction: Construction, options: dict[str, Any]
 ) -> ConstructionOptions:
     """Return a construction's options; raise :class:`RevocabError` naming each that is wrong."""
     try:
-        return construction.options(**given)
+        return construction.options(**options)
     except ValidationError as error:
         known = ", ".join(construction.options.model_fields)
         problems = []
@@ -58,7 +58,6 @@ def save_tokenizer(
     out: str | Path,
     changes: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write a tokenizer folder and its manifest; check that it loads to the same tokenizer."""
     import tokenizers
     import transformers
 
@@ -123,10 +122,10 @@ def build_from_folders(
         for name in (*mixtures, *folders)
         if name not in taken
     ]
-    given = dict(job.option)
+    options = dict(job.option)
     texts: dict[str, list[TrainingText]] = {}
     for name, corpora in mixtures.items():
-        shares = given.setdefault(
+        shares = options.setdefault(
             name, {corpus: 1.0 for corpus in corpora} if len(corpora) == 1 else {}
         )
         if without := sorted(corpora.keys() - shares.keys()):
@@ -148,10 +147,10 @@ def build_from_folders(
         raise RevocabError(problems)
     for name in (*allowed.folders, *allowed.templates):
         if name in folders:
-            given[name] = str(folders[name])
+            options[name] = str(folders[name])
     built_from = {name: folders[name] for name in allowed.tokenizers if name in folders}
     for name, folder in built_from.items():
-        given.setdefault(name, folder.resolve().name)
+        options.setdefault(name, folder.resolve().name)
     loaded = {name: load_tokenizer(folder) for name, folder in built_from.items()}
     inputs = BuildInputs(texts, loaded, tuple(built_from.values()))
-    return build_tokenizer(job.construction, given, inputs, out)
+    return build_tokenizer(job.construction, options, inputs, out)

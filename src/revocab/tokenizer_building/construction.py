@@ -40,7 +40,6 @@ class ConstructionOptions(Closed):
     templates: ClassVar[tuple[str, ...]] = ()
 
     def named(self, options: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-        """Yield name and value of those of ``options`` that are given."""
         return ((name, value) for name in options if (value := getattr(self, name)) is not None)
 
     def given(self) -> dict[str, Any]:

@@ -47,7 +47,6 @@ class _Pairs:
         heapq.heapify(self.heap)
 
     def product(self, pair: tuple[int, int]) -> str | None:
-        """Return the token that a pair would give, None if it may not be one."""
         if pair not in self._products:
             left, right = pair
             self._products[pair] = self._product(self.symbols[left], self.symbols[right])
@@ -81,7 +80,6 @@ class _Pairs:
         return None
 
     def merge(self, pair: tuple[int, int]) -> None:
-        """Make one symbol of a pair, everywhere, from left to right."""
         joined = self.product(pair)
         assert joined is not None  # else it is no pair of the heap
         new = self._made.setdefault(joined, len(self.symbols))
@@ -101,8 +99,8 @@ class _Pairs:
                     place += 1
             self.words[index] = merged
             changed |= self._count(index, 1)
-        for one in changed:
-            if entry := self._entry(one):
+        for each in changed:
+            if entry := self._entry(each):
                 heapq.heappush(self.heap, entry)
         self.counts.pop(pair, None)
 

@@ -58,14 +58,14 @@ def donor_candidates(
         token for token in tokens if token.string not in view.protected or len(token.data) > 1
     ]
     order = sorted(tokens, key=lambda token: (-used[token.string], view.ids[token.string]))
-    found: dict[str, int] = {}
+    taken: dict[str, int] = {}
     for token in order[:top]:
         spelling = spelling_in(base, token.data)
-        if not spelling or spelling in found:
+        if not spelling or spelling in taken:
             continue
         if allowed(spelling):
-            found[spelling] = used[token.string]
-    return Counter(found)
+            taken[spelling] = used[token.string]
+    return Counter(taken)
 
 
 def joining_tree(
@@ -81,21 +81,21 @@ def joining_tree(
     def best(start: int, end: int) -> tuple[int, tuple[Merge, ...]] | None:
         if end - start == 1:
             return 0, ()
-        found = None
+        cheapest = None
         for middle in range(start + 1, end):
             left, right = best(start, middle), best(middle, end)
             if left is None or right is None:
                 continue
             cost = left[0] + right[0]
-            if found is None or cost < found[0]:
+            if cheapest is None or cost < cheapest[0]:
                 pair = ("".join(pieces[start:middle]), "".join(pieces[middle:end]))
-                found = cost, (*left[1], *right[1], pair)
-        if found is None:
+                cheapest = cost, (*left[1], *right[1], pair)
+        if cheapest is None:
             return None
         joined = "".join(pieces[start:end])
         if end - start < len(pieces) and forbidden(joined):
             return None
-        return found[0] + (not wanted(joined)), found[1]
+        return cheapest[0] + (not wanted(joined)), cheapest[1]
 
     tree = best(0, len(pieces))
     return None if tree is None else list(tree[1])
@@ -118,8 +118,8 @@ def take_bpe(
     tokens: dict[str, None] = {}
     merges: list[Merge] = []
 
-    def forbidden(one: str) -> bool:
-        return one not in tokens and not allowed(one)
+    def forbidden(token: str) -> bool:
+        return token not in tokens and not allowed(token)
 
     for candidate in ordered:
         if candidate in tokens:
@@ -129,7 +129,7 @@ def take_bpe(
         if tree is None:
             continue
         new = [pair for pair in tree if pair not in ranks]
-        made = dict.fromkeys(one for pair in new if (one := "".join(pair)) not in tokens)
+        made = dict.fromkeys(joined for pair in new if (joined := "".join(pair)) not in tokens)
         if wanted is not None and len(tokens) + len(made) > wanted:
             continue
         for pair in dict.fromkeys(new):

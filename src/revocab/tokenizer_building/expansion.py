@@ -88,17 +88,17 @@ def _new_characters(
     for word, count in corpus.words.items():
         for character in word:
             counts[character] += count
-    found = [
+    covering = [
         character
         for character in covering_characters(counts, len(counts))
         if character not in vocabulary.ids
     ]
-    found = [
+    covering = [
         character
-        for character in found
+        for character in covering
         if character_class(character) != "other" and counts[character] > 1
     ]
-    return found[::-1][:limit]
+    return covering[::-1][:limit]
 
 
 def best_path(text: str, scores: Mapping[str, float], unknown: float) -> float:
@@ -127,14 +127,14 @@ def new_scores(
     """
     lowest = min(scores.values())
     known = dict(scores)
-    found: dict[str, float] = {}
-    for token in sorted(tokens, key=lambda one: (len(one), one)):
+    settled: dict[str, float] = {}
+    for token in sorted(tokens, key=lambda token: (len(token), token)):
         frequency = math.log(max(uses.get(token, 0), 1) / max(total, 1))
         path = best_path(token, known, lowest - 10.0)  # the library's cost of an unknown character
         # Never below the lowest score: the cost of an unknown character hangs on it.
-        found[token] = max(frequency, path + MARGIN, lowest)
-        known[token] = found[token]
-    return found
+        settled[token] = max(frequency, path + MARGIN, lowest)
+        known[token] = settled[token]
+    return settled
 
 
 def _scores(

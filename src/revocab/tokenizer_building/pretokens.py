@@ -59,7 +59,6 @@ def count_pretokens(vocabulary: EditableVocabulary, texts: Iterable[str]) -> Cou
 
 
 def cut_pretokens(backend: Tokenizer, words: Counter[str]) -> CutPretokens:
-    """Return every word with the tokens that the model gives it, in the words' own order."""
     tokenize = backend.model.tokenize
     ordered = sorted(words)
     pieces = [[token.value for token in tokenize(word)] for word in ordered]

@@ -113,7 +113,6 @@ def describe_training_text(mixture: list[TrainingText], budgets: dict[str, int])
 
 
 def batched(values: Iterable[str], size: int = BATCH_DOCUMENTS) -> Iterator[list[str]]:
-    """Yield lists of ``size`` texts; the library's threads work on a list at a time."""
     batch: list[str] = []
     for value in values:
         batch.append(value)

@@ -87,24 +87,24 @@ def token_roles(
     Roles come from ``roles`` (spelling to role) first, then from the tokenizer's own configuration
     (bos, eos, unk, pad, cls, sep, mask), then from :data:`CHAT_ROLES`.
     """
-    found: dict[int, str | None] = {}
+    role_of: dict[int, str | None] = {}
     for number, token in tokenizer.added_tokens_decoder.items():
         if token.special:
-            found[number] = CHAT_ROLES.get(token.content)
+            role_of[number] = CHAT_ROLES.get(token.content)
     for number in tokenizer.all_special_ids:
-        found.setdefault(number, None)
+        role_of.setdefault(number, None)
     for role in reversed(ROLE_ORDER):
         own = getattr(tokenizer, f"{role}_token_id", None)
         if own is not None:
-            found[own] = role
+            role_of[own] = role
     for string, role in (roles or {}).items():
         named = tokenizer.get_vocab().get(string)
         if named is None:
             raise RevocabError(
                 f"role {role!r}: tokenizer {tokenizer.name_or_path} has no token {string!r}"
             )
-        found[named] = role
-    return found
+        role_of[named] = role
+    return role_of
 
 
 def special_and_added(tokenizer: PreTrainedTokenizerFast) -> set[int]:

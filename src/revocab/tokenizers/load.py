@@ -113,7 +113,6 @@ def file_problems(path: Path) -> Iterator[str]:
 
 
 def some(values: Any, shown: int = 10) -> str:
-    """Return the first values as text, and a sign that there are more."""
     listed = [str(value) for value in values]
     return ", ".join(listed[:shown]) + (" …" if len(listed) > shown else "")
 

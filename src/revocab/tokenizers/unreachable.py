@@ -31,7 +31,6 @@ WORD_STARTS = 64
 
 
 def occurs_in_utf8(data: bytes) -> bool:
-    """Return whether some valid UTF-8 text holds these bytes."""
     for before in (b"", b"\xc3", b"\xe1", b"\xe1\x80", b"\xf1", b"\xf1\x80", b"\xf1\x80\x80"):
         try:
             codecs.getincrementaldecoder("utf-8")().decode(before + data)
@@ -67,7 +66,7 @@ def unreachable(
     style = tokenizer_style(tokenizer)
     backend = tokenizer.backend_tokenizer
     added = tokenizer.added_tokens_decoder
-    found: dict[int, Reason] = {}
+    reasons: dict[int, Reason] = {}
     texts: dict[int, str] = {}
     cut: list[int] = []  # ids whose own segmentation is still to be looked at
     for number, token in enumerate(tokens):
@@ -77,7 +76,7 @@ def unreachable(
             texts[number] = token.data.decode()
         except UnicodeDecodeError:
             if not occurs_in_utf8(token.data):
-                found[number] = "utf8"
+                reasons[number] = "utf8"
             elif style == "byte_level":
                 cut.append(number)
     # Nearly all tokens come out of their own text, without the space that the tokenizer adds.
@@ -88,17 +87,16 @@ def unreachable(
     if style != "wordpiece":
         spellings = {n: tokens[n].string for n in cut}
         lost = _not_produced(Tokenizer(backend.model), spellings)
-        found |= dict.fromkeys(lost, "segmentation")
+        reasons |= dict.fromkeys(lost, "segmentation")
     for before, after in _contexts(tokens, style):
         left = _not_produced(
-            backend, {n: before + texts[n] + after for n in left if n not in found}
+            backend, {n: before + texts[n] + after for n in left if n not in reasons}
         )
-    found |= dict.fromkeys(left, "text")
-    return dict(sorted(found.items()))
+    reasons |= dict.fromkeys(left, "text")
+    return dict(sorted(reasons.items()))
 
 
 def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
-    """Return the ids that are not among the tokens of the text given for each."""
     if not texts:
         return []
     encoded = backend.encode_batch_fast(list(texts.values()), add_special_tokens=False)
@@ -108,14 +106,13 @@ def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
 def describe_unreachable(
     tokenizer: PreTrainedTokenizerFast, tokens: list[CanonicalToken], shown: int
 ) -> dict[str, Any]:
-    """Return :func:`unreachable` as a report: how many by reason, and the first ``shown``."""
-    found = unreachable(tokenizer, tokens)
-    reasons = list(found.values())
+    reason_of = unreachable(tokenizer, tokens)
+    reasons = list(reason_of.values())
     return {
-        "count": len(found),
+        "count": len(reason_of),
         "reasons": {name: reasons.count(name) for name in ("utf8", "segmentation", "text")},
         "examples": [
             {"id": number, "token": tokens[number].string, "reason": reason}
-            for number, reason in list(found.items())[:shown]
+            for number, reason in list(reason_of.items())[:shown]
         ],
     }

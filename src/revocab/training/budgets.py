@@ -72,14 +72,14 @@ def resolved_stages(
     recipe: dict[str, Any], stages: list[dict[str, Any]], per_step: int
 ) -> list[dict[str, Any]]:
     total = recipe.get("steps")
-    found = []
+    resolved = []
     for number, asked in enumerate(stages):
         where = f"stages.{number}: "
-        given = {key: value for key, value in asked.items() if value is not None}
+        stage_steps = {key: value for key, value in asked.items() if value is not None}
         stage = {key: recipe[key] for key in INHERITED if key in recipe}
-        if not any(key in given for key in WARMUPS):
+        if not any(key in stage_steps for key in WARMUPS):
             stage |= {key: recipe[key] for key in WARMUPS if key in recipe}
-        stage |= given
+        stage |= stage_steps
         budgets = [key for key in BUDGETS if key in stage]
         if len(budgets) != 1:
             raise ValueError(
@@ -88,27 +88,27 @@ def resolved_stages(
             )
         if isinstance(stage.get("tokens"), int) and per_step > 0:
             stage["steps"] = steps_of(stage.pop("tokens"), per_step)
-        found.append(stage)
-    shares = [stage["share"] for stage in found if "share" in stage]
+        resolved.append(stage)
+    shares = [stage["share"] for stage in resolved if "share" in stage]
     if not all(map(is_share, shares)):
-        return found
+        return resolved
     if shares:
         if not isinstance(total, int):
             raise ValueError("stages: a share needs the recipe's own steps or tokens")
-        if len(shares) < len(found) or abs(sum(shares) - 1) > 1e-6:
+        if len(shares) < len(resolved) or abs(sum(shares) - 1) > 1e-6:
             raise ValueError(
                 f"stages: shares {shares} sum to {sum(shares):g}; every stage needs"
                 " one, and they must sum to 1"
             )
         ends = [round(sum(shares[: number + 1]) * total) for number in range(len(shares))]
-        for stage, begin, end in zip(found, [0, *ends], ends, strict=False):
+        for stage, begin, end in zip(resolved, [0, *ends], ends, strict=False):
             del stage["share"]
             stage["steps"] = end - begin
-    elif isinstance(total, int) and all(isinstance(stage.get("steps"), int) for stage in found):
-        given = sum(stage["steps"] for stage in found)
-        if given != total:
-            raise ValueError(f"stages: {given} steps in all, but the recipe gives {total}")
-    return [with_warmup(stage, f"stages.{n}: ") for n, stage in enumerate(found)]
+    elif isinstance(total, int) and all(isinstance(stage.get("steps"), int) for stage in resolved):
+        stage_steps = sum(stage["steps"] for stage in resolved)
+        if stage_steps != total:
+            raise ValueError(f"stages: {stage_steps} steps in all, but the recipe gives {total}")
+    return [with_warmup(stage, f"stages.{n}: ") for n, stage in enumerate(resolved)]
 
 
 def learning_rate_factor(

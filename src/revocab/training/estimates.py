@@ -94,9 +94,9 @@ def shape_of(
 
 
 def most_trained(groups: Iterable[ParameterGroup], stages: int) -> int:
-    found = list(groups)
+    listed = list(groups)
     return max(
-        sum(sum(p.numel() for p in group.parameters) for group in found if group.rates[stage])
+        sum(sum(p.numel() for p in group.parameters) for group in listed if group.rates[stage])
         for stage in range(stages)
     )
 
@@ -249,18 +249,17 @@ def estimate(
     )
 
 
-def adapted_shapes(model: Any, given: VocabularyAdapters | None) -> list[tuple[int, int]]:
+def adapted_shapes(model: Any, options: VocabularyAdapters | None) -> list[tuple[int, int]]:
     """Return rows and width of what each adapter makes: of a shared one, of both side by side."""
     from revocab.training.adapters.opening import matrices_of
 
-    shapes = [(len(matrix), matrix.shape[1]) for _, matrix in matrices_of(model)] if given else []
-    if given and given.shared:
+    shapes = [(len(matrix), matrix.shape[1]) for _, matrix in matrices_of(model)] if options else []
+    if options and options.shared:
         return [(shapes[0][0], sum(width for _, width in shapes))]
     return shapes
 
 
 def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
-    """Return the micro batch that should fit on this process' GPU; None without one."""
     import torch
 
     if trainer.args.device.type != "cuda":

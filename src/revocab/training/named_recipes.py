@@ -97,7 +97,6 @@ def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
     base = in_shares(base, changes)
     if isinstance(changes.get("stages"), dict):
         stages = [
@@ -143,7 +142,6 @@ class NamedRecipe(Shorthand):
         return {**said, **{key: value for key, value in given.items() if key not in changes}}
 
     def changes(self) -> dict[str, Any]:
-        """Return what these flags change of the recipe."""
         return {}
 
 
@@ -159,24 +157,24 @@ class RowBudget(NamedRecipe):
     def changes(self) -> dict[str, Any]:
         return self.model_dump(exclude={"recipe"}, exclude_none=True)
 
-    def spelt_out(self, given: dict[str, Any], job: type[Job]) -> dict[str, Any]:
+    def spelt_out(self, values: dict[str, Any], job: type[Job]) -> dict[str, Any]:
         """Return the flags with the rows that the training reads.
 
         Raises :class:`RevocabError` for budgets that contradict, or do not say how many rows.
         """
         asked = self.changes()
-        if asked and "rows" in given:
+        if asked and "rows" in values:
             raise RevocabError(
                 "--rows: is steps times batch size; give it, or --steps and --batch-size, not both"
             )
         if self.recipe is not None or not asked:
-            return super().spelt_out(given, job)
+            return super().spelt_out(values, job)
         if (self.steps is None) == (self.tokens is None) or (self.steps and not self.batch_size):
             raise RevocabError("--rows: give --steps and --batch-size, or --tokens, or --rows")
         rows = self.batch_size or 1
         if self.steps is not None:
-            return {**given, "rows": self.steps * rows}
-        length = str(given.get("sequence_length", ""))
+            return {**values, "rows": self.steps * rows}
+        length = str(values.get("sequence_length", ""))
         if not length.isdecimal() or not int(length):
-            return given  # which the job's own check of it tells
-        return {**given, "rows": steps_of(self.tokens or 0, int(length) * rows) * rows}
+            return values  # which the job's own check of it tells
+        return {**values, "rows": steps_of(self.tokens or 0, int(length) * rows) * rows}

@@ -12,7 +12,6 @@ from revocab.rule import near
 
 
 def workflow_folder() -> Path:
-    """Return the folder of ``Snakefile``, ``workflow``, ``profiles``, ``envs`` and ``scripts``."""
     checkout = PACKAGE.parents[1]
     return checkout if (checkout / "Snakefile").is_file() else PACKAGE / "dag"
 

@@ -24,22 +24,22 @@ def resources_of(profile: Path, rule: str) -> dict[str, Any]:
     """
     file = own_or_shipped(profile) / "config.yaml"
     try:
-        given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        profile_values = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
         raise RevocabError(f"{file}: no such file; give a folder such as profiles/slurm") from None
     except yaml.YAMLError as error:
         raise RevocabError(f"{file}: not valid YAML ({error}); correct it") from None
-    found = _pairs(given.get("default-resources"))
-    found |= _pairs((given.get("set-resources") or {}).get(rule))
-    threads = (given.get("set-threads") or {}).get(rule)
-    return found if threads is None else {**found, "threads": threads}
+    resources = _pairs(profile_values.get("default-resources"))
+    resources |= _pairs((profile_values.get("set-resources") or {}).get(rule))
+    threads = (profile_values.get("set-threads") or {}).get(rule)
+    return resources if threads is None else {**resources, "threads": threads}
 
 
 def _pairs(given: Any) -> dict[str, Any]:
     """Return resources as a mapping; Snakemake also takes a list of ``NAME=VALUE``."""
     if isinstance(given, Mapping):
         return dict(given)
-    pairs = (str(one).partition("=") for one in given or ())
+    pairs = (str(pair).partition("=") for pair in given or ())
     return {name: yaml.safe_load(value) for name, _, value in pairs}
 
 

@@ -35,30 +35,30 @@ def preflight(words: Sequence[str]) -> str:
     Raises :class:`RevocabError` for a run that is not trained, for inputs that are not made yet,
     and for whatever fails, with the end of the log; its folder is then kept.
     """
-    given = parser().parse_args(words)
-    plan = planned(given)
-    if given.run not in plan.trained:
+    arguments = parser().parse_args(words)
+    plan = planned(arguments)
+    if arguments.run not in plan.trained:
         known = ", ".join(plan.trained) or "none"
-        raise RevocabError(f"{given.run!r}: not a run that is trained (trained here: {known})")
-    if given.steps < 2:
-        raise RevocabError(f"--steps: {given.steps}; give 2 or more, half come before the kill")
-    check_inputs(plan, given.run, flags_of(given.configfile, given.config))
+        raise RevocabError(f"{arguments.run!r}: not a run that is trained (trained here: {known})")
+    if arguments.steps < 2:
+        raise RevocabError(f"--steps: {arguments.steps}; give 2 or more, half come before the kill")
+    check_inputs(plan, arguments.run, flags_of(arguments.configfile, arguments.config))
 
     def resources(rule: str) -> Mapping[str, Any]:
-        return resources_of(given.profile, rule) if given.profile else {}
+        return resources_of(arguments.profile, rule) if arguments.profile else {}
 
-    step, asked = plan.step("adapt_model", run=given.run), resources("adapt_model")
-    lines = [f"preflight of {given.run}", *estimate_lines(estimate_of(step, asked))]
-    if given.estimate:
+    step, asked = plan.step("adapt_model", run=arguments.run), resources("adapt_model")
+    lines = [f"preflight of {arguments.run}", *estimate_lines(estimate_of(step, asked))]
+    if arguments.estimate:
         return "\n".join(lines)
     tried = rehearsed(asked, os.environ)
     check_devices(tried)
-    scratch = scratch_folder(given.run, given.scratch, nodes_and_tasks(tried)[0])
+    scratch = scratch_folder(arguments.run, arguments.scratch, nodes_and_tasks(tried)[0])
     lines += started_lines(asked, tried)
     total = settings_of(step).steps
-    steps = max(2, min(given.steps, total) // 2 * 2)
+    steps = max(2, min(arguments.steps, total) // 2 * 2)
     rehearsal = Rehearsal(
-        plan, given.run, scratch, steps, steps == total,
+        plan, arguments.run, scratch, steps, steps == total,
         lambda rule: tried if rule == "adapt_model" else resources(rule),
     )  # fmt: skip
     try:
@@ -110,7 +110,6 @@ def line(name: str, text: str) -> str:
 
 
 def size(number: float) -> str:
-    """Return a number of bytes in the largest unit that leaves one or more."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return f"{number:.3g} {unit}"
@@ -175,7 +174,6 @@ def check_devices(resources: Mapping[str, Any]) -> None:
 
 
 def started_lines(asked: Mapping[str, Any], tried: Mapping[str, Any]) -> list[str]:
-    """Return how training is started here, and what of the profile is not tried."""
     lines = [line("processes", described(tried))]
     nodes = nodes_and_tasks(asked)[0]
     if nodes_and_tasks(tried)[0] == nodes:
@@ -215,8 +213,8 @@ def measured_lines(
         line("", f"memory: {', '.join(peaks)}, micro batch {timing['micro_batch']}"),
         line("in all", f"{duration(whole)} for this run, at the speed of its first steps"),
     ]
-    others = [settings_of(plan.step("adapt_model", run=one)) for one in plan.trained]
-    rows = sum(one.steps * one.batch_size for one in others)
+    others = [settings_of(plan.step("adapt_model", run=run)) for run in plan.trained]
+    rows = sum(other.steps * other.batch_size for other in others)
     every = whole * rows / (settings.steps * settings.batch_size)
     return [
         *lines,

@@ -119,7 +119,6 @@ class Rehearsal:
         return f"generated on {len(rows)} prompts of {task}"
 
     def _training(self) -> list[str]:
-        """Return the words of the training, started as the rule starts it."""
         from revocab.training.run import TrainingMachine
 
         step = self.plan.step("adapt_model", run=self.run)
@@ -129,14 +128,13 @@ class Rehearsal:
             out=str(self.out),
         )
         words = self._words(step, "adapt_model", tuple(TrainingMachine.model_fields))
-        given = self.resources("adapt_model")
-        begin = starter(given)
+        resources = self.resources("adapt_model")
+        begin = starter(resources)
         if begin:
             begin += ["--job-name", self.scratch.name]
-        return [*begin, sys.executable, *launcher(given), *words]
+        return [*begin, sys.executable, *launcher(resources), *words]
 
     def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-        """Send the training a signal: all of its processes if it is to be killed."""
         if starter(self.resources("adapt_model")):
             signal_step(self.scratch.name, number)
         elif number == signal.SIGKILL:
@@ -156,8 +154,8 @@ class Rehearsal:
 
     def _words(self, step: Step, rule: str, options: Sequence[str]) -> list[str]:
         """Return script and arguments of a job, with what the profile says of the machine."""
-        given = self.resources(rule)
-        machine = {name: given[name] for name in options if given.get(name) is not None}
+        resources = self.resources(rule)
+        machine = {name: resources[name] for name in options if resources.get(name) is not None}
         flags = ["--machine", json.dumps(machine)] if machine else []
         return [*self.plan.words(step), *flags]
 
@@ -184,21 +182,18 @@ class Rehearsal:
 
 
 def kill_all(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it has started; it may have ended."""
     with suppress(psutil.NoSuchProcess):
         started = psutil.Process(process.pid)
-        for one in (*started.children(recursive=True), started):
-            one.kill()
+        for member in (*started.children(recursive=True), started):
+            member.kill()
 
 
 def signal_step(name: str, number: signal.Signals) -> None:
-    """Send a signal to the processes, on all nodes, of a step of this job, by the step's name."""
     listed = ["squeue", "--noheader", "--steps", "--jobs", os.environ["SLURM_JOB_ID"]]
     steps = subprocess.check_output([*listed, "--format=%i %j"], text=True).splitlines()
-    (step,) = (one.split()[0] for one in steps if one.split()[1:] == [name])
+    (step,) = (line.split()[0] for line in steps if line.split()[1:] == [name])
     subprocess.run(["scancel", f"--signal={number.name.removeprefix('SIG')}", step], check=True)
 
 
 def step_of(plan: Plan, rule: str, run: str) -> Step | None:
-    """Return the job of a rule for a run, if there is one."""
     return plan.step(rule, run=run) if (run,) in find_rule(rule).known(plan) else None

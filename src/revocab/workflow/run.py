@@ -61,7 +61,6 @@ class Holder:
 
     @property
     def run(self) -> str:
-        """Return the value of :data:`RUN` for its jobs."""
         return f"{self.host} {self.process} {self.started:.0f}"
 
     @property
@@ -79,18 +78,18 @@ class Holder:
 
     def jobs(self) -> list[int]:
         """Return the processes of this host that it has started, with theirs, and that run."""
-        found = psutil.process_iter(["pid", "environ", "status"])
+        processes = psutil.process_iter(["pid", "environ", "status"])
         return sorted(
-            one.info["pid"]
-            for one in found
-            if (one.info["environ"] or {}).get(RUN) == self.run
-            and one.info["pid"] not in (self.process, os.getpid())
-            and one.info["status"] != psutil.STATUS_ZOMBIE
+            process.info["pid"]
+            for process in processes
+            if (process.info["environ"] or {}).get(RUN) == self.run
+            and process.info["pid"] not in (self.process, os.getpid())
+            and process.info["status"] != psutil.STATUS_ZOMBIE
         )
 
 
 def lock_files(locks: Path) -> dict[str, int]:
-    return {one.name: one.stat().st_mtime_ns for one in sorted(locks.glob("*.lock"))}
+    return {file.name: file.stat().st_mtime_ns for file in sorted(locks.glob("*.lock"))}
 
 
 def records(locks: Path) -> dict[Path, Holder]:
@@ -102,7 +101,9 @@ def record_holder(locks: Path = LOCKS) -> None:
 
     Called once by the workflow when a run starts.
     """
-    known = {(name, time) for one in records(locks).values() for name, time in one.locks.items()}
+    known = {
+        (name, time) for record in records(locks).values() for name, time in record.locks.items()
+    }
     mine = dict(lock_files(locks).items() - known)
     started = psutil.Process().create_time()
     holder = Holder(socket.gethostname(), os.getpid(), started, mine)
@@ -139,7 +140,8 @@ def hold_folder(locks: Path = LOCKS) -> None:
 
 def run_in_progress(locks: Path = LOCKS) -> bool:
     """Return whether a run holds this folder; of one on another host its lock alone is known."""
-    if any(one.is_alive or one.host != socket.gethostname() for one in records(locks).values()):
+    holders = records(locks).values()
+    if any(holder.is_alive or holder.host != socket.gethostname() for holder in holders):
         return True
     # Before it has Snakemake's lock.
     held = locks.parent / "revocab-run"
@@ -159,8 +161,8 @@ def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
     Raises :class:`RevocabError`, and removes nothing, unless everything that is locked is locked by
     processes of this host that have ended, and so have their jobs.
     """
-    found, holders = lock_files(locks), records(locks)
-    problems = list(_problems(locks, found, list(holders.values())))
+    held, holders = lock_files(locks), records(locks)
+    problems = list(_problems(locks, held, list(holders.values())))
     if problems:
         raise RevocabError(problems)
     told = []
@@ -178,29 +180,28 @@ def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
 
 
 def _problems(locks: Path, found: dict[str, int], holders: list[Holder]) -> Iterator[str]:
-    """Yield why a lock must stay, and what can be done."""
-    known = {(name, time) for one in holders for name, time in one.locks.items()}
+    known = {(name, time) for holder in holders for name, time in holder.locks.items()}
     if unknown := sorted(name for name, time in found.items() if (name, time) not in known):
         yield (
             f"{locks}: no record says which process holds {', '.join(unknown)}; make sure that"
             f" no Snakemake runs in this folder on any machine, then: {UNLOCK}"
         )
-    for one in holders:
-        if one.host != socket.gethostname():
+    for holder in holders:
+        if holder.host != socket.gethostname():
             yield (
-                f"{locks}: held by process {one.process} of host {one.host}, which cannot be"
+                f"{locks}: held by process {holder.process} of host {holder.host}, which cannot be"
                 f" checked from here; run the same command there, or, once it has ended: {UNLOCK}"
             )
-        elif one.is_alive:
+        elif holder.is_alive:
             yield (
-                f"{locks}: held by process {one.process} of this host, which is still running;"
+                f"{locks}: held by process {holder.process} of this host, which is still running;"
                 " wait until it"
-                f" ends, or stop it: kill -INT {one.process}"
+                f" ends, or stop it: kill -INT {holder.process}"
             )
-        elif jobs := one.jobs():
+        elif jobs := holder.jobs():
             numbers = " ".join(map(str, jobs))
             yield (
-                f"{locks}: the run of process {one.process} has ended, but not all of its jobs"
+                f"{locks}: the run of process {holder.process} has ended, but not all of its jobs"
                 f" (processes {numbers}); wait until they end, or stop them: kill {numbers}"
             )
 
@@ -215,13 +216,13 @@ def run(words: Sequence[str]) -> str:
     parser = Parser(prog="revocab run", add_help=False, allow_abbrev=False)
     parser.add_argument("-d", "--directory", type=Path, default=Path())
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
-    given, _ = parser.parse_known_args(words)
+    arguments, _ = parser.parse_known_args(words)
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
         raise RevocabError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
-    check_files(given.configfile)
+    check_files(arguments.configfile)
     if not NO_LOCK & {*words}:
-        hold_folder(given.directory / LOCKS)
-        for line in remove_dead_locks(given.directory / LOCKS):
+        hold_folder(arguments.directory / LOCKS)
+        for line in remove_dead_locks(arguments.directory / LOCKS):
             print(line, file=sys.stderr)
     sys.stderr.flush()
     python = [sys.executable, "-m", "snakemake"]
@@ -263,7 +264,6 @@ def defaults(words: Sequence[str]) -> list[str]:
 
 
 def shipped_profiles(words: Sequence[str]) -> list[str]:
-    """Return the words with the paths of profiles that come with revocab and are not here."""
     before = ["", *words]
     return [
         str(own_or_shipped(Path(word))) if flag in ("--profile", "--workflow-profile") else word
@@ -276,4 +276,4 @@ def quiet(words: Sequence[str]) -> list[str]:
     run, and none if the words say how much is printed.
     """
     loud = DRY_RUN | {"-q", "--verbose", "-p", "--printshellcmds"}
-    return [] if any(one in loud or one.startswith("--quiet") for one in words) else [NO_REASONS]
+    return [] if any(word in loud or word.startswith("--quiet") for word in words) else [NO_REASONS]

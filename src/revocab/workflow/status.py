@@ -77,16 +77,16 @@ def status(words: Sequence[str]) -> str:
         "--watch", action="store_true", help="draw it again every few seconds until the run ends"
     )
     add_experiment(parser)
-    given = parser.parse_args(words)
-    plan = planned(given)
+    arguments = parser.parse_args(words)
+    plan = planned(arguments)
     jobs = plan.needed_jobs()
-    if given.watch and not given.json:
+    if arguments.watch and not arguments.json:
         watch(lambda: status_of(plan, time.time(), jobs), render, run_in_progress, sys.stdout)
-    found = status_of(plan, time.time(), jobs)
-    if given.json:
-        return json.dumps(asdict(found), ensure_ascii=False)
-    stopped = given.watch and not found.done and not run_in_progress()
-    return render(found) + ("\nno run goes on in this folder" if stopped else "")
+    status = status_of(plan, time.time(), jobs)
+    if arguments.json:
+        return json.dumps(asdict(status), ensure_ascii=False)
+    stopped = arguments.watch and not status.done and not run_in_progress()
+    return render(status) + ("\nno run goes on in this folder" if stopped else "")
 
 
 def status_of(plan: Plan, now: float, jobs: Mapping[str, NamedJob] | None = None) -> Status:
@@ -109,10 +109,10 @@ def status_of(plan: Plan, now: float, jobs: Mapping[str, NamedJob] | None = None
     return Status(
         plan.experiment.experiment,
         dict(sorted(numbers.items())),
-        [one for one in trainings if one],
+        [training for training in trainings if training],
         logs=[
             *runs[-1:],
-            *(str(one) for one in [Path(plan.paths.results, "logs")] if one.is_dir()),
+            *(str(folder) for folder in [Path(plan.paths.results, "logs")] if folder.is_dir()),
         ],
         report=report.as_uri() if report.is_file() else None,
     )
@@ -210,7 +210,6 @@ def _training_lines(training: Training) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its two largest units."""
     whole = round(seconds)
     days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
     parts = {"d": days, "h": hours, "min": minutes, "s": whole % 60}

@@ -69,7 +69,6 @@ PR_SET_PDEATHSIG = 1
 
 
 def start() -> None:
-    """Start the process, and tell the jobs of this one where it is; it ends with this process."""
     if not hasattr(os, "pidfd_open"):  # not Linux
         return
     path = Path(tempfile.mkdtemp(prefix="revocab-"), "warm")
@@ -240,7 +239,6 @@ class Server:
             self.selector.unregister(job.connection)
 
     def report(self, job: Running) -> None:
-        """Tell the client how its job has ended."""
         status = os.waitstatus_to_exitcode(os.waitpid(job.pid, 0)[1])
         with contextlib.suppress(OSError):  # the client is gone
             job.connection.send(STATUS.pack(status))

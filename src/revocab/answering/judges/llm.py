@@ -49,7 +49,6 @@ def question(row: Row) -> list[Message]:
 
 
 def grade(answer: str) -> int | None:
-    """Return the first number of an answer; None where that is none, or not on the scale."""
     first = NUMBER.search(answer)
     number = int(first.group()) if first else 0
     return number if WORST <= number <= BEST else None

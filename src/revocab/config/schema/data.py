@@ -17,7 +17,7 @@ from revocab.tokenizer_building.construction import ConstructionOptions, constru
 if TYPE_CHECKING:
     JudgeChoice = JudgeOptions
 else:
-    JudgeChoice = any_of(one.options for one in judges().values())
+    JudgeChoice = any_of(judge.options for judge in judges().values())
 
 
 class OwnAnswers(AnswerOptions):
@@ -76,5 +76,5 @@ else:
         "Tokenizer",
         __base__=TokenizerPlace,
         __doc__="A tokenizer: from the Hub, from a folder, or built here by one construction.",
-        **{name: (one.options | None, None) for name, one in constructions().items()},
+        **{name: (kind.options | None, None) for name, kind in constructions().items()},
     )

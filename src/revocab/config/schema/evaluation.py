@@ -87,7 +87,6 @@ class TaskText(Source):
 
     @property
     def kind(self) -> Kind:
-        """Return which of the places it is; what a corpus holds out is a file."""
         return "path" if self.heldout else super().kind
 
 
@@ -117,7 +116,7 @@ if TYPE_CHECKING:
 
 else:
     #: A generation task, the options of its kind with its sources.
-    GenerationTask = any_of(with_sources(one.options) for one in generation_kinds().values())
+    GenerationTask = any_of(with_sources(kind.options) for kind in generation_kinds().values())
 
 
 class Generation(GenerationOptions):

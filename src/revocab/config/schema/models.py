@@ -30,12 +30,10 @@ class ChangedModel(ChangeOptions):
     model: ModelReference
 
     def references(self) -> Iterator[tuple[str, ModelReference]]:
-        """Yield key and value of everything that names a model, the body first."""
         yield "model", self.model
         yield from self.given_models()
 
     def given(self) -> dict[str, Any]:
-        """Return the options that are given, without the body: what a job holds."""
         return {key: value for key, value in super().given().items() if key != "model"}
 
 
@@ -64,8 +62,8 @@ class ModelPlace(Closed):
         return {key: value for key, value in dump(self).items() if key not in unused}
 
     def change(self) -> tuple[str, ChangedModel] | None:
-        given = {name: getattr(self, name) for name in changes()}
-        return next(((name, one) for name, one in given.items() if one is not None), None)
+        own = {name: getattr(self, name) for name in changes()}
+        return next(((name, change) for name, change in own.items() if change is not None), None)
 
 
 def _entry(options: type[ChangeOptions]) -> type[ChangedModel]:
@@ -88,5 +86,5 @@ else:
         __base__=ModelPlace,
         __doc__="A causal language model: from the Hub, from a folder, pretrained here, or made of "
         "other models by one change.",
-        **{name: (_entry(one.options) | None, None) for name, one in changes().items()},
+        **{name: (_entry(change.options) | None, None) for name, change in changes().items()},
     )

@@ -40,7 +40,7 @@ class Layered(Closed):
     def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         """Leave out nulls that nobody said, so that what is written reads back the same."""
         said = self.model_fields_set
-        return {key: one for key, one in dump(self).items() if one is not None or key in said}
+        return {key: value for key, value in dump(self).items() if value is not None or key in said}
 
 
 class Several(Layered):
@@ -68,9 +68,9 @@ class NamedMethod(Layered):
 
     @property
     def options(self) -> dict[str, Any]:
-        given = self.model_dump(mode="json", exclude_unset=True)
+        written = self.model_dump(mode="json", exclude_unset=True)
         known = methods()[self.method].options.model_fields
-        return {key: given[key] for key in known if given.get(key) is not None}
+        return {key: written[key] for key in known if written.get(key) is not None}
 
     @model_serializer(mode="wrap")
     def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -200,7 +200,6 @@ class RunGroup(Several):
 
     @property
     def asking(self) -> tuple[Chat | None, int | None]:
-        """Return what tells how its models are asked from how those of other groups are."""
         return self.chat, self.most_shots
 
     def says(self, name: str, key: str) -> bool:

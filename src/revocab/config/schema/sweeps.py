@@ -36,7 +36,7 @@ class Axis(Closed):
             ) from None
         if len(set(map(str, listed))) < len(listed):
             raise ValueError("a value is given twice; give each once")
-        return {str(one): one for one in listed}
+        return {str(value): value for value in listed}
 
 
 class Sweep(Closed):

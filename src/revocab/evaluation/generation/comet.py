@@ -60,7 +60,6 @@ class Comet:
         return "" if self.local else self._origin()["commit"]
 
     def state(self) -> list[Any]:
-        """Return what identifies this model: its name and commit, or its file as it is."""
         if not self.local:
             return [self.name, self.revision()]
         status = self.checkpoint().stat()
@@ -98,7 +97,6 @@ class Comet:
 
 
 def placed(device: str) -> dict[str, Any]:
-    """Return how comet's ``predict`` is told one device: ``cpu``, ``cuda`` or ``cuda:1``."""
     kind, _, number = device.partition(":")
     if kind == "cpu":
         return {"gpus": 0}
@@ -183,7 +181,6 @@ def score_run(
 
 
 def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, Any]:
-    """Return the mean of item scores with its interval, and what computed them."""
     return {
         **score_columns(mean_items(values)),
         "items": len(values),

@@ -123,7 +123,6 @@ def check_rows(tasks: Mapping[str, Sequence[Mapping[str, Any]]], files: Mapping[
 
 
 def output_path(out: Path, step: int, task: str) -> Path:
-    """Return the file of one checkpoint's outputs on one task."""
     return out / f"step-{step:06d}" / f"{task}.jsonl"
 
 
@@ -231,7 +230,6 @@ def fit(
 
 
 def asked(engine: TextGenerator, row: dict[str, Any], shots: int) -> tuple[str, list[int]]:
-    """Return a row's prompt with its last ``shots`` shots, as text and token ids."""
     if engine.chat is None:
         text = render(row, shots)
         return text, engine.encode(text)
@@ -263,12 +261,10 @@ class Finished:
         self.outputs: dict[str, Any] = read_json(self.path) if self.path.is_file() else {}
 
     def made_from(self, folder: Path, prompts: Path, kind: str) -> dict[str, Any]:
-        """Return what the outputs of one checkpoint on one file of prompts are made from."""
         own = {"kind": module_hash(find_kind(kind).options.__module__)}
         return {"model": model_hash(folder), "prompts": sha256(prompts), **own, **self.shared}
 
     def has(self, path: Path, parts: dict[str, Any]) -> bool:
-        """Return whether ``path`` was made from the same, and is as it was written."""
         entry = self.outputs.get(path.relative_to(self.out).as_posix())
         return path.is_file() and entry == {"made_from": parts, "sha256": sha256(path)}
 

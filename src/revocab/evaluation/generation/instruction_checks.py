@@ -96,7 +96,6 @@ CHECKS: dict[str, Check] = {
 
 
 def problems(checks: Any, where: str) -> Iterator[str]:
-    """Yield what is wrong with a row's checks; messages begin with ``where``."""
     if not isinstance(checks, Mapping) or not checks:
         yield f"{where}: checks: received {checks!r}; give one or more of {', '.join(CHECKS)}"
         return
@@ -111,7 +110,6 @@ def problems(checks: Any, where: str) -> Iterator[str]:
 
 
 def passes(answer: str, checks: Mapping[str, Any]) -> bool:
-    """Return whether an answer is all that is wanted."""
     return all(CHECKS[name].passed(answer, wanted) for name, wanted in checks.items())
 
 

@@ -78,7 +78,6 @@ class OneLanguage(PromptOptions):
 
 
 def same_texts(shot: Row, query: Row) -> bool:
-    """Return whether a shot has every text of the query, which would give its answer away."""
     return all(shot[name] == text for name, text in query.items() if name != "id")
 
 
@@ -144,7 +143,6 @@ class GenerationKind:
         ]
 
     def needed(self, options: Any) -> Sequence[str]:
-        """Return the fields that a row must have and that must not be empty."""
         fields = self.fields(options.direction)
         return ("messages", *(self.scored or fields)) if own_messages(options) else fields
 
@@ -154,7 +152,6 @@ class GenerationKind:
     def layout_in(
         self, languages: Languages, changes: Mapping[str, Any] = MappingProxyType({})
     ) -> Layout:
-        """Return the layout with changes, worded: :meth:`revocab.chat.layout.Layout.in_words`."""
         return self.layout.in_words(languages, self.aliases(languages), changes)
 
     def right_answers(self, row: Row, languages: Languages) -> list[str]:
@@ -163,14 +160,12 @@ class GenerationKind:
         return self.references(row, languages)
 
     def columns(self, comet: Iterable[str] = ()) -> list[str]:
-        """Return the metrics that tables show: those of ``comet`` first, where they apply."""
         compared = comet if self.comet_source else ()
         return [*compared, *(self.shown or [metric.name for metric in self.metrics])]
 
 
 @cache
 def generation_kinds() -> dict[str, GenerationKind]:
-    """Return every kind by name in the order of tables, from ``evaluation.generation.kinds``."""
     from revocab.evaluation.generation import kinds as package
 
     kinds = found_in(package, "KIND").values()

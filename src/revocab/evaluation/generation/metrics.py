@@ -74,7 +74,6 @@ def token_f1(output: str, reference: str, language: str) -> float:
 
 
 def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Items:
-    """Return items whose score is the mean of the best score against any reference, times 100."""
     from revocab.evaluation.resampling import mean_items
 
     return mean_items(

@@ -60,6 +60,5 @@ def plain_text(shots: Sequence[Row], query: Row, layout: Layout) -> str:
 
 
 def begun(row: Row) -> str:
-    """Return the beginning of a row's answer; empty where its messages give none."""
     last = row["messages"][-1]
     return last["content"] if last["role"] == ASSISTANT else ""

@@ -106,7 +106,6 @@ def build_prompts(
 def write_prompts(
     job: PromptJob, pool_files: Sequence[Path], test_files: Sequence[Path], out: Path
 ) -> None:
-    """Write the prompts, and beside them a manifest of where they come from."""
     described = out.with_suffix(".manifest.json")
     check_files(out, described, inputs=[*pool_files, *test_files])
     rows = build_prompts(job, pool_files, test_files)
@@ -161,7 +160,6 @@ def clean(value: Any) -> str | list[str]:
 
 
 def one_line(text: Any) -> str:
-    """Return text with every run of whitespace, line breaks included, as one space."""
     return " ".join(str("" if text is None else text).split())
 
 
@@ -219,7 +217,6 @@ def render(row: Row, shots: int | None = None) -> str:
 
 
 def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
-    """Return the same as messages: those of a conversation, or :meth:`Layout.messages`."""
     own, chosen = asks_itself(row), last_shots(row, shots)
     asked = conversation if own else find_kind(row["kind"]).conversation
     if asked is not None and (turns or not chosen):
@@ -230,7 +227,6 @@ def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message
 
 
 def asks_itself(row: Row) -> bool:
-    """Return whether messages that are no text of the kind's ask a stored row."""
     return "messages" in row["query"] and find_kind(row["kind"]).conversation is None
 
 

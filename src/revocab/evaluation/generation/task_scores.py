@@ -25,7 +25,6 @@ def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str
 
 
 def scored(metric: str, items: Items) -> dict[str, Any]:
-    """Return a metric's row; the standard error of a mean is that of its formula."""
     row = {"metric": metric, **score_columns(items), "reason": ""}
     values = items.counts_NK[:, 0]
     if row["stderr"] is not None and items.score is first_sum:

@@ -78,7 +78,6 @@ class ChatFormat:
     def __init__(
         self, tokenizer: Any, folder: Path, options: ChatOptions, template: str | None = None
     ):
-        """Take ``template`` or that of the tokenizer in ``folder``; see :func:`set_template`."""
         set_template(tokenizer, folder, template)
         self.tokenizer = tokenizer
         self.folder = folder

@@ -158,6 +158,5 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str | Non
 
 
 def beginning(tokenizer: Any, prompt: Sequence[int]) -> str:
-    """Return how a message names a prompt: the beginning of its text."""
     text = " ".join(tokenizer.decode(prompt[:60], skip_special_tokens=True).split())
     return f"the prompt beginning {text[:60]!r}"

@@ -92,7 +92,6 @@ class Engine:
         return f"revocab.evaluation.inference.engines.{self.name}"
 
     def called(self, part: Part) -> str:
-        """Return the name by which experiment files and tables know it in a part."""
         return self.harness_name or self.name if part == "multiple_choice" else self.name
 
     def imports(self) -> bool:
@@ -111,7 +110,6 @@ def engines_for(part: Part) -> dict[str, Engine]:
 
 
 def choices_for(part: Part, *others: str) -> Any:
-    """Return the type of an option that names an engine for a part, or one of ``others``."""
     return Literal[(*others, *engines_for(part))]
 
 
@@ -123,7 +121,6 @@ def engine_called(name: str, part: Part) -> Engine:
 
 
 def decoding_engines() -> list[str]:
-    """Return the names of the engines that do more than greedy decoding."""
     return [name for name, engine in engines_for("generation").items() if engine.decodes]
 
 

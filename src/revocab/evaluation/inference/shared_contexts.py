@@ -178,7 +178,6 @@ class SharedContextLM(HFLM):
     def _score_as_harness(
         self, requests: list[Request], indices: list[int], batch_size: float
     ) -> dict[int, Answer]:
-        """Return what the harness finds for some requests, in batches of at most ``batch_size``."""
         usual: int = self.batch_size_per_gpu
         self.batch_size_per_gpu = max(1, int(min(usual, batch_size)))
         try:

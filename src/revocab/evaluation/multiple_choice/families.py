@@ -44,7 +44,6 @@ def family_label(family: str) -> str:
 
 
 def family_rank(family: str) -> tuple[int, str]:
-    """Return a sort key: the families of the file in its order, then others by name."""
     order = list(families())
     return (order.index(family) if family in order else len(order), family)
 
@@ -56,7 +55,6 @@ def family_chance(family: str) -> float | None:
 
 
 def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the metric of every family that names one, or is given one in ``overrides``."""
     own = {name: family.metric for name, family in families().items() if family.metric}
     return {**own, **(overrides or {})}
 

@@ -182,7 +182,6 @@ def load_task(
     shots: int,
     revision: str | None = None,
 ) -> TaskDict:
-    """Load one task or group and prepare its tasks for repeated evaluation."""
     if isinstance(spec, str) and spec not in manager.task_index:
         near = difflib.get_close_matches(spec, list(manager.task_index), n=3)
         hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""

@@ -45,7 +45,6 @@ def as_task_files(inputs: Closed) -> Iterator[Closed]:
 
 
 def task_file(named: Path, folder: Path) -> Path:
-    """Return a task file: the one given, or one in ``folder`` made of the template of that name."""
     from revocab.evaluation.multiple_choice.tasks import (
         TaskJob,
         at_commit,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def fields_of(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the row fields that a task's metadata names, without what is inside of them."""
     read = Metadata(**metadata)
     named = (read.mean_over, read.measure and read.measure.together)
     return [name.split(".")[0] for name in named if name]
@@ -70,17 +69,16 @@ def with_variants(rows: Dataset, variants: Mapping[str, list[Any]]) -> Dataset:
 
 
 def same_task(config: dict[str, Any], name: str, splits: Mapping[str, Any]) -> Task:
-    """Return the harness's task of a configuration, under another name or on other rows."""
     from datasets import DatasetDict
     from lm_eval.api.task import ConfigurableTask
 
-    given = {
+    fixed = {
         "task": name,
         "dataset_kwargs": None,
         "custom_dataset": functools.partial(returned, DatasetDict(splits)),
         "metadata": {"version": config["metadata"]["version"]},
     }
-    return ConfigurableTask(config={**config, **given})
+    return ConfigurableTask(config={**config, **fixed})
 
 
 def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str) -> TaskDict:
@@ -118,16 +116,15 @@ def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str
 
 
 def places(path: str | Path, rows: Iterable[Any], field: str) -> dict[str, list[int]]:
-    """Return the numbers of the rows that have each value of a field."""
-    found: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
         try:
-            found.setdefault(str(value_of(row, field)), []).append(i)
+            numbers.setdefault(str(value_of(row, field)), []).append(i)
         except KeyError:
             raise RevocabError(
                 f"{path}: metadata.mean_over: row {i + 1} has no {field!r}"
             ) from None
-    return found
+    return numbers
 
 
 def returned(value: Any, /, **_: Any) -> Any:
@@ -154,5 +151,4 @@ class FixedShots:
         return rows[::-1] if self.shots.reverse else rows
 
     def set_rnd(self, seed: int | None) -> FixedShots:
-        """Return the same: nothing is drawn."""
         return self

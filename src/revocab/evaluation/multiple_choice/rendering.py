@@ -41,7 +41,6 @@ def regex_replace(text: str, pattern: str, replacement: str, count: int = 0) -> 
 
 @cache
 def environment() -> Sandbox:
-    """Return the harness's environment of templates, in the sandbox."""
     from jinja2 import StrictUndefined
 
     sandbox = Sandbox(undefined=StrictUndefined, keep_trailing_newline=True)

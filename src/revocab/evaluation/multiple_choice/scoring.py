@@ -131,7 +131,6 @@ class Scorer:
         return model
 
     def score_all(self, folder: Path, records: Records) -> list[dict[str, Any]]:
-        """Return the rows of every task for one checkpoint; load nothing for what is on record."""
         rows: list[dict[str, Any]] = []
         model = None
         for name in self.paths:
@@ -148,7 +147,6 @@ class Scorer:
         return rows
 
     def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
-        """Return the rows (without run and step) of one task for one model."""
         from jinja2 import TemplateError
         from lm_eval.evaluator import evaluate
 
@@ -216,7 +214,6 @@ class Scorer:
 def result_rows(
     name: str, loaded: TaskDict, results: dict[str, Any], options: Scoring
 ) -> list[dict[str, Any]]:
-    """Return one row per metric of a task, or of a group as the harness aggregates it."""
     groups = list(loaded.get("groups") or {})
     inner = groups[0] if groups else next(iter(loaded["tasks"]))  # a group lists itself first
     scores = results["results"][inner]
@@ -254,7 +251,6 @@ def result_rows(
 
 
 def parts_of(loaded: TaskDict) -> list[Task]:
-    """Return a task's parts in the order in which their items are kept."""
     return [task for _, task in sorted(loaded["tasks"].items())]
 
 

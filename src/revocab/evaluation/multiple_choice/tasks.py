@@ -171,8 +171,6 @@ def fill_words(
 
 
 def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return a template with ``change`` made to every text that is a value or in a list."""
-
     def changed(value: Any) -> Any:
         if isinstance(value, str):
             return change(value)
@@ -211,7 +209,6 @@ def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
 
 
 def required_fields(template: dict[str, Any]) -> list[str]:
-    """Return the row fields that the prompt uses without asking whether they are there."""
     import jinja2
     from jinja2 import nodes
 

@@ -45,7 +45,6 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
 
 
 def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
-    """Return the initial adapter's rows of the missing tokens."""
     return SourceWeights.of(_weights(inputs), len(inputs.source_VD))
 
 

@@ -168,7 +168,6 @@ def vectors(model: FastText, tokens: list[CanonicalToken]) -> tuple[np.ndarray, 
 
 
 def vocabulary_hash(tokens: list[CanonicalToken]) -> str:
-    """Return a hash of a vocabulary: its spellings by id, whatever file they came from."""
     return hashlib.sha256(json.dumps([token.string for token in tokens]).encode()).hexdigest()
 
 

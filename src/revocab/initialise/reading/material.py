@@ -104,7 +104,6 @@ class Material:
         return self.helper.coverage(self.vocabularies.intersection) if self.helper else None
 
     def method_inputs(self, which: Which, source_VD: torch.Tensor) -> MethodInputs:
-        """Return a method's inputs for one matrix of the source, ``source_VD`` as stored."""
         more: dict[str, Any] = {"auxiliary": self.auxiliary}
         if self.helper is not None:
             more["helper_VD"] = self.helper.matrix(which)

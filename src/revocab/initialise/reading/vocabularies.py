@@ -128,7 +128,6 @@ class Vocabularies:
 
     @property
     def counterparts(self) -> Counterparts:
-        """Return how special tokens are found again, with the roles of the intersection."""
         return Counterparts(
             self.source_tokenizer,
             self.target_tokenizer,
@@ -138,7 +137,6 @@ class Vocabularies:
 
     @property
     def roles(self) -> dict[str, dict[str, str]]:
-        """Return the roles that the intersection declares for each side, by spelling."""
         return self.intersection.report.get("roles", NO_ROLES)
 
 

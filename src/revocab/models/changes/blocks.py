@@ -97,7 +97,6 @@ class Expansion:
                 yield f"model.layers.{number}.{block[2]}", writes and number in self.added
 
     def settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that change: the number of layers, and lists by layer."""
         lists = {
             key: [value[number] for number in self.origin]
             for key, value in settings.items()
@@ -109,7 +108,6 @@ class Expansion:
 
 
 def added_blocks(model: Any) -> list[int]:
-    """Return the numbers of the blocks that were added to a loaded model; [] if none were."""
     return list(getattr(model.config, ADDED_BLOCKS, ()))
 
 
@@ -215,7 +213,6 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
 
 
 def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
-    """Return the body with new blocks, each in the file of the block that it copies."""
     body = inputs.body
     blocks = check_form(body)
     try:

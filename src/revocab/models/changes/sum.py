@@ -59,7 +59,6 @@ class SumOptions(ChangeOptions):
                 yield f"add.{number}.minus", term.minus
 
     def problems(self, body: ModelReference | None) -> Iterator[str]:
-        """Yield the terms that add nothing."""
         for number, term in enumerate(self.add):
             if term.model == (term.minus or body):
                 yield (
@@ -204,7 +203,6 @@ def _by(shape: Sequence[int]) -> str:
 
 
 def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
-    """Return the body with the differences added to every tensor of equal shape."""
     named = [reference for term in options.add for reference in (term.model, term.minus)]
     names = dict.fromkeys(reference_name(reference) for reference in named if reference)
     operands = {name: Operand(repr(name), inputs.others[name]) for name in names}

@@ -132,7 +132,6 @@ def without_padding(folder: Path) -> Iterator[Path]:
 
 
 def _unpadded(config: dict[str, Any], tokens: int) -> dict[str, Any]:
-    """Return ``config.json`` for the rows of tokens alone; nested parts included."""
     changed = {key: value for key, value in config.items() if key != TOKEN_ROWS}
     if "vocab_size" in changed:
         changed["vocab_size"] = tokens

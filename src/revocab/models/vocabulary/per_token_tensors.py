@@ -47,7 +47,6 @@ def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _first(config: dict[str, Any], *keys: str) -> int:
-    """Return the first of a configuration's keys that holds a number, else 0."""
     return next((config[key] for key in keys if isinstance(config.get(key), int)), 0)
 
 
@@ -63,7 +62,6 @@ def _derived_sizes(config: dict[str, Any]) -> Iterator[int]:
 
 
 def other_sizes(config: dict[str, Any]) -> set[int]:
-    """Return the sizes of a configuration that have nothing to do with the vocabulary."""
     named = {n for key, n in _integers(config) if _SIZE.search(key) and not _NO_SIZE.search(key)}
     return named.union(*map(_derived_sizes, _parts(config)))
 

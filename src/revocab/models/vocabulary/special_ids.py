@@ -37,7 +37,6 @@ _STALE = (
 
 
 def special_ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int | None]:
-    """Return ``bos_token_id`` and so on, as the tokenizer has them."""
     return {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
 
 
@@ -117,7 +116,6 @@ class Counterparts:
         return next((candidate for candidate in candidates if candidate is not None), None)
 
     def name(self, number: Any) -> str:
-        """Return a source id as text, with its spelling where it has one."""
         is_id = isinstance(number, int) and 0 <= number < len(self.source)
         spelling = self.source.convert_ids_to_tokens(number) if is_id else None
         return str(number) if spelling is None else f"{number} ({spelling})"

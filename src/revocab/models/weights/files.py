@@ -79,8 +79,6 @@ class Part:
         return replace(self, blocks=zeros)
 
     def replaced(self, tensor: torch.Tensor) -> Part:
-        """Return the part with a tensor in memory, of the same dtype and any shape."""
-
         def in_memory(most: int) -> Iterator[memoryview]:
             stored = tensor_bytes(tensor)
             for start in range(0, len(stored), most):
@@ -91,7 +89,6 @@ class Part:
 
 
 def tensor_bytes(tensor: torch.Tensor) -> memoryview:
-    """Return the bytes of a tensor on the CPU as a file stores them."""
     import torch
 
     return tensor.contiguous().flatten().view(torch.uint8).numpy().data

@@ -20,7 +20,6 @@ PICKLED = "pytorch_model.bin"
 
 
 def index_of(weights: str) -> str:
-    """Return the name of the index of the shards that stand for one file of weights."""
     return f"{weights}.index.json"
 
 

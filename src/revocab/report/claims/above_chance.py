@@ -64,7 +64,7 @@ def find(results: Results) -> Iterator[Claim]:
         rows = scored(results, group, "en")
         if len(rows) < WANTED or results.base(group).scores_of:
             continue
-        found = [row for row in rows if row["above"]]
+        above = [row for row in rows if row["above"]]
         listed = "; ".join(
             f"{row['task']} {100 * row['value']:.1f}±{100 * row['stderr']:.1f} "
             f"(chance {100 * row['chance']:.1f})"
@@ -73,8 +73,8 @@ def find(results: Results) -> Iterator[Claim]:
         yield Claim(
             f"{results.base(group).label}: above chance by more than {STANDARD_ERRORS} standard "
             f"errors on at least {WANTED} English families",
-            f"{len(found)} of {len(rows)}: {listed}",
-            len(found) >= WANTED,
+            f"{len(above)} of {len(rows)}: {listed}",
+            len(above) >= WANTED,
         )
 
 

@@ -16,7 +16,7 @@ from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results
 from revocab.report.results.adapted_language import adapted_language
-from revocab.report.results.score_table import AVERAGE, average_task
+from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.significance import is_marked
 from revocab.report.values.task_scores import TaskScore

@@ -30,8 +30,10 @@ def find(results: Results) -> Iterator[Claim]:
         if language is None or any(len(results.replicates(run)) < FEWEST_SEEDS for run in runs):
             continue
         # By ascending seed, so that those of two runs belong together.
-        replicates = [sorted(results.replicates(run), key=lambda one: one.seed) for run in runs]
-        curves = [[heldout_curve(results, one, language) for one in of] for of in replicates]
+        replicates = [sorted(results.replicates(run), key=lambda run: run.seed) for run in runs]
+        curves = [
+            [heldout_curve(results, replicate, language) for replicate in of] for of in replicates
+        ]
         steps = {step for of in curves for curve in of for step in curve if step}
         if len(runs) > 1 and steps:
             yield claim(results, group, language, runs, curves, min(steps))

@@ -74,7 +74,6 @@ def heldout_over_seeds(results: Results, run: Run, language: str) -> Curve:
 
 
 def over_replicates(results: Results, run: Run, values: Callable[[Run], dict[int, float]]) -> Curve:
-    """Return the values of a run's replicates by step, where all of them have one."""
     tables = [values(single) for single in results.replicates(run)]
     shared = [step for step in tables[0] if all(step in single for single in tables)]
     by_step = {step: [single[step] for single in tables] for step in shared}
@@ -109,7 +108,7 @@ def scale_axes(axes: Axes, scale: Scale, places: Iterable[float], *, vertical: b
 
     Without ``vertical`` the horizontal one alone. An empty panel stays as it is.
     """
-    first = min((one for one in places if one > 0), default=None)
+    first = min((place for place in places if place > 0), default=None)
     if scale == "linear" or first is None or not axes.has_data():
         return
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator

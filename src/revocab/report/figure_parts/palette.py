@@ -19,12 +19,13 @@ SPARE_DASHES = ((0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1,
 
 
 def own_colours() -> dict[str, str]:
-    found = {}
+    colours = {}
     for name, method in methods().items():
         if method.colour:
-            found[name] = method.colour
-        found |= {f"{name}-{variant}": one for variant, one in method.variant_colours.items()}
-    return found
+            colours[name] = method.colour
+        for variant, colour in method.variant_colours.items():
+            colours[f"{name}-{variant}"] = colour
+    return colours
 
 
 class Palette:

@@ -93,7 +93,7 @@ class AverageScoreFigure(FigureOptions):
                 capsize=0,
                 **line,
             )
-            spread = [None if one.deviation is None else 100 * one.deviation for one in cells]
+            spread = [None if cell.deviation is None else 100 * cell.deviation for cell in cells]
             draw_band(axes, places, values, spread, line["color"])
         printed = self.draw_published(results, axes, run, line["color"])
         if points:

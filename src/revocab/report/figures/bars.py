@@ -54,7 +54,6 @@ class BarsFigure(FigureOptions):
         return figure
 
     def cells(self, results: Results, name: str) -> dict[str, Cell]:
-        """Return the column's cells in one table, by the names of their models."""
         from revocab.report.make_tables import build_table
 
         table, runs = build_table(results, name), self.shown(results.experiment)[name].runs
@@ -67,7 +66,6 @@ class BarsFigure(FigureOptions):
         return cells
 
     def shown(self, experiment: Experiment) -> dict[str, RunsTable]:
-        """Return its tables by id; those that cannot be shown are left out."""
         tables = {name: experiment.tables.get(name) for name in self.tables}
         return {name: table for name, table in tables.items() if isinstance(table, RunsTable)}
 

@@ -83,7 +83,7 @@ def draw_mean(axes: Axes, mean: float | None, place: float, colour: str) -> None
 
 def corpus_labels(results: Results, corpora: list[str]) -> list[str]:
     entries = results.experiment.corpora
-    return [f"{one}\n{language_label(entries[one].language)}" for one in reversed(corpora)]
+    return [f"{corpus}\n{language_label(entries[corpus].language)}" for corpus in reversed(corpora)]
 
 
 def corpus_colour(results: Results, corpus: str) -> str:
@@ -92,7 +92,7 @@ def corpus_colour(results: Results, corpus: str) -> str:
     language = entries[corpus].language
     shades = language_colours(language) or OTHER_LANGUAGES
     measured = results.experiment.fertility.corpora
-    same = [one for one in measured if entries[one].language == language]
+    same = [other for other in measured if entries[other].language == language]
     return shades[same.index(corpus) % len(shades)]
 
 
@@ -116,8 +116,8 @@ def span(values: dict[Any, list[float]]) -> tuple[float, float]:
     if not values:
         return 1.0, 3.0
     lows, highs = [], []
-    for one in values.values():
-        ordered = sorted(one)
+    for series in values.values():
+        ordered = sorted(series)
         cut = len(ordered) // 200
         lows.append(ordered[cut])
         highs.append(ordered[-1 - cut])

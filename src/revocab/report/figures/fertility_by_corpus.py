@@ -39,7 +39,9 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
             1, count, figsize=(3.1 * count + 0.6, 2.9), sharex=True, sharey=True, squeeze=False
         )
         shown = {(tokenizer, corpus) for tokenizer in self.tokenizers for corpus in self.corpora}
-        values = {one: found for one, found in fertility_values(results).items() if one in shown}
+        values = {
+            place: series for place, series in fertility_values(results).items() if place in shown
+        }
         measured = results.measured_tokenizers
         means = {place: number(row["fertility"]) for place, row in measured.items()}
         limits = span(values)
@@ -54,11 +56,13 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
             axes.set_yticks([])
             axes.set_ylim(0, 0.9)
             axes.set_xlim(*limits)
-        languages = {one: results.experiment.corpora[one].language for one in self.corpora}
+        languages = {corpus: results.experiment.corpora[corpus].language for corpus in self.corpora}
         figure.legend(
             handles=[
-                Patch(color=colour, alpha=0.6, label=f"{one} ({language_label(languages[one])})")
-                for one, colour in colours.items()
+                Patch(
+                    color=colour, alpha=0.6, label=f"{corpus} ({language_label(languages[corpus])})"
+                )
+                for corpus, colour in colours.items()
             ],
             loc="upper right",
             ncols=len(colours),

@@ -62,7 +62,7 @@ class HeldoutFigure(FigureOptions, LossAxes):
         """Return a column of panels per language: losses, and below them the differences."""
         from matplotlib import pyplot
 
-        runs = [results.run(one) for one in self.runs]
+        runs = [results.run(run) for run in self.runs]
         languages = self.languages or text_languages(results.experiment)
         lines, columns = (1 if self.against is None else 2), len(languages)
         figure, grid = pyplot.subplots(
@@ -124,7 +124,6 @@ class HeldoutFigure(FigureOptions, LossAxes):
 def draw_differences(
     results: Results, axes: Axes, curves: Curves, against: str, palette: Palette
 ) -> None:
-    """Draw each curve less that of ``against``, interpolated where this one was not measured."""
     import numpy as np
 
     if against not in curves:

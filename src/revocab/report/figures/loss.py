@@ -48,7 +48,7 @@ class LossFigure(FigureOptions, LossAxes):
         """Return training loss per token and per byte, and held-out bits per byte by language."""
         from matplotlib import pyplot
 
-        runs = [results.run(one) for one in self.runs]
+        runs = [results.run(run) for run in self.runs]
         languages = results.heldout_languages()
         columns = max(2, len(languages))
         figure, grid = pyplot.subplots(2, columns, figsize=(4.6 * columns, 6.8), squeeze=False)

@@ -83,7 +83,7 @@ class SimilarityFigure(FigureOptions):
                 pair = shown[row["run"]], shown[row["other"]]
                 if not results.seeded or pair[0] != pair[1]:
                     by_pair.setdefault(pair, []).append(row["similarity"])
-        return {pair: fmean(found) for pair, found in by_pair.items()}
+        return {pair: fmean(cosines) for pair, cosines in by_pair.items()}
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         return no_new_rows(experiment, key, self.group)

@@ -42,7 +42,7 @@ class SweepFigure(SweepOptions, FigureOptions):
         axes.set_ylabel(self.rows)
         axes.set_xticks(range(len(across)), across)
         axes.set_yticks(range(len(down)), down)
-        known = [one for row in numbers for one in row if not math.isnan(one)]
+        known = [value for row in numbers for value in row if not math.isnan(value)]
         if not known:
             axes.set_xlim(-0.5, len(across) - 0.5)
             axes.set_ylim(len(down) - 0.5, -0.5)

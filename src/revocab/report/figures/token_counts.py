@@ -44,14 +44,15 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
         names = {language: language_label(language) for language in languages}
         draw_bars(left, tokens, tokenizers, names, colours, "{:,.0f}")
         left.set_xlabel("tokens for the same sentences (fewer is better)")
-        draw_bars(right, characters, tokenizers, {one: one for one in corpora}, colours, "{:.2f}")
+        draw_bars(
+            right, characters, tokenizers, {corpus: corpus for corpus in corpora}, colours, "{:.2f}"
+        )
         right.set_xlabel("characters per token (more is better)")
         figure.tight_layout()
         return figure
 
 
 def colours_of(results: Results, languages: list[str], corpora: list[str]) -> dict[str, str]:
-    """Return a colour for every language and corpus; corpora have shades of their language's."""
     used: dict[str, int] = {}
     spare = iter(SPARE_COLOURS * 9)
     colours = {}
@@ -78,8 +79,8 @@ def draw_bars(
     drawn = False
     for place, name in enumerate(names):
         offset = (place - (len(names) - 1) / 2) * thickness
-        found = [(i, values.get((one, name))) for i, one in enumerate(tokenizers)]
-        bars = [(i + offset, value) for i, value in found if value is not None]
+        heights = [(i, values.get((tokenizer, name))) for i, tokenizer in enumerate(tokenizers)]
+        bars = [(i + offset, value) for i, value in heights if value is not None]
         if not bars:
             continue
         drawn = True

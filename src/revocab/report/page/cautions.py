@@ -96,10 +96,10 @@ def of_scores(results: Results) -> Iterator[str]:
     if limit and evaluation.multiple_choice.tasks:
         yield f"Multiple-choice tasks use their first {limit} items only: see the standard errors."
     tasks = evaluation.generation.tasks
-    limits = [f"{task} {one.limit}" for task, one in tasks.items() if one.limit]
+    limits = [f"{task} {entry.limit}" for task, entry in tasks.items() if entry.limit]
     if limits:
         yield f"Generation uses only some of its queries: {', '.join(limits)}."
-    translated = any(find_kind(one.kind).comet_source for one in tasks.values())
+    translated = any(find_kind(entry.kind).comet_source for entry in tasks.values())
     if translated and not evaluation.generation.comet_model:
         yield "COMET-22 is not configured; chrF++ and BLEU are shown next to its empty column."
     for key, metric in COMET_METRICS.items():

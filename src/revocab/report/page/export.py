@@ -28,14 +28,14 @@ def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def claim_lines(results: Results) -> list[str]:
-    found = all_claims(results)
-    if not found:
+    claims = all_claims(results)
+    if not claims:
         return [nothing_claimed(results)]
     verdicts = {True: "holds", False: "**does not hold**", None: "no data"}
     lines = ["| Claim | Numbers | |", "| --- | --- | --- |"]
     return lines + [
-        row_of([markdown_escape(one.statement), markdown_escape(one.numbers), verdicts[one.holds]])
-        for one in found
+        row_of([*map(markdown_escape, (claim.statement, claim.numbers)), verdicts[claim.holds]])
+        for claim in claims
     ]
 
 
@@ -74,7 +74,7 @@ def page(
         if rows:
             lines += [f"## {title}", "", *markdown_table(header, rows), ""]
     lines += ["## Cost", "", *markdown_table(*sections.trainings(results)), ""]
-    lines += ["## Limitations", "", *[f"- {one}" for one in limitations(results)], ""]
+    lines += ["## Limitations", "", *[f"- {limitation}" for limitation in limitations(results)], ""]
     listed = ", ".join(f"{name} {version}" for name, version in html.versions())
     lines += ["## Versions", "", listed, ""]
     return "\n".join(lines)
@@ -98,7 +98,8 @@ def export_results(
     out, folder = Path(out), Path(figure_folder)
     check_files(out, inputs=results.inputs)
     output = OutputFolder(folder, "exported figures", around=[results.root])
-    sources = {one: results.root / "figures" / f"{one}.svg" for one in results.experiment.figures}
+    folder = results.root / "figures"
+    sources = {figure: folder / f"{figure}.svg" for figure in results.experiment.figures}
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
         raise RevocabError(f"{name}: missing; run revocab make_figures" for name in missing)

@@ -52,7 +52,7 @@ def sections(results: Results, resources: Path) -> list[Section]:
 
     ``resources`` is where the experiment's corpora and world lie.
     """
-    found = [
+    possible = [
         Section(
             "heldout",
             "Held-out text",
@@ -96,7 +96,7 @@ def sections(results: Results, resources: Path) -> list[Section]:
             *trainings(results),
         ),
     ]
-    return [section for section in found if section.rows]
+    return [section for section in possible if section.rows]
 
 
 def heldout(results: Results) -> Grid:
@@ -121,7 +121,7 @@ def heldout(results: Results) -> Grid:
 def trainings(results: Results) -> Grid:
     header = ["Training", "Steps", "Tokens", "Seconds", "Tokens per second", "Peak memory (GB)"]
     header.append("Start-up (s)")
-    folders = [("models", one) for one in sorted(results.experiment.models)]
+    folders = [("models", model) for model in sorted(results.experiment.models)]
     folders += [("runs", run.id) for run in results.runs if run.trains]
     rows = []
     for parts in folders:
@@ -192,10 +192,10 @@ def _shown(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}g}" if isinstance(value, int | float) else "–"
 
 
-def _row(name: str, matrix: str, found: dict[str, Any]) -> list[str]:
-    copied, new, noted = found["norm_copied"], found["norm_new"], found["method"]
+def _row(name: str, matrix: str, statistics: dict[str, Any]) -> list[str]:
+    copied, new, noted = statistics["norm_copied"], statistics["norm_new"], statistics["method"]
     both = copied["mean"] and new["mean"] is not None
-    alike = found.get("near_duplicates", {}).get("rows")
+    alike = statistics.get("near_duplicates", {}).get("rows")
     return [
         name,
         matrix,
@@ -204,8 +204,8 @@ def _row(name: str, matrix: str, found: dict[str, Any]) -> list[str]:
         _shown(copied["mean"]),
         _shown(new["mean"]),
         _shown(new["mean"] / copied["mean"], 3) if both else "–",
-        _shown(found["cosine_to_mean_copied"], 3),
-        _shown(found["cosine_to_mean_new"], 3),
+        _shown(statistics["cosine_to_mean_copied"], 3),
+        _shown(statistics["cosine_to_mean_new"], 3),
         "–" if alike is None else f"{alike:,}",
         _shown(noted.get("anchors_cosine"), 3),
         _shown(noted.get("held_out_cosine"), 3),
@@ -218,9 +218,9 @@ def new_rows(results: Results) -> Grid:
         described = results.json("runs", run.id, "init", "diagnostics.json") or {}
         matrices = described.get("matrices", {})
         label = results.model_label(run)
-        for which, found in matrices.items():
+        for which, statistics in matrices.items():
             matrix = MATRICES[which] if len(matrices) > 1 else "embedding and LM head"
-            rows.append(_row(f"{label}, {method_label(run)}", matrix, found))
+            rows.append(_row(f"{label}, {method_label(run)}", matrix, statistics))
     return NEW_ROWS_HEADER, rows
 
 

@@ -53,12 +53,12 @@ class CellMean(Measure):
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         options = self._options(experiment)
         tables = experiment.tables.items()
-        known = [name for name, one in tables if isinstance(one, ValueTable)]
+        known = [name for name, table in tables if isinstance(table, ValueTable)]
         yield from unknowns(f"{key}.tables", self.tables, known, "table of runs")
         folder = experiment.paper_values
         paper = PaperValues(Path(folder)) if folder is not None else None
-        for name, one in options.items():
-            columns = [column.header for column in one.shown(experiment)]
+        for name, table in options.items():
+            columns = [column.header for column in table.shown(experiment)]
             columns += [cell.column for cell in paper.cells(name)] if paper else []
             said = f"column of {name!r}, also printed,"
             yield from unknowns(key, [self.column, *self.weights], dict.fromkeys(columns), said)
@@ -69,7 +69,7 @@ class CellMean(Measure):
 
     def _options(self, experiment: Experiment) -> dict[str, ValueTable]:
         tables = ((name, experiment.tables.get(name)) for name in self.tables)
-        return {name: one for name, one in tables if isinstance(one, ValueTable)}
+        return {name: table for name, table in tables if isinstance(table, ValueTable)}
 
     def _distance(self, cells: Iterable[tuple[Place, str, float | None]]) -> float | None:
         """Return the distance in fractions of 100 points; None where no row has all columns."""

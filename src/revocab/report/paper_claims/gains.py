@@ -44,7 +44,7 @@ class Gain(Measure):
             run = named.get(name)
             if run is None:
                 return None
-            at = [one for one in run.steps if results.published_place(run, one)[1] == step]
+            at = [own for own in run.steps if results.published_place(run, own)[1] == step]
             return self._value(results, at[0]).cell(results, run).value if at else None
 
         return self._gain(value)
@@ -143,7 +143,6 @@ class ValueFall(Measure):
         return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
 
     def remark(self, results: Results) -> str:
-        """Return the number by seed, of the seeds that all runs with several have."""
         runs = [results.replicates(results.run(run)) for run in (*self.runs, *self.below)]
         several = [{training.seed for training in run} for run in runs if len(run) > 1]
         seeds = sorted(set.intersection(*several)) if several else []
@@ -178,7 +177,7 @@ class ValueFall(Measure):
             shown = [results.run(run) for run in runs]
             if seed is not None:
                 every = [results.replicates(run) for run in shown]
-                shown = [next((one for one in run if one.seed == seed), run[0]) for run in every]
+                shown = [next((r for r in runs if r.seed == seed), runs[0]) for runs in every]
             return [value.value.cell(results, run).value for run in shown]
 
         others = values(self.below, self._others)
@@ -215,14 +214,14 @@ class CellGain(Measure):
         options = self._options(experiment)
         if options is None:
             tables = experiment.tables.items()
-            known = [name for name, one in tables if isinstance(one, ModelsByLanguageTable)]
+            known = [name for name, table in tables if isinstance(table, ModelsByLanguageTable)]
             yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
             return
         yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
         folder = experiment.paper_values
         # Models that are not run here may be among the columns of the paper's table.
         printed = PaperValues(Path(folder)).cells(self.table) if folder is not None else []
-        known = [*options.columns, *(one.column for one in printed)]
+        known = [*options.columns, *(cell.column for cell in printed)]
         names = [name for name in (self.column, *self.over) if name not in known]
         yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
 

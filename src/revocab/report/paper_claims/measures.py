@@ -39,31 +39,24 @@ class Measure(Closed):
     any_scale: ClassVar[bool] = False
 
     def published(self, results: Results) -> float | None:
-        """Return the number that the paper's printed values give, None where they give none."""
         return None
 
     def ours(self, results: Results) -> float | None:
-        """Return the number that our results give, None where it is not measured."""
         return None
 
     def shown(self, value: float) -> str:
-        """Return a number as readers see it."""
         return f"{value:,.10g}"
 
     def remark(self, results: Results) -> str:
-        """Return what stands behind our number."""
         return ""
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
-        """Yield what the experiment lacks for it, besides what ids name."""
         return ()
 
     def needs(self, layout: Layout) -> Iterable[str]:
-        """Return the files that it reads beside the scores."""
         return ()
 
     def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
-        """Yield the groups and tasks whose scores it reads."""
         return ()
 
 
@@ -127,7 +120,8 @@ class SizeFall(Measure):
     share: bool = True
 
     def published(self, results: Results) -> float | None:
-        return self._fall(*(results.paper.size(one, self.of) for one in (self.source, self.target)))
+        models = (self.source, self.target)
+        return self._fall(*(results.paper.size(model, self.of) for model in models))
 
     def ours(self, results: Results) -> float | None:
         sizes = {row["label"]: number(row[self.of]) for row in results.csv("parameters.csv")}

@@ -40,7 +40,7 @@ def trained_on_text(results: Results, run: Run) -> bool:
 def seen_shares(experiment: Experiment, run: Run) -> dict[str, float]:
     assert run.recipe is not None and run.mixture is not None  # trained
     stages = experiment.recipes[run.recipe].stages
-    steps = {one.name: one.steps for one in stages} if stages else {"all": 1}
+    steps = {stage.name: stage.steps for stage in stages} if stages else {"all": 1}
     shares: dict[str, float] = {}
     for stage, taken in steps.items():
         mixture = run.stage_mixtures.get(stage, run.mixture)
@@ -50,12 +50,11 @@ def seen_shares(experiment: Experiment, run: Run) -> dict[str, float]:
 
 
 def language_shares(experiment: Experiment, mixture: str) -> dict[str, float]:
-    """Return each language's share of a mixture, in the order in which it names them."""
-    given = experiment.mixtures[mixture]
-    by_size = [corpus for corpus, share in given.items() if share == "size"]
-    rest = 1 - sum(share for share in given.values() if share != "size")
+    parts = experiment.mixtures[mixture]
+    by_size = [corpus for corpus, share in parts.items() if share == "size"]
+    rest = 1 - sum(share for share in parts.values() if share != "size")
     shares: dict[str, float] = {}
-    for corpus, share in given.items():
+    for corpus, share in parts.items():
         language = experiment.corpora[corpus].language
         # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
         known = rest / len(by_size) if share == "size" else share

@@ -37,17 +37,17 @@ def baselines(
 
 
 def problems(experiment: Experiment, resources: Path) -> list[str]:
-    found = []
+    lines = []
     for path, task, row in baselines(experiment, resources):
         chance, items = row["chance"], row["items"]
         allowed = chance + max(TOLERANCE, 3 * math.sqrt(chance * (1 - chance) / items))
-        found += [
+        lines += [
             f"{path}: {task}: blind baseline {name} reaches {accuracy:.3f}, chance is {chance:.2f} "
             f"(allowed: {allowed:.2f}); answers can be read off; fix the generator"
             for name, accuracy in row.items()
             if name not in NOT_BASELINES and accuracy > allowed
         ]
-    return found
+    return lines
 
 
 def table(experiment: Experiment, resources: Path) -> tuple[list[str], list[list[str]]]:

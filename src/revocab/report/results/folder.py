@@ -5,7 +5,6 @@ from __future__ import annotations
 from revocab.report.annotations import Experiment, Run
 
 import csv
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,9 +15,9 @@ from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
-from revocab.io import read_json
+from revocab.io import number, read_json
 from revocab.report.published import PaperValues
-from revocab.report.results.score_table import (
+from revocab.report.results.scores import (
     AVERAGE,
     HELPER_SIMILARITY,
     Record,
@@ -30,14 +29,6 @@ from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 #: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
 SAMPLES = "fertility/samples.jsonl"
-
-
-def number(text: Any) -> float | None:
-    """Return a CSV cell as a float; an empty cell or NaN is None."""
-    if text is None or text == "":
-        return None
-    value = float(text)
-    return None if math.isnan(value) else value
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -110,7 +101,6 @@ class Results:
 
     @property
     def resources(self) -> Path:
-        """Return where Snakemake puts this experiment's corpora and world."""
         return self.root.parent.parent / "resources" / self.name
 
     @cached_property
@@ -188,11 +178,9 @@ class Results:
         return replicates
 
     def replicates(self, run: Run) -> list[Run]:
-        """Return the runs that one stands for: itself, if it has no replicates."""
         return self._replicates.get(run.id, [run])
 
     def run(self, identifier: str) -> Run:
-        """Return a run by id, also one that stands for its replicates."""
         for run in (*self.runs, *self.shown):
             if run.id == identifier:
                 return run

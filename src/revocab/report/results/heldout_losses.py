@@ -32,9 +32,9 @@ def token_counts(results: Results, tokenizer: str) -> TokenCounts:
     """
     files = sorted(results.root.glob(f"heldout/{tokenizer}--*/manifest.json"))
     return {
-        (corpus, found["bytes"]): found["tokens"]
+        (corpus, counts["bytes"]): counts["tokens"]
         for file in files
-        for corpus, found in read_json(file)["corpora"].items()
+        for corpus, counts in read_json(file)["corpora"].items()
     }
 
 
@@ -77,7 +77,7 @@ def loss_at(run: Run, curve: Mapping[int, float], step: Step) -> float | None:
     """
     if isinstance(step, int) and run.trains:
         return curve.get(step)
-    return next((curve[one] for one in run.select([step]) if one in curve), None)
+    return next((curve[at] for at in run.select([step]) if at in curve), None)
 
 
 def steps_to_reach(curve: Mapping[int, float], loss: float) -> float | None:

@@ -96,12 +96,12 @@ def pin_harness_tasks(pins: Pins, results: Results) -> None:
     for name, task in results.experiment.evaluation.multiple_choice.tasks.items():
         if not task.harness:
             continue
-        found = sorted(commits.get(name, ()))
-        if len(found) == 1:
+        named = sorted(commits.get(name, ()))
+        if len(named) == 1:
             keys = ("evaluation", "multiple_choice", "tasks", name, "revision")
-            pins.add(keys, found[0])
+            pins.add(keys, named[0])
         else:
-            said = f"{len(found)} commits ({', '.join(found)})" if found else "no commit"
+            said = f"{len(named)} commits ({', '.join(named)})" if named else "no commit"
             pins.loose.append(
                 f"evaluation.multiple_choice.tasks.{name}: its scores name {said}; give it a "
                 "revision by hand, or score it from a template with data.hub"

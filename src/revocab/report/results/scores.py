@@ -10,17 +10,18 @@ from revocab.report.annotations import Run
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.families import metrics_of_families
-from revocab.io import atomic, write_csv
+from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
+from revocab.io import atomic, number, write_csv
 from revocab.output import check_files
 from revocab.report.asked import group_tasks
-from revocab.report.results.folder import Results, number
-from revocab.report.results.score_table import AVERAGE, Record, Scores, average_task
+
+if TYPE_CHECKING:
+    from revocab.report.results.folder import Results
 
 #: A multiple-choice or a generative task of an experiment.
 AnyTask = TypeVar("AnyTask")
@@ -30,24 +31,66 @@ COLUMNS = (
     "stderr", "shots", "task_version", "paper_value", "provenance", "low", "high", "items", "limit",
     "harness_version", "config_hash", "data_revision",
 )  # fmt: skip
+#: One measurement: a row of a file of results, by column.
+Record = dict[str, Any]
+#: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
+AVERAGE = "average"
+#: The metric of similarity to a helper, of whatever task.
+HELPER_SIMILARITY = "similarity_helper"
 
-def mean_score(rows: list[Record | None]) -> tuple[float, float | None] | None:
+
+def average_task(language: str) -> str:
+    return f"{AVERAGE}_{language}"
+
+
+class Scores:
+    """The long table of scores, and which metric stands for each family in it."""
+
+    def __init__(self, rows: list[Record], metrics: dict[str, str]):
+        self.rows = rows
+        self.metrics = metrics
+        self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
+        self._reported = {(row["task"], row["metric"]) for row in rows}
+
+    @classmethod
+    def read(cls, path: Path) -> Scores:
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path)
+        stored = (table.schema.metadata or {}).get(b"revocab", b"{}")
+        return cls(table.to_pylist(), json.loads(stored).get("metric_of_family", {}))
+
+    def get(self, run: str, step: int, task: str, metric: str) -> Record | None:
+        return self._by_key.get((run, step, task, metric))
+
+    def choice(self, run: str, step: int, task: str, family: str) -> Record | None:
+        """Return a multiple-choice row in its family's metric, or in one that its task reports."""
+        metrics = choice_metrics(family, self.metrics)
+        rows = (self.get(run, step, task, metric) for metric in metrics)
+        return next(filter(None, rows), None)
+
+    def shown_metric(self, task: str, family: str) -> str:
+        known = choice_metrics(family, self.metrics)
+        return next((name for name in known if (task, name) in self._reported), known[0])
+
+
+def mean_score(
+    scores: Sequence[tuple[float | None, float | None]],
+) -> tuple[float, float | None] | None:
     """Return the unweighted mean of scores and its standard error (items independent).
 
-    None if there is no score, or if one is missing: an average over fewer tasks cannot be compared.
+    ``scores`` are values with their standard errors. None if there is no score, or if one is
+    missing: an average over fewer tasks cannot be compared.
     """
-    scored = [row for row in rows if row is not None and row["value"] is not None]
-    if not scored or len(scored) < len(rows):
+    values = [value for value, _ in scores if value is not None]
+    if not values or len(values) < len(scores):
         return None
-    mean = math.fsum(row["value"] for row in scored) / len(scored)
-    errors = [row["stderr"] for row in scored]
-    if any(error is None for error in errors):
-        return mean, None
-    return mean, math.sqrt(math.fsum(error**2 for error in errors)) / len(rows)
+    errors = [error for _, error in scores if error is not None]
+    error = math.sqrt(math.fsum(error**2 for error in errors)) / len(scores)
+    return math.fsum(values) / len(values), error if len(errors) == len(scores) else None
 
 
 def score_row(results: Results, run: Run, **values: Any) -> Record:
-    """Return one row of the long table; columns not in ``values`` come from the run."""
     row = {
         "experiment": results.name,
         "run": run.id,
@@ -61,7 +104,6 @@ def score_row(results: Results, run: Run, **values: Any) -> Record:
 
 
 def measured(row: dict[str, str]) -> Record:
-    """Return what every score file says of a value."""
     return {
         "step": int(row["step"]),
         "task": row["task"],
@@ -165,8 +207,9 @@ def average_rows(
         columns = results.choice_tasks(language)
         for step in sorted({row["step"] for row in rows}):
             rows_of = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
-            mean = mean_score(rows_of)
-            if mean is None or rows_of[0] is None:
+            scored = [row for row in rows_of if row is not None]
+            mean = mean_score([(row["value"], row["stderr"]) for row in scored])
+            if mean is None or len(scored) < len(rows_of):
                 continue
             yield score_row(
                 results,
@@ -177,9 +220,9 @@ def average_rows(
                 metric=AVERAGE,
                 value=mean[0],
                 stderr=mean[1],
-                shots=rows_of[0]["shots"],
-                limit=rows_of[0]["limit"],
-                provenance=rows_of[0]["provenance"],
+                shots=scored[0]["shots"],
+                limit=scored[0]["limit"],
+                provenance=scored[0]["provenance"],
             )
 
 
@@ -235,6 +278,8 @@ def collect_scores(
     experiment: str | Path | None = None,
     metrics: Mapping[str, str] | None = None,
 ) -> None:
+    from revocab.report.results.folder import Results  # which holds the scores written here
+
     results = Results(root, experiment)
     check_files(out, Path(out).with_suffix(".csv"), inputs=[results.experiment_file])
     rows = collect(results, metrics)

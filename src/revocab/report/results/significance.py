@@ -30,7 +30,7 @@ from revocab.evaluation.resampling import (
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.results.folder import Results
-from revocab.report.results.score_table import AVERAGE, average_task
+from revocab.report.results.scores import AVERAGE, average_task
 
 COLUMNS = (
     "group", "step", "task", "language", "metric", "run", "other", "difference", "low", "high",

@@ -86,9 +86,9 @@ class LanguageTable(TableOptions):
     @model_validator(mode="after")
     def _one_score(self) -> LanguageTable:
         names = ("family", "into", "out_of", "heldout")
-        given = [name for name in names if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are given; give one of {', '.join(names)}")
+        chosen = [name for name in names if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"{' and '.join(chosen)} are given; give one of {', '.join(names)}")
         return self
 
     @abstractmethod
@@ -114,7 +114,7 @@ class LanguageTable(TableOptions):
     def may_be_empty(self, results: Results) -> bool:
         """Return whether all of it is of a metric whose model the experiment does not name."""
         metrics = set(self.metrics_shown(results.experiment).values())
-        unmeasured = {one.name for one in COMET_METRICS.values()} - {*results.comet_metrics}
+        unmeasured = {metric.name for metric in COMET_METRICS.values()} - {*results.comet_metrics}
         return bool(metrics) and not metrics - unmeasured
 
     def without_tasks(self, experiment: Experiment, key: str, language: str) -> Iterator[str]:

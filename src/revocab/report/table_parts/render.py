@@ -67,7 +67,6 @@ def numbers_of(cell: Cell) -> dict[str, str]:
 
 
 def marked(cell: Cell, content: str, best: str, second: str) -> str:
-    """Return a cell's number in its mark, of which the number is the field."""
     return {"best": best, "second": second}.get(cell.mark or "", "{}").format(content)
 
 
@@ -197,7 +196,6 @@ def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
 
 
 def to_html(table: Table) -> str:
-    """Return the ``<table>`` element (title and notes are set by the page)."""
     kind = "texts" if table.texts else "numbers"
     parts = [f'<table class="{kind}"><thead>']
     if table.over:
@@ -216,6 +214,6 @@ def to_html(table: Table) -> str:
         else:
             first, *rest = row.cells
             cells = html_cell(first, "th")
-            cells += "".join(html_cell(one, interval=table.interval_text(one)) for one in rest)
+            cells += "".join(html_cell(cell, interval=table.interval_text(cell)) for cell in rest)
             parts.append(f"<tr>{cells}</tr>")
     return "".join(parts) + "</tbody></table>"

@@ -100,8 +100,10 @@ def places_of(experiment: Experiment, group: str) -> dict[str, Mapping[str, str]
     """
     from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
 
-    given = experiment.runs[group].methods
-    return {run_id(group, run.replicate_of or name): run.axes or {} for name, run in given.items()}
+    methods = experiment.runs[group].methods
+    return {
+        run_id(group, run.replicate_of or name): run.axes or {} for name, run in methods.items()
+    }
 
 
 def values_of(grid: Grid) -> tuple[list[str], list[str]]:

@@ -49,7 +49,6 @@ class Cell:
         return shown
 
     def published_number(self) -> str | None:
-        """Return the published value as shown (without its error), or None."""
         if self.published is None:
             return None
         return f"{self.published * self.scale:.{self.digits}f}"
@@ -147,7 +146,7 @@ class Table:
 
 
 def between(cell: Cell, interval: tuple[float, float]) -> str:
-    low, high = (decimal(one * cell.scale, cell.digits) for one in interval)
+    low, high = (decimal(bound * cell.scale, cell.digits) for bound in interval)
     return f"{low} to {high}"
 
 

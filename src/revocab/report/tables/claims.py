@@ -71,8 +71,8 @@ class PaperClaim(Closed):
         return low <= value <= high
 
     def bounds(self) -> str:
-        show, given = self.measure.shown, (self.at_least, self.at_most)
-        low, high = ("" if one is None else show(one) for one in given)
+        show, limits = self.measure.shown, (self.at_least, self.at_most)
+        low, high = ("" if limit is None else show(limit) for limit in limits)
         if low == high:
             return low
         if not high:
@@ -80,7 +80,6 @@ class PaperClaim(Closed):
         return f"{low} to {high}" if low else f"at most {high}"
 
     def texts(self, results: Results) -> list[str]:
-        """Return the cells of its row, by :data:`COLUMNS`."""
         measure = self.measure
         printed, ours = measure.published(results), measure.ours(results)
         if ours is None:

@@ -47,13 +47,13 @@ class ExamplesTable(TableOptions):
         rows = []
         for prompt in prompts:
             right = prompt["references"][0] if prompt["references"] else MISSING
-            asked = [text(shown(one), path) for one in (render(prompt, 0), right)]
+            asked = [text(shown(content), path) for content in (render(prompt, 0), right)]
             # An answer is no number to be missed where there is none.
-            given = [
+            answered = [
                 text(shown(said[prompt["id"]]["output"]) if prompt["id"] in said else MISSING)
                 for said in answers
             ]
-            rows.append(Row([text(prompt["id"]), *asked, *given]))
+            rows.append(Row([text(prompt["id"]), *asked, *answered]))
         several = len({run.group for run in runs}) > 1
         names = [
             f"{method_label(run)} ({results.model_label(run)})" if several else method_label(run)

@@ -48,7 +48,7 @@ class FertilityTable(TokenizerOptions, TableOptions):
                 *other_words_note(results, list(measured.values())),
                 *notes.synthetic(results),
             ],
-            over=["", *[language_label(corpora[one].language) for one in setting.corpora]],
+            over=["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]],
         )
 
 

@@ -99,8 +99,8 @@ class GateTable(TableOptions):
             )
 
     def tasks(self, experiment: Experiment) -> list[str]:
-        given, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
-        return [name for name in given if given[name].kind == INSTRUCTIONS and name in shown]
+        tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
+        return [name for name in tasks if tasks[name].kind == INSTRUCTIONS and name in shown]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         from revocab.config.lineage import run_steps, selected, shown_ids

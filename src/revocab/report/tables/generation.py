@@ -67,19 +67,19 @@ def task_metrics(results: Results, group: str, comet: Iterable[str]) -> list[tup
 
     The score that a task names stands first.
     """
-    given = results.experiment.evaluation.generation.tasks
+    tasks = results.experiment.evaluation.generation.tasks
     shown = group_tasks(results.experiment, group)
     return [
         (task, metric)
         for name, kind in generation_kinds().items()
-        for task in sorted(task for task in given.keys() & shown if given[task].kind == name)
-        for metric in dict.fromkeys(filter(None, [given[task].score, *kind.columns(comet)]))
+        for task in sorted(task for task in tasks.keys() & shown if tasks[task].kind == name)
+        for metric in dict.fromkeys(filter(None, [tasks[task].score, *kind.columns(comet)]))
     ]
 
 
 def task_label(results: Results, task: str) -> str:
-    given = results.experiment.evaluation.generation.tasks[task]
-    return generation_kinds()[given.kind].header(task, given.direction)
+    entry = results.experiment.evaluation.generation.tasks[task]
+    return generation_kinds()[entry.kind].header(task, entry.direction)
 
 
 TABLE = GenerationTable

@@ -66,8 +66,8 @@ class LanguagesTable(LanguageTable):
 
         groups = {name: experiment.runs[name] for name in self.groups if name in experiment.runs}
         known = {BASE}
-        for given in groups.values():
-            known |= {*given.references, *shown_names(given)}
+        for entry in groups.values():
+            known |= {*entry.references, *shown_names(entry)}
         if groups:
             columns = self.columns or ()
             yield from unknowns(f"{key}.columns", columns, known, "run of its groups")
@@ -81,8 +81,8 @@ class LanguagesTable(LanguageTable):
                 for language in languages:
                     yield from self.without_tasks(experiment, where, language)
         yield from unknown_choices(experiment, key, self.metrics)
-        for group, given in groups.items():
-            made = shown_names(given)
+        for group, entry in groups.items():
+            made = shown_names(entry)
             names = [name for name in self.columns or made if name in made]
             runs = [run_id(group, name) for name in (BASE, *names)]
             if self.heldout:
@@ -92,7 +92,9 @@ class LanguagesTable(LanguageTable):
                 yield from unscored_runs(experiment, key, runs, tasks, self.step)
 
     def _tasks_of(self, experiment: Experiment, group: str) -> list[str]:
-        return [task for one in self.groups[group] for task in self.tasks(experiment, one)]
+        return [
+            task for language in self.groups[group] for task in self.tasks(experiment, language)
+        ]
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         for group in self.groups:

@@ -56,7 +56,9 @@ class ModelsByLanguageTable(LanguageTable):
             raise ValueError("change needs base, the column that changes are from; name it")
         if self.metric is not None and not (self.into or self.out_of):
             raise ValueError("metric is that of translations; give into or out_of, or leave it out")
-        repeated = sorted({one for one in self.languages if self.languages.count(one) > 1})
+        repeated = sorted(
+            {language for language in self.languages if self.languages.count(language) > 1}
+        )
         if repeated:
             raise ValueError(f"blocks: {', '.join(repeated)}: name each language once")
         if self.averages and max(self.averages) > len(self.languages):
@@ -80,7 +82,7 @@ class ModelsByLanguageTable(LanguageTable):
     def metrics_shown(self, experiment: Experiment) -> dict[str, str]:
         if self.metric is None:
             return self.metrics
-        tasks = [task for one in self.languages for task in self.tasks(experiment, one)]
+        tasks = [task for language in self.languages for task in self.tasks(experiment, language)]
         return {**dict.fromkeys(tasks, self.metric), **self.metrics}
 
     def laid_out(self, results: Results) -> Languages:
@@ -124,7 +126,9 @@ class ModelsByLanguageTable(LanguageTable):
             yield from unknowns(f"{key}.columns.{name}", column, known, about)
         if self.heldout:
             yield from without_heldout_text(experiment, key, self.languages)
-            every = dict.fromkeys(run for one in self.languages for run in self.runs_of(one))
+            every = dict.fromkeys(
+                run for language in self.languages for run in self.runs_of(language)
+            )
             yield from unmeasured_steps(experiment, f"{key}.step", every, [self.step])
             return
         for language in self.languages:

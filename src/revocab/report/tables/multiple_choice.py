@@ -40,7 +40,6 @@ class MultipleChoiceTable(GroupTable):
     columns: list[Id] | None = None
 
     def shown(self, results: Results) -> list[Column]:
-        """Return one column per family, and their mean."""
         tasks = results.choice_tasks(self.language, self.columns)
         labels = column_labels(results, tasks)
         scores = [

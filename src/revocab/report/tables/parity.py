@@ -50,7 +50,7 @@ class ParityTable(ParallelOptions, TableOptions):
                 f" {reference}, same tokenizer.",
                 *notes.synthetic(results),
             ],
-            over=["", *[language_label(one) for one in languages for _ in MEASURES]],
+            over=["", *[language_label(language) for language in languages for _ in MEASURES]],
         )
 
 

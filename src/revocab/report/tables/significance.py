@@ -18,7 +18,7 @@ from revocab.report.kind import TableOptions
 from revocab.report.names import method_label, metric_label
 from revocab.report.references import no_generated_text, unscored_language, wrong_steps
 from revocab.report.results import Record, Results
-from revocab.report.results.score_table import AVERAGE, average_task
+from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table_parts.table import Cell, Row, Table, text
 from revocab.report.tables.generation import task_label, task_metrics
 from revocab.report.tables.multiple_choice import column_labels

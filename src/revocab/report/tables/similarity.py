@@ -90,13 +90,15 @@ def measured_note(results: Results, groups: list[str]) -> str:
 
 def shared_notes(results: Results, groups: list[str]) -> list[str]:
     """Return a note for every group whose helper has another tokenizer than the target."""
-    found = {group: results.json("similarity", group, "manifest.json") or {} for group in groups}
+    manifests = {
+        group: results.json("similarity", group, "manifest.json") or {} for group in groups
+    }
     return [
-        f"{results.experiment.runs[group].label}: {one['helper']} has another tokenizer; only"
-        f" the {one['helper_tokens_compared']:,} of the target's {one['tokens_compared']:,}"
-        " tokens that it shares are compared, anchors included."
-        for group, one in found.items()
-        if "helper_tokens_compared" in one
+        f"{results.experiment.runs[group].label}: {manifest['helper']} has another tokenizer;"
+        f" only the {manifest['helper_tokens_compared']:,} of the target's"
+        f" {manifest['tokens_compared']:,} tokens that it shares are compared, anchors included."
+        for group, manifest in manifests.items()
+        if "helper_tokens_compared" in manifest
     ]
 
 

@@ -66,8 +66,8 @@ class Vocabulary(RunValue):
         return Cell(size, digits=0, provenance=where)
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        used = dict.fromkeys(one.target for run in runs for one in layout.replicates(run))
-        return [manifest(layout.paths.tokenizer(one)) for one in used]
+        used = dict.fromkeys(run.target for name in runs for run in layout.replicates(name))
+        return [manifest(layout.paths.tokenizer(tokenizer)) for tokenizer in used]
 
 
 class OneValue(Closed):

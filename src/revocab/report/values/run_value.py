@@ -34,7 +34,7 @@ class RunValue(Closed):
 
         Of texts that differ it is a dash.
         """
-        cells = [self.of_training(results, one) for one in results.replicates(run)]
+        cells = [self.of_training(results, replicate) for replicate in results.replicates(run)]
         first = cells[0]
         if len(cells) == 1:
             return first
@@ -54,9 +54,9 @@ class RunValue(Closed):
 
     def by_seed(self, results: Results, run: Run) -> dict[int, float]:
         """Return the number by the seed of each replicate that has it, ascending."""
-        replicates = sorted(results.replicates(run), key=lambda one: one.seed)
-        found = {one.seed: self.of_training(results, one).value for one in replicates}
-        return {seed: value for seed, value in found.items() if value is not None}
+        replicates = sorted(results.replicates(run), key=lambda run: run.seed)
+        values = {run.seed: self.of_training(results, run).value for run in replicates}
+        return {seed: value for seed, value in values.items() if value is not None}
 
     def notes(self, results: Results, header: str) -> Iterable[str]:
         """Return sentences that stand under a table which shows it, under a header."""
@@ -67,9 +67,7 @@ class RunValue(Closed):
         return ()
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> Iterable[str]:
-        """Return the files that it reads beside the scores."""
         return ()
 
     def tasks(self, experiment: Experiment) -> Iterable[str]:
-        """Return the tasks whose scores it shows."""
         return ()

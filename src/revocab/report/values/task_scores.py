@@ -18,7 +18,7 @@ from revocab.report.kind import manifest
 from revocab.report.names import metric_label
 from revocab.report.references import unknowns, unscored_runs
 from revocab.report.results import Results
-from revocab.report.results.score_table import AVERAGE, HELPER_SIMILARITY, average_task
+from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
 from revocab.report.values.run_value import RunValue
 
@@ -38,7 +38,6 @@ class TaskScore(RunValue):
 
     @classmethod
     def average(cls, language: str, step: Step = "last") -> TaskScore:
-        """Return the stored mean over all multiple-choice tasks of a language."""
         return cls(task=average_task(language), metric=AVERAGE, step=step)
 
     def header(self) -> str:
@@ -105,18 +104,15 @@ class Average(RunValue):
             TaskScore(task=task, metric=metric, step=self.step).of_training(results, run)
             for task, metric in self._metrics(results.experiment).items()
         ]
-        pairs = [(cell, cell.scale / self.unit) for cell in cells]
-        values = [cell.value * factor for cell, factor in pairs if cell.value is not None]
-        if len(values) < len(cells) or not values:
+        scores = []
+        for cell in cells:
+            factor = cell.scale / self.unit
+            value, error = cell.value, cell.stderr
+            scores.append((value and value * factor, error and error * factor))
+        mean = mean_score(scores)
+        if mean is None:
             return Cell(scale=self.unit)
-        errors = [cell.stderr * factor for cell, factor in pairs if cell.stderr is not None]
-        error = math.sqrt(math.fsum(one**2 for one in errors)) / len(cells)
-        return Cell(
-            math.fsum(values) / len(values),
-            error if len(errors) == len(cells) else None,
-            scale=self.unit,
-            provenance=cells[0].provenance,
-        )
+        return Cell(*mean, scale=self.unit, provenance=cells[0].provenance)
 
     def _metrics(self, experiment: Experiment) -> dict[str, str | None]:
         generated = experiment.evaluation.generation.tasks
@@ -164,7 +160,7 @@ class HelperSimilarity(RunValue):
         return cell
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        groups = dict.fromkeys(one.group for run in runs for one in layout.replicates(run))
+        groups = dict.fromkeys(run.group for name in runs for run in layout.replicates(name))
         return [manifest(layout.paths.similarity(group)) for group in groups]
 
 
@@ -216,6 +212,6 @@ def wrong_metrics(
     experiment: Experiment, key: str, task: str, metrics: Iterable[str]
 ) -> Iterator[str]:
     kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
-    known = [one.name for one in kind.metrics]
-    known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
+    known = [metric.name for metric in kind.metrics]
+    known += [metric.name for metric in COMET_METRICS.values()] if kind.comet_source else []
     return unknowns(key, metrics, known, "metric of its kind")

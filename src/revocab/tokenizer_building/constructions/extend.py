@@ -22,9 +22,9 @@ class ExtendOptions(ChangeOptions):
 
     @model_validator(mode="after")
     def _one_number(self) -> ExtendOptions:
-        given = [name for name in ("add", "add_share", "size") if getattr(self, name) is not None]
-        if len(given) != 1:
-            received = ", ".join(given) or "none"
+        stated = [name for name in ("add", "add_share", "size") if getattr(self, name) is not None]
+        if len(stated) != 1:
+            received = ", ".join(stated) or "none"
             raise ValueError(
                 f"exactly one of add, add_share, size must be given, received {received}"
             )
@@ -34,7 +34,6 @@ class ExtendOptions(ChangeOptions):
 
 
 def wanted(options: Any, base_size: int) -> int | None:
-    """Return the number of new tokens; None for all that the donor has."""
     from revocab.errors import RevocabError
 
     if options.add == "all":

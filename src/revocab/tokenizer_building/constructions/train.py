@@ -38,7 +38,6 @@ class TrainOptions(ConstructionOptions):
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    """Return a tokenizer of exactly ``vocabulary_size`` tokens."""
     from revocab.tokenizer_building.trainers import train_tokenizer
     from revocab.tokenizers.alphabets import (
         ALPHABET_SHARE,

@@ -63,20 +63,17 @@ def adapter_name(stage: int) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return a parameter's name as it is without adapters."""
     return name.replace(BASE, ".")
 
 
 def adapter_of(name: str) -> str | None:
-    """Return the adapter that a parameter belongs to; None for the model's own."""
-    found = re.search(r"\.lora_[AB]\.([^.]+)\.", name)
-    return found[1] if found else None
+    match = re.search(r"\.lora_[AB]\.([^.]+)\.", name)
+    return match[1] if match else None
 
 
 def layer_of(module: str) -> int | None:
-    """Return the number of the decoder layer that a module is in; None outside of them."""
-    found = re.search(r"\.(\d+)\.", module)
-    return int(found[1]) if found else None
+    match = re.search(r"\.(\d+)\.", module)
+    return int(match[1]) if match else None
 
 
 class Adapters:
@@ -155,7 +152,7 @@ class Adapters:
             return weights
         import torch
 
-        found = {
+        merged = {
             plain_name(name): tensor for name, tensor in weights.items() if adapter_of(name) is None
         }
         with torch.no_grad():
@@ -163,8 +160,8 @@ class Adapters:
                 for adapter in layer.lora_A:
                     key = f"{name}.weight"
                     update = layer.get_delta_weight(adapter)
-                    found[key] = found[key] + update.to(found[key].device)
-        return found
+                    merged[key] = merged[key] + update.to(merged[key].device)
+        return merged
 
     def export(
         self,
@@ -238,8 +235,7 @@ def lora_problems(lora: Lora, linear: Sequence[str]) -> Iterator[str]:
 
 
 def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the last names of the modules that are meant, and a line for each that is not."""
-    found: set[str] = set()
+    chosen: set[str] = set()
     problems = []
     names = sorted({module.rpartition(".")[2] for module in linear})
     for module in asked:
@@ -254,5 +250,5 @@ def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[st
             problems.append(
                 f"{module!r} is not a linear module of the model's layers; give {known}"
             )
-        found |= {name.rpartition(".")[2] for name in fitting}
-    return sorted(found), problems
+        chosen |= {name.rpartition(".")[2] for name in fitting}
+    return sorted(chosen), problems

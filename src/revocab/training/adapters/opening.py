@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_adapters(
-    model: Any, folder: Path, source: Path, given: VocabularyAdapters
+    model: Any, folder: Path, source: Path, options: VocabularyAdapters
 ) -> dict[tuple[Which, ...], VocabularyAdapter]:
     """Return the first adapters of a model that was loaded from ``folder``, by their matrices.
 
@@ -34,23 +34,23 @@ def open_adapters(
             f"{folder}: {FILE} is for {' and '.join(weights)}, but the model has"
             f" {' and '.join(matrices)}; make the model again with 'revocab init'"
         )
-    found: dict[tuple[Which, ...], VocabularyAdapter] = {}
+    adapters: dict[tuple[Which, ...], VocabularyAdapter] = {}
     problems = []
     for which, own in weights.items():
         source_VD = read.matrix(which, own.source_rows).float()
-        found[which,] = VocabularyAdapter(own, source_VD, given.auxiliary / len(weights))
-        if not _makes(found[which,], matrices[which]):
+        adapters[which,] = VocabularyAdapter(own, source_VD, options.auxiliary / len(weights))
+        if not _makes(adapters[which,], matrices[which]):
             problems.append(
                 f"{folder}: the {which} matrix is not what {FILE} makes of {source}; give as"
                 " --source the model that the folder was made from"
             )
     if problems:
         raise RevocabError(problems)
-    if not given.shared:
-        return found
+    if not options.shared:
+        return adapters
     first, *_ = weights.values()
-    source_VD = side_by_side([adapter.source_VD for adapter in found.values()])
-    return {tuple(weights): VocabularyAdapter(first, source_VD, given.auxiliary)}
+    source_VD = side_by_side([adapter.source_VD for adapter in adapters.values()])
+    return {tuple(weights): VocabularyAdapter(first, source_VD, options.auxiliary)}
 
 
 def placed(

@@ -44,7 +44,6 @@ BLOCK_ELEMENTS = 1 << 24
 
 
 def own_part(tensor: torch.Tensor) -> torch.Tensor:
-    """Return what this process holds of a tensor: a view of its shard, or all of it."""
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
@@ -90,7 +89,6 @@ def exact_products() -> Iterator[None]:
 
 
 def side_by_side(parts_ND: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return matrices of equally many rows as one; a single one as it is."""
     return parts_ND[0] if len(parts_ND) == 1 else torch.cat([*parts_ND], dim=1)
 
 
@@ -184,19 +182,19 @@ class VocabularyAdapter:
         parameter = matrices[0]
         own, gradients_ND = [*map(own_part, matrices)], [*map(own_part, gradients)]
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
-        found = torch.zeros(2, dtype=torch.float64, device=own_NV.device)
+        sums = torch.zeros(2, dtype=torch.float64, device=own_NV.device)
         for part in blocks(len(own_NV), len(self.source_VD), BLOCK_ELEMENTS):
             g_ND = side_by_side([matrix[part] for matrix in gradients_ND])
-            found[0] += ((g_ND @ self.gram_DD) * g_ND).sum(dtype=torch.float64)
+            sums[0] += ((g_ND @ self.gram_DD) * g_ND).sum(dtype=torch.float64)
             row_S, source_S, _, norm_S = self.departure(own_NV, part, first)
-            found[1] += norm_S.sum(dtype=torch.float64)
+            sums[1] += norm_S.sum(dtype=torch.float64)
             if self.auxiliary:
                 pull_S = self.pull(norm_S)
                 matrix_SD = side_by_side([matrix[part][row_S] for matrix in own])
                 moved_SD = matrix_SD - self.source_VD[source_S]
                 cross_S = pull_S * (g_ND[row_S] * moved_SD).sum(1)
-                found[0] += (2 * cross_S + (pull_S * norm_S) ** 2).sum(dtype=torch.float64)
-        square, total = summed(parameter, found)
+                sums[0] += (2 * cross_S + (pull_S * norm_S) ** 2).sum(dtype=torch.float64)
+        square, total = summed(parameter, sums)
         return square.clamp(min=0), total / max(1, len(self.weights.shared_S))
 
     def step(
@@ -266,7 +264,6 @@ class AdapterAdamW(torch.optim.AdamW):
         self._scale: torch.Tensor | None = None
 
     def adapted(self) -> Iterator[tuple[dict[str, Any], list[torch.Tensor], VocabularyAdapter]]:
-        """Yield the adapters, each with its matrices and the group of the first of these."""
         for places, adapter in self.adapters.items():
             matrices = [self.param_groups[group]["params"][place] for group, place in places]
             yield self.param_groups[places[0][0]], matrices, adapter
@@ -303,14 +300,14 @@ class AdapterAdamW(torch.optim.AdamW):
         the mean over the adapters.
         """
         with exact_products():
-            found = [
+            measured = [
                 adapter.measures(matrices, gradients, self._adapter_state(matrices, adapter))
                 for _, matrices, adapter in self.adapted()
                 if (gradients := gradients_of(matrices))
             ]
-        norm = torch.stack([square for square, _ in found]).sum().sqrt().float()
+        norm = torch.stack([square for square, _ in measured]).sum().sqrt().float()
         self._scale = (most / (norm + 1e-6)).clamp(max=1.0)
-        return norm, torch.stack([loss for _, loss in found]).mean().float()
+        return norm, torch.stack([loss for _, loss in measured]).mean().float()
 
     @torch.no_grad()
     @explained(OPTIMIZER)
@@ -332,6 +329,5 @@ class AdapterAdamW(torch.optim.AdamW):
 
 
 def gradients_of(matrices: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Return the gradients of an adapter's matrices; none unless all have one."""
-    found = [matrix.grad for matrix in matrices if matrix.grad is not None]
-    return found if len(found) == len(matrices) else []
+    gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]
+    return gradients if len(gradients) == len(matrices) else []

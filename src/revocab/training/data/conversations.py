@@ -231,7 +231,7 @@ def filled_rows(
     while options.repeat_corpora or not count.passes:
         count.passes += 1
         conversation: Conversation | None = None
-        found = fitting(
+        conversations = fitting(
             name,
             read(),
             tokenizer,
@@ -240,7 +240,7 @@ def filled_rows(
             count,
             cut_too_long=options.cut_too_long,
         )
-        for conversation in found:
+        for conversation in conversations:
             if row and (options.one_per_row or used + len(conversation.ids) > length):
                 count.add_row(row, length)
                 yield row

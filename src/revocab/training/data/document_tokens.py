@@ -188,16 +188,16 @@ def paragraph_starts(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     Such a token has the first character behind the break that is not whitespace, and nothing of
     what lies before the break. ``spans`` are the characters of ``text`` that each token covers.
     """
-    found, covered = [], 0
+    starts, covered = [], 0
     for place, (begin, end) in enumerate(spans):
         covers = text[begin:end]
         first, last = end - len(covers.lstrip()), begin + len(covers.rstrip())
         if first >= last:
             continue
         if "\n" in text[covered:first]:
-            found.append(place)
+            starts.append(place)
         covered = max(covered, last)
-    return found
+    return starts
 
 
 def text_of(text: str, spans: Sequence[tuple[int, int]], begin: int, end: int) -> str:

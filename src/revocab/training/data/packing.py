@@ -58,7 +58,6 @@ class CorpusCount:
     skipped_tokens: int = 0
 
     def add(self, *parts: str) -> None:
-        """Count the text of one document, in the parts that are used of it."""
         self.documents += 1
         self.bytes += sum(map(count_bytes, parts))
         self.words += sum(len(part.split()) for part in parts)
@@ -110,7 +109,6 @@ class PackingJob(PackingOptions, Job):
 
     @property
     def parts(self) -> tuple[tuple[str, int], ...]:
-        """Name and rows of each part of the run that has one mixture."""
         return tuple(self.stages.items()) or (("everything", self.rows),)
 
 

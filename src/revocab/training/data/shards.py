@@ -200,12 +200,12 @@ def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[st
         actual = io.sha256(file) if file.is_file() else None
         if actual == expected:
             continue
-        found = "missing"
+        state = "missing"
         if actual is not None:
-            found = f"SHA-256 {actual[:12]}…, manifest says {expected[:12]}…"
+            state = f"SHA-256 {actual[:12]}…, manifest says {expected[:12]}…"
         last = shard["first_row"] + shard["rows"] - 1
         problems.append(
-            f"{file}: {found}; this shard (rows {shard['first_row']} to {last}) is damaged: put a"
+            f"{file}: {state}; this shard (rows {shard['first_row']} to {last}) is damaged: put a"
             f" good copy in its place, or delete {folder} and pack again"
         )
     if problems:

@@ -77,8 +77,8 @@ class CheckpointWork:
         )
         if packed.get("chat_template") is not None:
             texts[checkpoints.CHAT_TEMPLATE] = packed["chat_template"]
-        found = padded_matrices(self.inputs.model)
-        padded = {lora.plain_name(name): rows for name, rows in found.items()}
+        padded_rows = padded_matrices(self.inputs.model)
+        padded = {lora.plain_name(name): rows for name, rows in padded_rows.items()}
         if trainer.is_fsdp_enabled:
             weights = sharded_weights(trainer.model_wrapped)
             export_sharded(

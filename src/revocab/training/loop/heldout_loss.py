@@ -75,7 +75,6 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
 
 
 def batches_of(corpus: HeldoutCorpus, device: torch.device) -> list[slice]:
-    """Return the windows of ``corpus`` in batches of about equal cost."""
     budget = CPU_BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
     batches, begin = [], 0
     while begin < len(corpus.lengths):
@@ -221,8 +220,8 @@ def measure_heldout(
             config=configs[step],
             device=choose_device(device),
         )
-        found = heldout_rows(model, corpora, step)
-        check_heldout(found)
-        rows += found
+        of_step = heldout_rows(model, corpora, step)
+        check_heldout(of_step)
+        rows += of_step
     columns = COLUMNS[HELDOUT]
     io.write_csv(out, columns, [dict(zip(columns, row, strict=True)) for row in rows])

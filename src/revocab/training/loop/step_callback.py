@@ -79,13 +79,13 @@ class Saving:
     def own(self) -> Asked:
         """Return what this process is asked for; a request to save is returned once."""
         # A signal may come between any two instructions: only what was seen is taken away.
-        found = {*self._asked}
-        self._asked -= found - {Asked.STOP}
+        requests = {*self._asked}
+        self._asked -= requests - {Asked.STOP}
         due = self.minutes is not None and self._clock() - self._since >= 60 * self.minutes
         if due:
             self.saved()
-            found.add(Asked.SAVE)
-        return max(found, default=Asked.NOTHING)
+            requests.add(Asked.SAVE)
+        return max(requests, default=Asked.NOTHING)
 
     def agreed(self, device: torch.device) -> Asked:
         """Return what all processes do after this step; each calls this once a step.

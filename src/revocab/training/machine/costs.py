@@ -94,15 +94,15 @@ def measured_peak(device: torch.device, dtype: torch.dtype) -> tuple[float, str]
 
 def rapl_counters(root: Path = POWERCAP) -> dict[Path, int]:
     """Return the readable energy counters of whole CPU packages, in microjoules."""
-    found = {}
+    counters = {}
     for folder in sorted(root.glob("intel-rapl:*")):
         if folder.name.count(":") > 1:  # a part of a package: it is in the package's number
             continue
         try:
-            found[folder] = int((folder / "energy_uj").read_text())
+            counters[folder] = int((folder / "energy_uj").read_text())
         except OSError:
             return {}
-    return found
+    return counters
 
 
 def nvml_joules() -> float | None:
@@ -169,7 +169,6 @@ def costs_of(
     processes: int,
     energy: tuple[float | None, str],
 ) -> dict[str, Any]:
-    """Return the cost part of ``timing.json``; ``peak`` is used where ``machine`` states none."""
     peak_flops, source = (machine.peak_flops, "stated") if machine.peak_flops else peak
     joules, energy_source = energy
     intensity = machine.carbon_intensity

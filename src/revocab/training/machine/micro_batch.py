@@ -36,7 +36,6 @@ HELDOUT = (
 
 
 def halved(size: int, share: int) -> int | None:
-    """Return the largest divisor of ``share`` of at most half of ``size``; None below 1."""
     return next((divisor for divisor in range(size // 2, 0, -1) if share % divisor == 0), None)
 
 
@@ -57,13 +56,13 @@ class MicroBatch:
     def recorded(self) -> int | None:
         """Return the size that an earlier start of this training ended with, if that applies."""
         path = self.root / FILE
-        found = io.read_json(path) if path.is_file() else {}
-        same = (found.get("asked"), found.get("processes")) == (self.asked, self.processes)
-        return found["micro_batch"] if same and "micro_batch" in found else None
+        record = io.read_json(path) if path.is_file() else {}
+        same = (record.get("asked"), record.get("processes")) == (self.asked, self.processes)
+        return record["micro_batch"] if same and "micro_batch" in record else None
 
     def record(self) -> None:
-        given = {"asked": self.asked, "processes": self.processes, "micro_batch": self.size}
-        io.write_json(self.root / FILE, given)
+        record = {"asked": self.asked, "processes": self.processes, "micro_batch": self.size}
+        io.write_json(self.root / FILE, record)
 
     def halve(self) -> str:
         """Halve the size, record it, and return a line that says so.

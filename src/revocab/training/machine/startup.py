@@ -31,10 +31,10 @@ def pretend_absent(*modules: str) -> None:
 
 def first_host(nodes: str) -> str:
     """Return the first host of a list in Slurm's notation, such as ``gpu[03-05,9],login1``."""
-    found = re.match(r"([^,\[]+)(?:\[([^\],-]+)[^\]]*\]([^,\[]*))?", nodes)
-    if found is None:
+    match = re.match(r"([^,\[]+)(?:\[([^\],-]+)[^\]]*\]([^,\[]*))?", nodes)
+    if match is None:
         raise ValueError(f"no list of nodes: {nodes!r}")
-    return found[1] + (found[2] or "") + (found[3] or "")
+    return match[1] + (match[2] or "") + (match[3] or "")
 
 
 def process_variables(environment: Mapping[str, str]) -> dict[str, str]:

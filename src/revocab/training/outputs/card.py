@@ -62,7 +62,6 @@ def documents(
 
 
 def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
-    """Return the card of the last training of a history, as Markdown."""
     first, training = history[0], history[-1]
     base = first.get("name") or (first.get("names") or {}).get("source") or training["model"]
     hub = base if HUB_ID.fullmatch(str(base)) else None

@@ -75,12 +75,12 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
             if name != "__metadata__":
                 begin, end = entry["data_offsets"]
                 elements[entry["dtype"]] = elements.get(entry["dtype"], 0) + end - begin
-    found = max(sorted(elements), key=elements.__getitem__)
-    if found not in names:
+    commonest = max(sorted(elements), key=elements.__getitem__)
+    if commonest not in names:
         raise RevocabError(
-            f"{model_folder}: weights stored as {found}; give one of {', '.join(names)}"
+            f"{model_folder}: weights stored as {commonest}; give one of {', '.join(names)}"
         )
-    return names[found]
+    return names[commonest]
 
 
 def step_folder(out: Path, step: int) -> Path:
@@ -92,7 +92,6 @@ def adapter_folder(out: Path, step: int) -> Path:
 
 
 def not_finite(folder: Path, which: str, dtype: torch.dtype, *, diverged: bool) -> RevocabError:
-    """Return the error of weights that are not finite, or (not ``diverged``) not in ``dtype``."""
     reason = f"too large for {dtype}, the source's dtype: save the source in float32"
     if diverged:
         reason = "training diverged: lower learning_rate, or raise warmup_steps"

@@ -28,8 +28,8 @@ def step_of(folder: Path) -> int:
 
 def states(root: Path) -> list[Path]:
     """Return the state folders under ``root``, whole or not, newest first."""
-    found = [path for path in root.glob(PREFIX + "*") if path.name[len(PREFIX) :].isdigit()]
-    return sorted(found, key=step_of, reverse=True)
+    folders = [path for path in root.glob(PREFIX + "*") if path.name[len(PREFIX) :].isdigit()]
+    return sorted(folders, key=step_of, reverse=True)
 
 
 def seal(folder: Path) -> None:
@@ -43,7 +43,6 @@ def seal(folder: Path) -> None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Say whether a state folder was finished and is undamaged."""
     if not (folder / CHECKSUMS).is_file():
         return False
     try:

@@ -30,7 +30,6 @@ WRAPPER = "_checkpoint_wrapped_module."
 
 
 def sharded_weights(model: Any) -> dict[str, Any]:
-    """Return this process' shards of a model's weights by name; of tied matrices one."""
     from torch.distributed.checkpoint.state_dict import get_model_state_dict
 
     own = [*model.named_parameters(), *model.named_buffers()]
@@ -79,7 +78,6 @@ def export_sharded(
 def in_files(
     weights: Mapping[str, Any], dtype: torch.dtype, file_bytes: int, padded: Mapping[str, int]
 ) -> dict[str, list[Part]]:
-    """Return the tensors of each file to write, by its name: one, or as many as it takes."""
     groups: list[list[Part]] = [[]]
     size = 0
     for name, tensor in weights.items():
@@ -130,10 +128,10 @@ def _check_finite(weights: Mapping[str, Any], dtype: torch.dtype, folder: Path) 
             diverged.add(name)
         elif own.is_floating_point() and broken_rows(own.to(dtype)):
             too_large.add(name)
-    found: list[Any] = [(diverged, too_large)]
+    broken: list[Any] = [(diverged, too_large)]
     if torch.distributed.is_initialized():
-        found = [None] * torch.distributed.get_world_size()
-        torch.distributed.all_gather_object(found, (diverged, too_large))
-    names = sorted(set[str]().union(*(name for pair in found for name in pair)))
+        broken = [None] * torch.distributed.get_world_size()
+        torch.distributed.all_gather_object(broken, (diverged, too_large))
+    names = sorted(set[str]().union(*(name for pair in broken for name in pair)))
     if names:
-        raise not_finite(folder, ", ".join(names), dtype, diverged=any(one for one, _ in found))
+        raise not_finite(folder, ", ".join(names), dtype, diverged=any(rows for rows, _ in broken))

@@ -51,7 +51,6 @@ class Exam(OneLanguage):
 
 
 def marked(rows: list[Row], options: Exam, where: str) -> list[Row]:
-    """Return rows with the rule by which they are marked, and the full marks of their variant."""
     return [
         {**row, "rule": rule_of(row, options), "maximum": str(options.maximum)}
         | {name: str(row[name]) for name in ("variant", "number", "type") if name in row}

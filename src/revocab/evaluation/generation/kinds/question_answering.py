@@ -35,7 +35,6 @@ class QuestionAnswering(OneLanguage):
 
 
 def answers(row: Row, languages: Languages) -> list[str]:
-    """Return every answer; a single one may stand alone."""
     right = row["answers"]
     return [right] if isinstance(right, str) else right
 

@@ -33,7 +33,6 @@ class Summarisation(OneLanguage):
 
 
 def joined(rows: list[Row], options: Summarisation, where: str) -> list[Row]:
-    """Return rows whose lists of sentences are texts."""
     return [
         {name: " ".join(value) if name in FIELDS and isinstance(value, list) else value
          for name, value in row.items()}
@@ -51,7 +50,7 @@ def rouge(part: Literal["recall", "fmeasure"], rows: Sequence[Row], languages: L
     score = RougeScorer(SIZES, tokenizer=WordTokenizer()).score
 
     def of_output(output: str, right: str) -> float:
-        return mean(getattr(one, part) for one in score(right, output).values())
+        return mean(getattr(rouge, part) for rouge in score(right, output).values())
 
     return best_scores(of_output, rows)
 

@@ -50,7 +50,6 @@ class Translation(PromptOptions):
 
 
 def changes(options: Translation) -> dict[str, Any]:
-    """Return what the options change of the layout; nothing where it is the usual one."""
     return {"repeated": True} if options.repeat_instruction else {}
 
 

@@ -56,7 +56,6 @@ class TransformersGenerator(TextGenerator):
     def log_probabilities(
         self, context: list[int], continuations: Sequence[list[int]]
     ) -> list[float]:
-        """Return the log-probability of each continuation; the context is read once."""
         import torch
 
         with torch.no_grad():
@@ -72,7 +71,6 @@ class TransformersGenerator(TextGenerator):
         return sums
 
     def _after(self, read: Any, continuations: Sequence[list[int]]) -> list[float]:
-        """Return what continuations add to a context that was read, as one batch."""
         import torch
 
         tokens_BM = torch.tensor(continuations, device=self.model.device)

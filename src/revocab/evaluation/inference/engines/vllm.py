@@ -168,7 +168,6 @@ class VllmGenerator(TextGenerator):
     def log_probabilities(
         self, context: list[int], continuations: Sequence[list[int]]
     ) -> list[float]:
-        """Return the log-probability of each continuation, of what vLLM says of a prompt."""
         from vllm import SamplingParams
 
         settings = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0)

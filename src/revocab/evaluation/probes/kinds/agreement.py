@@ -21,7 +21,6 @@ def spoken() -> list[str]:
 
 
 def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator[list[Round]]:
-    """Yield the rounds of every pair: a place of either word in every round."""
     pairs = languages()[language].agreement
     others = {word: other for pair in pairs for word, other in (pair, pair[::-1])}
     places: dict[str, list[Item]] = {word: [] for word in others}

@@ -21,7 +21,6 @@ BEFORE = 5
 
 
 def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator[list[Round]]:
-    """Yield the rounds of every set of four words: a place of each word in every round."""
     split = split_sentences(texts)
     counts = Counter(word for words in split for word in words if is_plain(word))
     common = sorted(word for word, count in counts.items() if count >= FEWEST)

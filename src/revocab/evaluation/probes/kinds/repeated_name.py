@@ -42,7 +42,6 @@ def names(documents: Sequence[Sequence[str]]) -> set[str]:
 
 
 def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator[list[Round]]:
-    """Yield one set: rounds with an item for every place among the names of its choices."""
     documents = [text.split() for text in texts]
     known = names(documents)
     by_place: list[list[Item]] = [[] for _ in range(CHOICES)]
