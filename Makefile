@@ -17,7 +17,7 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet demo demos test long test-all hub quick same-bytes lint format clean papers
+.PHONY: help install vllm comet demo demos test long test-all soak hub quick same-bytes lint format clean papers
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -80,6 +80,9 @@ test: install  ## style, types, tests, a small experiment: 10 minutes
 
 long: install  ## run whole experiments, a cluster, the quick start and notebooks (CI does, after `make test`)
 	$(PARALLEL) -m "long and not hub"
+
+soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes
+	$(BIN)/python tests/support/soak.py --kills $(or $(KILLS),200) --cores $(CORES)
 
 hub: install  ## run experiments of papers against a local Hub, with pico models (docs/hub.md)
 	$(BIN)/python -m pytest -m hub

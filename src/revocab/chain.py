@@ -142,18 +142,13 @@ def files_of(out: Path) -> Iterator[Path]:
     claim = read_claim(out)
     if claim is None:
         return
-    job = (out / JOB_FILE).read_bytes() if (out / JOB_FILE).is_file() else None
     for name in files_below(out, claimed=False):
         file = out / name
-        if file.is_dir():  # another folder with a claim; a checkpoint of this training is its own
-            if (
-                job is not None
-                and (file / JOB_FILE).is_file()
-                and ((file / JOB_FILE).read_bytes() == job)
-            ):
-                yield from files_of(file)
-        elif claim.owns(name.as_posix()):
-            yield file
+        if not file.is_dir():
+            if claim.owns(name.as_posix()):
+                yield file
+        elif not (file / JOB_FILE).is_file():  # a checkpoint; a folder of another job has its own
+            yield from files_of(file)
 
 
 def keep(record: Path, out: Path, reads: Mapping[str, str]) -> None:

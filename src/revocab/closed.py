@@ -27,6 +27,8 @@ from revocab.limits import StepNumber
 T = TypeVar("T")
 
 Id = Annotated[str, StringConstraints(pattern=wording.ID)]
+HubId = Annotated[str, StringConstraints(pattern=wording.HUB_ID)]
+Language = Annotated[str, StringConstraints(pattern=wording.LANGUAGE)]
 
 
 @dataclass(frozen=True)

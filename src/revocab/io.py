@@ -88,7 +88,7 @@ def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
     UTF-8 or broken JSON.
     """
     path = Path(path)
-    opener = gzip.open if path.suffix == ".gz" else open
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
     number = 0
     try:
         with opener(path, "rt", encoding="utf-8") as handle:
@@ -137,6 +137,11 @@ def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str,
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def not_folder(path: str | Path) -> str:
+    """Return in words why a path is no folder."""
+    return "a file, not a folder" if Path(path).exists() else "no such folder"
 
 
 def sha256(path: str | Path) -> str:

@@ -10,9 +10,15 @@ LONGEST = 200
 #: Ids become file names, wildcards and labels: no shell or path character, and no "--",
 #: which joins ids in file names.
 ID = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
+#: ISO 639-1 or 639-3, with a script or region where one is needed.
+LANGUAGE = r"^[a-z]{2,3}([_-][a-z0-9]+)?$"
+#: A repository of the Hub.
+HUB_ID = r"^\w[\w.-]*(/\w[\w.-]*)?$"
 ONE_LINE = r"^[^\n\r\x00]*$"
 PATTERNS = {
     ID: "an id (lower-case letters and digits, with one of . _ - between them)",
+    LANGUAGE: "a language's code (ISO 639, such as it)",
+    HUB_ID: "a Hub id, such as owner/name",
     ONE_LINE: "text on one line",
 }
 #: By the beginning of an error's type, what was expected; names in braces are of its context.

@@ -13,6 +13,18 @@ SMALL = yaml.safe_load(
 )
 
 
+def changed(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the small experiment with other values at dotted keys."""
+    values = copy.deepcopy(SMALL)
+    for key, value in changes.items():
+        *sections, last = key.split(".")
+        here = values
+        for section in sections:
+            here = here.setdefault(section, {})
+        here[last] = value
+    return values
+
+
 def one_group(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
     """Return the values of the experiment; ``group`` has keys of the group."""
     values = copy.deepcopy(SMALL)

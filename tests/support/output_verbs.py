@@ -159,11 +159,10 @@ def run_words(script: str, *arguments: object) -> None:
         runpy.run_path(str(path), run_name="__main__")
 
 
-def call(verb: Verb, given: Path, made: Path, out: Path | str, monkeypatch, *more: object) -> int:
+def call(verb: Verb, given: Path, made: Path, out: Path | str, *more: object) -> int:
     """Run a verb in this process; return its exit status."""
     place = Path(out, verb.below) if verb.below else out
     arguments = [*verb.arguments.format(given=given, made=made).split(), verb.flag, place, *more]
-    monkeypatch.setattr("revocab.training.machine.startup.pretend_absent", lambda *names: None)
     try:
         run_words(verb.script, *arguments)
     except SystemExit as ended:

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.method import methods
-from revocab.initialise.options import InitInputs, InitJob
+from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.io import read_json, write_json
 from revocab.models.folder import INDEX
 
@@ -24,6 +24,8 @@ def initialise(source, out, method, options=None, *, figure=False, **keys):
         for model in (InitInputs, InitJob)
     )
     job = InitJob(method=method, option=options or {}, **job)
+    if find_method(method).keeps_vocabulary:
+        inputs.pop("target_tokenizer", None)
     initialise_model(InitInputs(source=source, **inputs), job, out, figure=figure, **keys)
     return out
 

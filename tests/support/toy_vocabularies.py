@@ -17,9 +17,9 @@ def wrap(tokenizer, specials, **names):
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
 
 
-def sentencepiece_bpe():
+def sentencepiece_bpe(*more):
     """Mistral's shape: <unk> <s> </s>, bytes, then pieces, with a marker in the normaliser."""
-    pieces = ["▁", "c", "a", "n", "e", "è", "▁c", "an", "▁can", "▁cane", "A"]
+    pieces = ["▁", "c", "a", "n", "e", "è", "▁c", "an", "▁can", "▁cane", "A", *more]
     merges = [("▁", "c"), ("a", "n"), ("▁c", "an"), ("▁can", "e")]
     model = models.BPE(
         numbered(["<unk>", "<s>", "</s>", *BYTES, *pieces]),

@@ -13,7 +13,7 @@ from revocab.adapting.adapt import AdaptOptions, adapt, without_cores
 from revocab.adapting.choices import bytes_by_language, choose, mixture, shares, vocabulary_size
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.source import Source, look_at, look_at_stand_in
-from revocab.adapting.texts import Text, measure, measure_texts
+from revocab.adapting.texts import Text, measure
 from revocab.config import validate
 from revocab.errors import RevocabError
 
@@ -86,37 +86,11 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
     assert more.expanded["adapted-more"].start == ("adapted-fvt", choices.steps)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("one.txt", b"word " * 1000, "in a single line"),
-        ("none.txt", b"\n \n", "no text in it"),
-        ("nul.txt", b"a\0b\n\nc", "NUL"),
-        ("latin.txt", "perch\xe9\n\nno".encode("latin-1"), "not UTF-8"),
-        ("rows.jsonl", b'{"content": "a"}\n', "without text under 'text'"),
-        ("image.png", b"\x89PNG", "allowed are"),
-        ("gone.txt", None, "no such file"),
-    ],
-)
-def test_what_is_no_text_is_refused_in_a_line(tmp_path, name, content, problem):
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(RevocabError, match=problem) as caught:
-        measure_texts({"it": tmp_path / name}, "--text")
-    (line,) = caught.value.problems
-    assert name in line
-
-
 def test_documents_are_separated_by_empty_lines_also_when_compressed(tmp_path):
     with gzip.open(tmp_path / "it.txt.gz", "wb") as file:
         file.write("è\nuno\n\ndue\n".encode())
     found = measure("it", tmp_path / "it.txt.gz")
     assert (found.documents, found.bytes, found.by_line) == (2, 9, False)
-
-
-def test_a_language_is_named_by_its_code(tmp_path):
-    with pytest.raises(RevocabError, match=r"not a language code .*--text it=FILE"):
-        measure_texts({"Italian": tmp_path}, "--text")
 
 
 @pytest.fixture(scope="module")
@@ -125,41 +99,22 @@ def model(tmp_path_factory) -> Path:
     return build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "model")
 
 
-def test_all_that_is_missing_is_said_at_once(tmp_path, model):
+def test_all_that_is_missing_is_said_at_once(tmp_path):
     for words, problems in (
-        (["--out", str(tmp_path / "o")], ["give either MODEL", "--text: no text"]),
-        ([str(model), "--demo", "--text", "it=a"], ["give either MODEL"]),
+        ([], ["give either MODEL", "--text: no text"]),
         ([str(tmp_path / "gone"), "--text", "it=gone.txt"], ["no folder with a model", "no such"]),
-        ([str(model), "--text", "it=a", "--keep", "it=b"], ["--keep it=…"]),
-        ([str(model)], ["--text: no text"]),
-        ([str(model), "--text", "it=a", "--out", str(model)], ["already exists"]),
     ):
         with pytest.raises(RevocabError) as caught:
-            adapt([*words, *(["--out", str(tmp_path / "new")] if "--out" not in words else [])])
+            adapt([*words, "--out", str(tmp_path / "new")])
         assert len(caught.value.problems) == len(problems), caught.value
         for line, problem in zip(caught.value.problems, problems, strict=True):
             assert problem in line
     assert not (tmp_path / "new").exists()
 
 
-def test_a_method_that_needs_more_is_refused_before_anything_is_written(tmp_path, model):
-    (tmp_path / "it.txt").write_text("il gatto\n" * 10_000, encoding="utf-8")
-    words = [str(model), "--text", f"it={tmp_path / 'it.txt'}", "--out", str(tmp_path / "new")]
-    with pytest.raises(RevocabError, match="needs a helper"):
-        adapt([*words, "--method", "sava"])
-    assert not (tmp_path / "new").exists()
+def test_a_command_goes_on_with_other_cores():
     assert without_cores(["m", "--cores", "2", "--cores=2", "--out", "o"]) == ["m", "--out", "o"]
 
 
-def test_a_model_needs_room_for_a_row(model, tmp_path):
-    from revocab.io import read_json, write_json
-
+def test_a_row_fills_a_short_context(model):
     assert look_at(str(model))[1].row == 64
-    config = read_json(model / "config.json")
-    short = tmp_path / "short"
-    short.mkdir()
-    for file in model.glob("tokenizer*"):
-        (short / file.name).write_bytes(file.read_bytes())
-    write_json(short / "config.json", {**config, "max_position_embeddings": 16})
-    with pytest.raises(RevocabError, match="context has 16 tokens"):
-        look_at(str(short))

@@ -260,7 +260,7 @@ WRONG = {
     "models.laid.blocks.model.step: run 'mistral-sava' has no checkpoint 15": expanded(15),
     "models.laid.tokenizer: 'source', but": expanded("last", tokenizer="source"),
     "models.laid.blocks: share 0.3 of 2 blocks is 0.6": expanded("last", share=0.3),
-    "models.laid.blocks.model.checkpoint.stp: unknown key": expanded("last", stp=1),
+    "models.laid.blocks.model.stp: unknown key": expanded("last", stp=1),
     "models.same.sum.add.0: model and minus are both 'mistral-sava--last'": {
         "same": laid(LAST, [LAST], tokenizer="target")
     },

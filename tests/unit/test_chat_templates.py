@@ -76,6 +76,26 @@ def test_a_template_writes_the_documented_format_and_marks_the_answers(name, tok
 
 
 @pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(
+    "roles",
+    [
+        ["system", "assistant"],
+        ["system", "assistant", "user", "assistant"],
+        ["user", "assistant", "system"],
+        ["system", "system", "user", "assistant"],
+    ],
+)
+def test_no_message_is_lost_wherever_it_stands(name, roles, tokenizer, folder):
+    messages = [
+        {"role": role, "content": f"Message {number}."} for number, role in enumerate(roles)
+    ]
+    text = load_template(tokenizer, folder, name).rendered(messages, "it").text
+    places = [text.find(message["content"]) for message in messages]
+    assert -1 not in places and places == sorted(places)
+    assert all(text.count(message["content"]) == 1 for message in messages)
+
+
+@pytest.mark.parametrize("name", TEXTS)
 def test_tokens_and_masks_are_those_of_apply_chat_template(name, tokenizer, folder):
     chat = load_chat_tokenizer(folder, name)
     conversations = [messages_of(n, 1 + n % 3) for n in range(20)]

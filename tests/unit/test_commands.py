@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shlex
 import subprocess
 import sys
 from importlib import import_module, metadata
@@ -37,7 +35,7 @@ from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
 from revocab.evaluation.probes.build import ProbeJob
 from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.fertility.measure import FertilityJob, FertilityOptions
-from revocab.flags import flag_of, leaves
+from revocab.flags import leaves
 from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions
 from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.intersection.intersect import IntersectionJob
@@ -289,41 +287,3 @@ def test_help_imports_no_library_that_takes_seconds(repository):
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "revocab" in imported
     assert not imported & {"torch", "transformers", "pandas", "datasets", "snakemake"}
-
-
-# The docs ----------------------------------------------------------------------------------------
-
-
-def command_lines(text: str) -> list[str]:
-    """Return the calls of ``revocab`` in a page: in blocks of code, and between backticks."""
-    blocks = re.split(r"^ *```.*$", text, flags=re.M)[1::2]
-    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    lines += [part.replace("\n", " ") for part in re.findall(r"(?<!`)`([^`]+)`(?!`)", text)]
-    found = [re.match(r"\s*(?:\S+python -m |\S+/)?revocab (\w+ --.*)", line) for line in lines]
-    return [one[1] for one in found if one]
-
-
-PAGES = ["README.md", *(f"docs/{name}.md" for name in (
-    "architecture", "evaluation", "methods", "models", "tokenizers", "training", "vllm",
-    "vocabulary", "world",
-))]  # fmt: skip
-
-
-def test_command_lines_of_the_docs_are_read(repository):
-    """Names of files may be made up, flags and choices may not."""
-    seen = 0
-    for page in PAGES:
-        for line in command_lines((repository / page).read_text()):
-            verb, *words = shlex.split(line, comments=True)
-            words = [word for word in words if word != "…"]
-            if verb in entry.PLANNED or verb in entry.BEGUN:  # they take words, too
-                continue
-            name = entry.VERBS.get(verb, verb)
-            if "…" in line or "$" in line:
-                parts = [*command(name).parts.values(), command(name).shorthand]
-                known = {flag_of(key) for model in parts for key, _ in leaves(model)} | {"--out"}
-                assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"
-            else:
-                assert read(command(name), verb, words).out, f"{page}: {line}"
-            seen += 1
-    assert seen >= 15

@@ -165,7 +165,7 @@ def test_bad_files(tmp_path):
 
 
 def test_unprepared_folder_is_named(tmp_path):
-    with pytest.raises(RevocabError, match="run prepare_corpus"):
+    with pytest.raises(RevocabError, match="run revocab prepare"):
         list(texts(tmp_path))
 
 

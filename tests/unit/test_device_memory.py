@@ -168,7 +168,8 @@ def test_a_planted_lack_of_memory_is_one_line(given, tmp_path, monkeypatch, caps
     assert errors[0].startswith("error: out of memory on the device") and said in errors[0]
 
 
-def test_comet_runs_where_the_profile_says():
+def test_comet_runs_where_the_profile_says(monkeypatch):
+    monkeypatch.setattr(comet, "choose_device", str)  # no such GPU here
     assert placed("cpu") == {"gpus": 0} and placed("cuda") == {"gpus": 1}
     assert placed("cuda:2") == {"gpus": 1, "devices": [2]}
     seen = {}

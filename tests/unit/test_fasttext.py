@@ -34,7 +34,7 @@ SMALL = AuxiliaryJob(dimension=12, epochs=2, min_count=3, buckets=500, seed=5)
 def write_corpus(folder, texts):
     rows = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
     write_jsonl(folder / "train.jsonl.gz", rows)
-    write_json(folder / "manifest.json", {"documents": len(rows)})
+    write_json(folder / "manifest.json", {"language": "it", "documents": len(rows)})
     return folder
 
 

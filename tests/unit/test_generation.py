@@ -301,6 +301,11 @@ def test_a_killed_run_continues(models, prompts, tmp_path, monkeypatch):
     assert (out / "manifest.json").exists()
 
 
+def test_a_prompt_has_room():
+    with pytest.raises(ValueError, match="max_new_tokens: 64 must be less than context_length 64"):
+        Generating(max_new_tokens=64, context_length=64)
+
+
 def test_bad_arguments_are_all_listed(models, tmp_path):
     with pytest.raises(RevocabError) as caught:
         generate_checkpoints(
@@ -308,9 +313,9 @@ def test_bad_arguments_are_all_listed(models, tmp_path):
             {0: tmp_path / "absent"},
             {"t": tmp_path / "absent.jsonl"},
             tmp_path / "out",
-            Generating(max_new_tokens=64, context_length=64),
+            Generating(max_new_tokens=63, context_length=64),
         )
-    assert len(caught.value.problems) == 3
+    assert len(caught.value.problems) == 2
 
 
 def test_vllm_is_chosen_where_it_imports_and_a_gpu_is_there(monkeypatch):

@@ -6,7 +6,9 @@ import shutil
 
 import hub_server
 import pytest
+from printed import printed
 
+from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import PATTERNS, REPOSITORY
 
@@ -15,8 +17,11 @@ from revocab.models.hub_or_folder import PATTERNS, REPOSITORY
 def root(tmp_path_factory, toys):
     """A Hub that holds the toys, a pickle beside the weights."""
     root = tmp_path_factory.mktemp("hub")
-    for name in ("untied", "helper"):
-        shutil.copytree(toys / name, root / "models/toys" / name / "main")
+    for name, model in {
+        "toys/untied": "untied", "mistralai/Mistral-7B-v0.1": "untied",
+        "toys/helper": "helper", "sapienzanlp/Minerva-3B-base-v1.0": "helper",
+    }.items():  # fmt: skip
+        shutil.copytree(toys / model, root / "models" / name / "main")
     (root / "models/toys/untied/main/pytorch_model.bin").write_bytes(b"a pickle")
     return root
 
@@ -41,6 +46,18 @@ def test_a_model_is_adapted_from_ids_alone(revocab, hub, tmp_path):
     assert not list((tmp_path / "cache").rglob("*.bin"))
     # Of the helper nothing but its tokenizer was asked for.
     assert not list((tmp_path / "cache").glob("hub/models--toys--helper/**/*.safetensors"))
+
+
+def test_the_line_of_the_readme_runs_as_printed(revocab, repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (line,) = (
+        line for line in printed(repository)
+        if line.page == "README.md" and line.words[0] == "init" and "--source" in line.words
+    )  # fmt: skip
+    done = revocab(*line.words)
+    assert done.returncode == 0, done.stderr
+    made = read_json(tmp_path / "adapted/provenance.json")
+    assert made["method"] == "sava" and made["counts"]["missing"] > 0
 
 
 def test_what_is_neither_here_nor_there_is_said(revocab, tmp_path):

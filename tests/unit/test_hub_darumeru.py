@@ -1,11 +1,14 @@
 """Darumeru's tasks of config/lep.yaml that are answered with text, from repositories laid out as
-theirs (docs/released.md, 3.1, 3.9, 3.11 to 3.14).
+theirs (docs/released.md, 3.1, 3.9, 3.11 to 3.14), and what they give to answerers.
 """
 
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import hub_darumeru
 import hub_server
@@ -13,8 +16,14 @@ import pytest
 from test_hub_lep import CALLS
 
 from revocab.config import read
+from revocab.evaluation.generation.generate import generate_task, score_rows
+from revocab.evaluation.inference.decoding import Output, TextGenerator
+from revocab.evaluation.options import Generating
 from revocab.io import read_jsonl
 from revocab.plan import Plan
+from revocab.report.values.task_scores import metric_of
+
+Row = dict[str, Any]
 
 #: Two more than are scored.
 SUMMARISED = 502
@@ -93,3 +102,73 @@ def test_summaries_and_extraction_have_the_first_texts(prompts):
         "Найди в тексте самые важные предложения.\n"
         "Текст: Кот1 спит тут. Пёс лежит там. Снег уже выпал.\nСамые важные предложения:"
     )
+
+
+class Answerer(NamedTuple):
+    """What is written, and how likely a sentence is found, by the row that asks."""
+
+    text: Callable[[Row], str]
+    likelihood: Callable[[Row, str], float]
+
+
+DRAWN = random.Random(0)
+ANSWERERS = {
+    "perfect": Answerer(
+        lambda row: row["references"][0],
+        lambda row, sentence: any(one.startswith(sentence) for one in row["references"]),
+    ),
+    "empty": Answerer(lambda row: "", lambda row, sentence: 0),
+    # As long as the right answer.
+    "random": Answerer(
+        lambda row: "".join(DRAWN.choices("абвгдежзиклмнопрст", k=len(row["references"][0]))),
+        lambda row, sentence: DRAWN.random(),
+    ),
+}
+#: Scores of the three. Of USE there are five points of one paper and two of another, each of 34.
+#: Copied sentences are measured by their length alone. Without any preference the first sentences
+#: are extracted, which are one of one and one of two; by chance they are 1/3 and 2/3 of them.
+SCORES = {
+    "multiq": (100, 0, 0), "use": (100 * (5 + 2) / 2 / 34, 0, 0), "summaries": (100, 0, 0),
+    "sentences_ru": (100, 0, 100), "sentences_en": (100, 0, 100),
+    "paragraphs_ru": (100, 0, 0), "paragraphs_en": (100, 0, 0), "extraction": (100, 75, 50),
+}  # fmt: skip
+
+
+class Engine(TextGenerator):
+    """Lets an answerer answer; each character is a token."""
+
+    context_length = 10**5
+
+    def __init__(self, rows: list[Row], answerer: Answerer):
+        self.rows = {row["prompt"]: row for row in rows}
+        self.answerer = answerer
+
+    def tokenizer(self, text: str, **_: Any) -> Row:
+        places = [(at, at + 1) for at in range(len(text))]
+        return {"input_ids": [*map(ord, text)], "offset_mapping": places}
+
+    def generate(self, prompts, max_new_tokens, stop):
+        said = [self.answerer.text(self.rows["".join(map(chr, ids))]) for ids in prompts]
+        return [Output(text, len(self.encode_text(text)), "length") for text in said]
+
+    def log_probabilities(self, context, continuations):
+        before = "".join(map(chr, context))
+        (row,) = (row for prompt, row in self.rows.items() if prompt.startswith(before))
+        said = ["".join(map(chr, ids)).partition(": ")[2] for ids in continuations]
+        return [self.answerer.likelihood(row, sentence) for sentence in said]
+
+
+@pytest.mark.hub
+@pytest.mark.parametrize("answerer", ANSWERERS)
+def test_a_perfect_an_empty_and_a_random_answerer(repository, prompts, answerer):
+    experiment = read(str(repository / "config/lep.yaml"))
+    options = Generating(context_length=Engine.context_length)
+    assert SCORES.keys() == prompts.keys()
+    for name, rows in prompts.items():
+        made = generate_task(Engine(rows, ANSWERERS[answerer]), rows, options)
+        values = {one["metric"]: one["value"] for one in score_rows(rows, made, options)}
+        expected = SCORES[name][[*ANSWERERS].index(answerer)]
+        near = 5 if name == "extraction" else 0.01
+        assert values[metric_of(experiment, f"daru_{name}", {})] == pytest.approx(
+            expected, abs=near
+        ), name

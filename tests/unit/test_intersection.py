@@ -155,7 +155,7 @@ def test_written_and_read_back(tmp_path):
     assert again.report == result.report
     for name in ("pairs.parquet", "report.json", "manifest.json"):
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)
-    with pytest.raises(RevocabError, match="run intersect_vocabularies"):
+    with pytest.raises(RevocabError, match="run revocab intersect"):
         read_pairs(tmp_path / "absent")
 
 

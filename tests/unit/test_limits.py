@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from one_group import changed
 from refusals import problems
 
 from revocab import yaml_file
@@ -20,23 +18,6 @@ from revocab.training.recipe import TrainingOptions
 
 REPOSITORY = Path(__file__).parents[2]
 HUGE = 10**15
-
-
-@cache
-def small() -> dict[str, Any]:
-    """Return the values of the small experiment; the tests change copies."""
-    return yaml.safe_load((REPOSITORY / "tests/experiments/small.yaml").read_text(encoding="utf-8"))
-
-
-def changed(key: str, value: Any) -> dict[str, Any]:
-    """Return the small experiment with another value at a dotted key."""
-    values = copy.deepcopy(small())
-    *sections, last = key.split(".")
-    here = values
-    for section in sections:
-        here = here.setdefault(section, {})
-    here[last] = value
-    return values
 
 
 def swept(*names: str, number: int, **more: Any) -> dict[str, Any]:
@@ -107,12 +88,12 @@ TOO_LARGE: dict[str, tuple[str, Any, str]] = {
 @pytest.mark.parametrize("case", TOO_LARGE)
 def test_a_number_that_nothing_can_hold_is_one_line(case):
     key, value, start = TOO_LARGE[case]
-    (line,) = problems(changed(key, value))
+    (line,) = problems(changed({key: value}))
     assert line.startswith(start), line
 
 
 def test_the_checkpoints_of_all_runs_are_limited():
-    values = changed("recipes.train.steps", 10_000)
+    values = changed({"recipes.train.steps": 10_000})
     values["recipes"]["train"]["checkpoint_every"] = 1
     values["runs"]["mistral"]["seeds"] = [*range(200)]
     (line,) = problems(values)
@@ -133,13 +114,13 @@ def test_the_checkpoints_of_all_runs_are_limited():
     ],
 )
 def test_true_and_false_are_no_numbers(key, value):
-    lines = problems(changed(key, value))
+    lines = problems(changed({key: value}))
     assert lines and all(line.startswith(key) for line in lines), lines
     assert any(str(text) in line for line in lines for text in ("'true'", "'false'"))
 
 
 def test_a_truth_value_stays_one():
-    values = changed("recipes.train.shuffle_rows", True)
+    values = changed({"recipes.train.shuffle_rows": True})
     assert validate(values).recipes["train"].shuffle_rows is True
 
 

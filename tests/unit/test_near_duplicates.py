@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+from datasketch import MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +50,27 @@ def test_the_threshold_decides(changed):
         assert not kept
     if similarity < 0.65:
         assert kept
+
+
+@pytest.mark.parametrize(("threshold", "permutations"), [(0.8, 128), (0.9, 20), (0.51, 64)])
+def test_no_document_estimated_as_near_is_kept(threshold, permutations):
+    options = NearDuplicates(threshold=threshold, permutations=permutations)
+    near = 0
+    for number in range(90):
+        first = text_of(100)
+        changed = number % 45
+        second = [*first[: 100 - changed], *text_of(changed)]
+        signatures = []
+        for words in (first, second):
+            signature = MinHash(num_perm=permutations, seed=1)
+            signature.update_batch([gram.encode() for gram in ngrams(" ".join(words), 5)])
+            signatures.append(signature)
+        index = Signatures(options)
+        index.add(" ".join(first))
+        is_near = signatures[0].jaccard(signatures[1]) >= threshold
+        near += is_near
+        assert index.add(" ".join(second)) is not is_near
+    assert 10 < near < 80
 
 
 def test_a_corpus_without_near_duplicates(tmp_path):

@@ -36,10 +36,16 @@ def test_a_new_experiment_is_valid_and_as_asked():
     assert experiment.title == "model adapted to Italian, English"
     assert experiment.models["source"].path == experiment.tokenizers["source"].path == "model"
     assert experiment.tokenizers["target"].extend.size == 2000
-    # 80,000 and 20,000 bytes, of which 5 % are held out
+    # 72,000 and 18,000 bytes, of which 5 % are held out
     assert experiment.mixtures["adaptation"] == {"it": 0.8, "en": 0.2}
-    assert [one.heldout_bytes for one in experiment.corpora.values()] == [4000, 1000]
-    assert experiment.recipes["adapt"].steps == 20  # 100,000 / 4 / (8 * 512) would be 6
+    assert [one.heldout_bytes for one in experiment.corpora.values()] == [3600, 900]
+    assert experiment.recipes["adapt"].steps == 43 // 2 * 2  # 90,000 / 4 / (8 * 64)
+
+
+def test_a_text_without_empty_lines_is_read_line_by_line(folder):
+    (folder / "it.txt").write_text("il gatto è a casa\n" * 6000)
+    new(["mine.yaml", "--model", "model", "--text", "it=it.txt", "--vocabulary", "2000"])
+    assert read("mine.yaml").corpora["it"].text_documents == "lines"
 
 
 def test_a_model_of_the_hub_is_named_by_its_revision():
@@ -62,9 +68,9 @@ def test_a_method_is_accepted_or_refused_by_the_key_that_it_needs(name, folder):
 
 def test_all_that_is_wrong_is_named_at_once(folder, capsys):
     with pytest.raises(SystemExit):
-        main(shlex.split("new a.yaml --model model --text it=no.txt en=en.txt --vocabulary many"))
+        main(shlex.split("new a.yaml --model gone --text it=no.txt en=en.txt --vocabulary 2000"))
     said = capsys.readouterr().err
-    assert "--text no.txt: no such file" in said and "--vocabulary many: expected a number" in said
+    assert "no.txt: no such file" in said and "--model gone: no such folder" in said
     with pytest.raises(RevocabError, match="--vocabulary: required"):
         new(["--model", "model", "--text", "it=it.txt"])
     assert not [*folder.glob("*.yaml")]

@@ -22,23 +22,20 @@ def world(toys, tmp_path_factory):
     """The inputs, and what each verb makes of them; they write to folders that exist, empty."""
     root = tmp_path_factory.mktemp("world")
     write_inputs(root / "given", toys)
-    with pytest.MonkeyPatch.context() as patch:
-        for verb in VERBS:
-            (root / "made" / verb.script).mkdir(parents=True)
-            assert (
-                call(verb, root / "given", root / "made", root / "made" / verb.script, patch) == 0
-            )
+    for verb in VERBS:
+        (root / "made" / verb.script).mkdir(parents=True)
+        assert call(verb, root / "given", root / "made", root / "made" / verb.script) == 0
     return root
 
 
 @pytest.fixture
-def refused(world, tmp_path, monkeypatch, capsys):
+def refused(world, tmp_path, capsys):
     """Run a verb against a place; it must be refused in words, and change nothing anywhere."""
 
     def run(verb, out, *words):
         before = tree(tmp_path), tree(world)
         capsys.readouterr()
-        assert call(verb, world / "given", world / "made", out, monkeypatch) == 1
+        assert call(verb, world / "given", world / "made", out) == 1
         said = capsys.readouterr().err
         assert said.startswith("error: ") and "Traceback" not in said
         assert all(word in said for word in words), said
@@ -155,11 +152,11 @@ def test_what_was_changed_since(verb, refused, world, tmp_path):
 
 
 @verbs
-def test_the_same_job_again_writes_the_same_bytes(verb, world, monkeypatch, capsys):
+def test_the_same_job_again_writes_the_same_bytes(verb, world, capsys):
     made = world / "made"
     out = made / verb.script
     before = tree(out)
-    assert call(verb, world / "given", made, out, monkeypatch) == 0
+    assert call(verb, world / "given", made, out) == 0
     after = tree(out)
     assert [*after] == [*before]
     different = {name for name in before if before[name] != after[name]}
@@ -188,7 +185,7 @@ def test_a_claim_does_not_travel_with_a_model(world):
 # Another job of the same kind ------------------------------------------------------------------
 
 
-def test_another_training_leaves_what_other_jobs_put_beside_it(world, tmp_path, monkeypatch):
+def test_another_training_leaves_what_other_jobs_put_beside_it(world, tmp_path):
     out = tmp_path / "run"
     shutil.copytree(world / "made" / "train_model", out)
     shutil.copytree(world / "made" / "init_embeddings", out / "init")
@@ -199,29 +196,23 @@ def test_another_training_leaves_what_other_jobs_put_beside_it(world, tmp_path, 
         name: one for name, one in tree(out).items() if name.startswith(("init", "gen", "mu"))
     }
     more = ("--checkpoint-every", 2)
-    assert (
-        call(BY_NAME["train_model"], world / "given", world / "made", out, monkeypatch, *more) == 0
-    )
+    assert call(BY_NAME["train_model"], world / "given", world / "made", out, *more) == 0
     after = tree(out)
     assert others.items() <= after.items()
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["step-000002"]
 
 
-def test_training_never_takes_its_own_checkpoint_as_the_source(
-    world, tmp_path, monkeypatch, capsys
-):
+def test_training_never_takes_its_own_checkpoint_as_the_source(world, tmp_path, capsys):
     out = tmp_path / "run"
     shutil.copytree(world / "made" / "train_model", out)
     before = tree(out)
     more = ("--model", out / "checkpoints/step-000002")
-    assert (
-        call(BY_NAME["train_model"], world / "given", world / "made", out, monkeypatch, *more) == 1
-    )
+    assert call(BY_NAME["train_model"], world / "given", world / "made", out, *more) == 1
     assert "is or holds the input" in capsys.readouterr().err
     assert tree(out) == before
 
 
-def test_fewer_shards_and_fewer_steps_leave_none_of_the_others(world, tmp_path, monkeypatch):
+def test_fewer_shards_and_fewer_steps_leave_none_of_the_others(world, tmp_path):
     for name, more, gone in (
         ("pack_tokens", ("--rows", 4), "tokens-00001.npy"),
         ("generate_text", (), "step-000009/q.jsonl"),
@@ -229,20 +220,20 @@ def test_fewer_shards_and_fewer_steps_leave_none_of_the_others(world, tmp_path, 
         out = tmp_path / name
         given, made = world / "given", world / "made"
         first = ("--models", f"9={given / 'source'}") if name == "generate_text" else ()
-        assert call(BY_NAME[name], given, made, out, monkeypatch, *first) == 0
+        assert call(BY_NAME[name], given, made, out, *first) == 0
         assert (out / gone).is_file()
-        assert call(BY_NAME[name], given, made, out, monkeypatch, *more) == 0
+        assert call(BY_NAME[name], given, made, out, *more) == 0
         assert not (out / gone).exists()
         assert strangers(out, read_claim(out)) == []
 
 
-def test_missing_files_of_our_own_are_no_hindrance(world, tmp_path, monkeypatch):
+def test_missing_files_of_our_own_are_no_hindrance(world, tmp_path):
     """Snakemake removes the declared ones before it runs a job again."""
     for name, declared in (("init_embeddings", "manifest.json"), ("make_tables", "table01.csv")):
         out = tmp_path / name
         shutil.copytree(world / "made" / name, out)
         (out / declared).unlink()
-        assert call(BY_NAME[name], world / "given", world / "made", out, monkeypatch) == 0
+        assert call(BY_NAME[name], world / "given", world / "made", out) == 0
         assert tree(out) == tree(world / "made" / name)
 
 

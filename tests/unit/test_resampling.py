@@ -14,7 +14,6 @@ from revocab.evaluation.resampling import (
     bootstrap,
     compare,
     corpus_items,
-    holm,
     mean_items,
     mean_of_tasks,
 )
@@ -136,8 +135,3 @@ def test_remembered_draws_are_the_drawn_ones():
     ):
         assert (kept == new).all()
     assert resampling.draws(parts, 250, 3) is resampling.draws(parts, 250, 3)
-
-
-def test_holm_by_hand():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([]) == []

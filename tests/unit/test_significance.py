@@ -11,6 +11,7 @@ from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 
 from revocab.config import Experiment, Run
 from revocab.errors import RevocabError
+from revocab.evaluation.multiple_comparisons import holm
 from revocab.io import write_json, write_jsonl
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
@@ -105,7 +106,8 @@ def test_large_differences_are_significant_and_equal_runs_are_not(root):
     found = {(row["run"], row["other"], row["task"], row["metric"]): row for row in rows}
     row = found["mistral-base", "mistral-sava", "average_it", "average"]
     assert float(row["difference"]) < -0.4 and float(row["high"]) < 0
-    assert float(row["p_holm"]) < 0.1 and float(row["p_value"]) <= float(row["p_holm"])
+    # 300 resamples alone would leave it above 0.05: 1 / 301 for each of the pairs.
+    assert 0 < float(row["p_value"]) < float(row["p_holm"]) < 0.05
     row = found["mistral-base", "mistral-random", "squad_it", "rougeL"]
     assert (float(row["difference"]), float(row["p_value"])) == (0, 1)
 
@@ -138,13 +140,23 @@ def test_tables_of_differences(root, tmp_path):
     row = next(r for r in against if r["Difference"].startswith("Random"))
     assert float(row["AVG"]) < -40
     assert float(row["AVG low"]) < float(row["AVG"]) < float(row["AVG high"]) < 0
-    assert 0 < float(row["AVG p"]) < 0.1
+    compared = read_csv(root / "significance/mistral/significance.csv")
+    with_sava = [
+        float(row["p_value"])
+        for row in compared
+        if row["task"] == "average_it" and "mistral-sava" in (row["run"], row["other"])
+    ]
+    assert sorted(float(r["AVG p"]) for r in against) == pytest.approx(
+        sorted(holm(with_sava)), abs=1e-6
+    )
+    assert "comparisons of a column, all with SAVA" in (tmp_path / "table14.md").read_text("utf-8")
     generated = read_csv(tmp_path / "table13.csv")
     assert "squad_it ROUGE-L" in generated[0] and "flores EN-IT chrF++" in generated[0]
     # The experiment has no COMET model: no empty columns, which check_artefacts would refuse.
     assert "flores EN-IT COMET-22" not in generated[0]
     text = (tmp_path / "table12.md").read_text(encoding="utf-8")
-    assert "permutation" in text and "Resamples: 300" in text
+    assert "permutation" in text and "adjusted for the pairs of a column" in text
+    assert f"Resamples: 300; where p is small, {200 * len(whole):,} exchanges." in text
 
 
 def test_table_of_costs(root, tmp_path):

@@ -26,6 +26,7 @@ from revocab.initialise.rows.source_weights import (
 from revocab.initialise.target_matrix import fill
 from revocab.models.folder import ModelFolder
 from revocab.tokenizers.canonical import CanonicalToken
+from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 
 SAYING = [name for name, method in methods().items() if method.source_weights is not None]
 
@@ -77,8 +78,10 @@ def test_draws_follow_seed_and_matrix():
 
 @pytest.mark.parametrize("name", SAYING)
 def test_weights_times_source_rows_are_the_rows(name):
-    """Pieces that repeat and pieces that are missing are among them."""
+    """Pieces that repeat and pieces that are missing are among them, and rows of zeros."""
     inputs = replace(random_inputs(), spelt=lambda token: token % 4 > 0)
+    zeros = {piece for token in inputs.missing_N.tolist()[:3] for piece in inputs.pieces(token)}
+    inputs.source_VD[[*zeros]] = 0
     weights = weights_of(name, inputs)
     rows = len(weights)
     assert rows == inputs.target_rows
@@ -116,6 +119,20 @@ def test_a_method_that_does_not_say_writes_nothing(toys, tmp_path):
     out = adapt(toys, tmp_path / "out", method="mean")
     with pytest.raises(RevocabError, match=r"no source_weights\.npz, from which .* vocadt or fvt"):
         read_source_weights(out)
+
+
+@pytest.mark.parametrize("method", ["fvt", "vocadt"])
+def test_the_card_says_which_row_stands_for_a_special_token(toys, tmp_path, method):
+    """VocADT's mixture is for texts: a special token without a counterpart begins as <unk>."""
+    target = load_tokenizer(toys / "target-tokenizer")
+    target.add_special_tokens({"extra_special_tokens": ["<|call|>"]})
+    write_tokenizer(target, tmp_path / "target")
+    out = adapt(toys, tmp_path / "out", method=method, target_tokenizer=tmp_path / "target")
+    said = "1 special tokens have no counterpart in the source and begin as '<unk>': <|call|>;"
+    assert said in (out / "README.md").read_text(encoding="utf-8")
+    source = load_tokenizer(toys / "source-tokenizer")
+    found = read_source_weights(out)["input"].dense(slice(len(target) - 1, len(target)))[0]
+    assert found.nonzero()[:, 0].tolist() == [source.unk_token_id]
 
 
 def test_what_is_written_is_read(tmp_path):

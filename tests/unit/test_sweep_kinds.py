@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.render import html_cell, to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.table import Cell
 from revocab.report.tables.examples import shown
 
 SWEEP = {
@@ -168,6 +170,17 @@ def test_hostile_answers_stay_text(answered):
     for content in (page, plain, latex, to_csv(table)):
         assert not set(content) & set("\x00\x1b\u202e")
         assert "␀" in content
+
+
+def test_a_title_is_no_markup_and_a_value_links_to_results_alone(answered):
+    table = replace(build_table(Results(answered), "t"), title="[x](javascript:0) *c*")
+    assert r"\[x\](javascript:0) \*c\*" in to_markdown(table)
+    links = {
+        "runs/a-b/heldout.csv": True, "javascript:alert(1)": False, "../../x.csv": False,
+        "/etc/passwd": False, "https://x.y/z": False, "//x.y/z": False, "a/../b": False,
+    }  # fmt: skip
+    for provenance, linked in links.items():
+        assert ("href" in html_cell(Cell(1.0, provenance=provenance))) is linked, provenance
 
 
 def test_a_first_cell_in_brackets_is_no_option_of_latex(answered):

@@ -82,7 +82,7 @@ def test_marks_follow_the_order(values):
 
 def test_markdown():
     content = to_markdown(small_table())
-    assert "**Table 3: A & B**" in content
+    assert r"**Table 3: A \& B**" in content
     assert "| base\\_model | 20.00±1.00 |" in content
     assert "| *200 training steps* |  |" in content
     assert "| FVT | 57.10±0.40 (56.34) |" in content

@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+import training_pico as pico
 from torch.nn import functional
 
 from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
+from revocab.report.results.folder import read_csv
 from revocab.training.data.packed_rows import check_fit, open_packed
 from revocab.training.data.shards import new_shards
 from revocab.training.loop.loss import linear_cross_entropy, next_token_loss
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
 from revocab.training.run import Settings, fingerprint
+from revocab.training.train import train
 
 RECIPE = {"steps": 10, "batch_size": 8, "learning_rate": 1e-3, "checkpoint_every": 5, "seed": 1}
 
@@ -250,3 +253,19 @@ def test_export_keeps_dtype_tying_and_companions(tmp_path, tied, dtype):
 def test_a_folder_without_safetensors(tmp_path):
     with pytest.raises(RevocabError, match=r"no \*\.safetensors"):
         checkpoints.stored_dtype(tmp_path)
+
+
+def test_an_architecture_without_fused_attention_trains(tmp_path):
+    """Gemma 2 caps the logits of its attention, which torch's fused kernel does not."""
+    from transformers import Gemma2Config, Gemma2ForCausalLM
+
+    inputs = pico.write_inputs(tmp_path)
+    torch.manual_seed(0)
+    config = Gemma2Config(
+        vocab_size=pico.VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=4, sliding_window=8,
+    )  # fmt: skip
+    Gemma2ForCausalLM(config).save_pretrained(inputs / "model")
+    train(pico.run_of(inputs, tmp_path / "run"))
+    losses = [float(row["loss"]) for row in read_csv(tmp_path / "run" / HELDOUT)]
+    assert losses[-1] < losses[0]

@@ -1,4 +1,4 @@
-"""`revocab adapt` in an empty folder: killed and continued by the same command, equal bytes."""
+"""The README's `revocab adapt` of a reader's own model: killed and continued, equal bytes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from printed import printed
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 from waiting import steps_made, wait_until
 
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_jsonl
+from revocab.io import read_json
 
 pytestmark = pytest.mark.long
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 RUN = "results/adapt/runs/adapted-fvt"
 #: What is compared of a finished run, in its output folder.
 KEPT = (
@@ -30,19 +32,29 @@ KEPT = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A toy model and two small texts, Italian with empty lines and English a row each."""
+    """What the line names: a toy model, and texts of a made-up world (its Italian under the names
+    of two other languages) with empty lines, or of a document per line.
+    """
     folder = tmp_path_factory.mktemp("adapt")
-    build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "toy")
+    build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "my-model")
     world = build(17)
-    italian = (one["text"].replace("\n", " ") for one in documents(world, "it", 160, 17))
-    (folder / "italian.txt").write_text("\n\n".join(italian), encoding="utf-8")
-    write_jsonl(folder / "english.jsonl", documents(world, "en", 60, 17))
+    italian, english = (
+        [row["text"].replace("\n", " ") for row in documents(world, language, number, 17)]
+        for language, number in (("it", 160), ("en", 60))
+    )
+    (folder / "swahili.txt").write_text("\n\n".join(italian[:80]), encoding="utf-8")
+    (folder / "greek.txt").write_text("\n\n".join(italian[80:]), encoding="utf-8")
+    (folder / "english.txt").write_text("\n".join(english), encoding="utf-8")
     return folder
 
 
 def command(out: str) -> list[str]:
-    flags = ["--text", "it=italian.txt", "--keep", "en=english.jsonl", "--tokens", "20480"]
-    return [sys.executable, "-m", "revocab", "adapt", "toy", *flags, "--cores", "2", "--out", out]
+    """Return the line as printed, with fewer tokens, in a folder of its own."""
+    (line,) = {
+        line.words for line in printed(REPOSITORY) if line.words[:2] == ("adapt", "my-model")
+    }
+    flags = ["--tokens", "20480", "--cores", "2", "--out", out]
+    return [sys.executable, "-m", "revocab", *line, *flags]
 
 
 def finish(folder: Path, out: str) -> str:
@@ -74,11 +86,15 @@ def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
     assert said_again == said
     table = (folder / "killed/results/adapt/tables/before-and-after.md").read_text("utf-8").strip()
     assert table in said
-    assert "it: bits per byte, end" in table and "en: tokens per word" in table
+    assert (
+        "sw: bits per byte, end" in table
+        and "el: tokens per word" in table
+        and "en: tokens per word" in table
+    )
     told = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
     assert (folder / told["page"][0]).is_file()
     assert (folder / told["model"][0] / "model.safetensors").is_file()
-    old, new = (line for line in said.splitlines() if line.startswith("it (Italian), "))
+    old, new = (line for line in said.splitlines() if line.startswith("sw (Swahili), "))
     assert ", source, " in old and ", target, " in new and old.count("|") > new.count("|")
     compared = subprocess.run(
         [sys.executable, "-m", *told["compare"], "--limit-bytes", "3000"],
@@ -95,4 +111,4 @@ def test_another_command_never_takes_the_file(folder, monkeypatch):
     (folder / "mine").mkdir()
     (folder / "mine/adapt.yaml").write_text("# of mine\n", encoding="utf-8")
     with pytest.raises(RevocabError, match="written for another command"):
-        adapt(["toy", "--text", "it=italian.txt", "--out", "mine"])
+        adapt(["my-model", "--text", "sw=swahili.txt", "--out", "mine"])

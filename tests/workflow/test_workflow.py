@@ -42,7 +42,8 @@ def arguments_of(script, output):
     for line in re.findall(rf"run_job.py {script} .*", output):
         words = shlex.split(line.partition(" 2> ")[0])[2:]
         given = dict(zip(words[::2], words[1::2], strict=True))
-        yield {flag[2:]: json.loads(text) for flag, text in given.items() if flag != "--out"}
+        paths = ("--out", "--record")
+        yield {flag[2:]: json.loads(text) for flag, text in given.items() if flag not in paths}
 
 
 def test_stages_draw_from_mixtures_of_their_own(repository):
@@ -59,8 +60,10 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     }
     job = packing["job"]
     assert job["shares"] == {"world-it": [0.9, 0.5], "world-en": [0.1, 0.5]}
-    assert job["stages"] == {"embeddings": 192, "everything": 576}
-    assert (job["sequence_length"], job["rows"]) == (256, 768)
+    recipe = read(repository / "config/demo.yaml").recipes["adapt"]
+    rows = recipe.steps * recipe.batch_size
+    assert job["stages"] == {"embeddings": rows // 4, "everything": rows * 3 // 4}
+    assert (job["sequence_length"], job["rows"]) == (recipe.sequence_length, rows)
     assert packing["machine"] == {"shard_bytes": 1000}
     assert plain["job"]["stages"] == {}
 

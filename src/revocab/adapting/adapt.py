@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import Field
 
-from revocab.adapting.choices import choose
+from revocab.adapting.choices import check_stand_in_text, choose
 from revocab.adapting.experiment_file import (
     SAMPLES,
     TABLE,
@@ -25,7 +27,7 @@ from revocab.adapting.experiment_file import (
     experiment_text,
 )
 from revocab.adapting.source import look_at, look_at_stand_in
-from revocab.adapting.texts import Text, measure_texts
+from revocab.adapting.texts import Text, measure_texts, shared_text
 from revocab.closed import Closed, Id
 from revocab.command import of_flags
 from revocab.config.load import read, validate
@@ -73,15 +75,24 @@ def adapt(words: Sequence[str]) -> str:
     """Return what was made, after making it; or raise :class:`RevocabError`."""
     named = [*words[:1]] if words and not words[0].startswith("-") else []
     flags = words[len(named) :]
-    values = values_of([AdaptOptions], "revocab adapt MODEL", ABOUT, flags if words else ["--help"])
-    options = of_flags(AdaptOptions, values)
+    try:
+        values = values_of(
+            [AdaptOptions], "revocab adapt MODEL", ABOUT, flags if words else ["--help"]
+        )
+        options = of_flags(AdaptOptions, values)
+    except RevocabError as error:
+        if named or "--demo" in flags:
+            raise
+        missing = "MODEL comes first: revocab adapt MODEL --text it=FILE; or give --demo"
+        raise RevocabError([missing, *error.problems]) from None
     file = options.out / FILE
     command = shlex.join(["revocab", "adapt", *without_cores(words)])
     if not file.is_file():
         check_free(options.out)
-        asked = ask(named[0] if named else None, options, command)
-        content = experiment_text(asked)
-        validate(yaml.safe_load(content))
+        with nothing_left(options.out):
+            asked = ask(named[0] if named else None, options, command)
+            content = experiment_text(asked)
+            validate(yaml.safe_load(content))
         write_text(file, content)
     elif file.read_text(encoding="utf-8").partition("\n")[0] != f"# {command}":
         raise RevocabError(
@@ -111,6 +122,18 @@ def check_free(out: Path) -> None:
         )
 
 
+@contextmanager
+def nothing_left(out: Path) -> Iterator[None]:
+    """Remove what was made in a new folder if the command is refused: the text of a demo."""
+    new = not out.exists()
+    try:
+        yield
+    except RevocabError:
+        if new and out.exists():
+            shutil.rmtree(out)
+        raise
+
+
 def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
     """Look at model and text, and choose the rest.
 
@@ -121,10 +144,10 @@ def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
         problems.append("give either MODEL, a folder or Hub id, or --demo")
     if not options.text and not options.demo:
         problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
-    problems += [
-        f"--keep {language}=…: is a language of --text, too; give each once"
-        for language in sorted(options.keep.keys() & options.text.keys())
-    ]
+    twice = sorted(options.keep.keys() & options.text.keys())
+    problems += [f"--keep {name}=…: is a language of --text, too; give each once" for name in twice]
+    if not twice:
+        problems += shared_text([*options.text.items(), *options.keep.items()])
     if problems:
         raise RevocabError(problems)
     found: list[Any] = []
@@ -140,6 +163,8 @@ def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
     if problems:
         raise RevocabError(problems)
     (place, source), texts, keep = found
+    if model is None:
+        check_stand_in_text(keep)
     choices = choose(source, texts, keep, options, flops())
     return Asked(command, source.name, place, options.method, choices)
 

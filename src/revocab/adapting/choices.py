@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from revocab.adapting.source import Source
+from revocab.adapting.source import STAND_IN_TOKENS, Source
 from revocab.adapting.texts import Text
 from revocab.errors import RevocabError
 
@@ -15,6 +15,8 @@ from revocab.errors import RevocabError
 BYTES_PER_NEW_TOKEN = 500
 #: Fewer bytes than this for each new token that the user asks for leave most of them unseen.
 LEAST_BYTES_PER_NEW_TOKEN = 50
+#: Fewer bytes for each token of a stand-in hold too few pieces that come again to make so many.
+STAND_IN_BYTES_PER_TOKEN = 16
 #: Sizes of vocabularies are multiples of this, which is also the least that is added.
 MULTIPLE = 64
 #: A step has so many rows, unless there would be too few or too many steps.
@@ -112,11 +114,22 @@ def vocabulary_size(asked: int | None, base: int, text: int) -> int:
     needed = (asked - base) * LEAST_BYTES_PER_NEW_TOKEN
     if needed > text:
         most = base + text // LEAST_BYTES_PER_NEW_TOKEN
+        fewer = f", or at most {most}" if most > base else ""
         raise RevocabError(
             f"--vocabulary {asked}: {asked - base:,} new tokens need at least {needed:,} bytes of"
-            f" text, received {text:,}; give more text, or at most {most}"
+            f" text, received {text:,}; give more text{fewer}"
         )
     return asked
+
+
+def check_stand_in_text(keep: Sequence[Text]) -> None:
+    """Raise :class:`RevocabError` unless a stand-in's vocabulary can be made of the text."""
+    size, needed = sum(text.bytes for text in keep), STAND_IN_TOKENS * STAND_IN_BYTES_PER_TOKEN
+    if size < needed:
+        raise RevocabError(
+            f"--keep: {size:,} bytes in all, and the {STAND_IN_TOKENS:,} tokens of a stand-in need"
+            f" {needed:,}; give more text, or no --keep: then it is generated"
+        )
 
 
 def choose(

@@ -36,7 +36,9 @@ PART_BYTES = 4096
 FEWEST_PARTS = 8
 #: Prompts of the speed test, characters of each, and tokens written after it. Some prompts have
 #: more tokens than the text has at its mean: prompts leave so much room.
-PROMPTS, MOST_CHARACTERS, NEW_TOKENS, MARGIN = 8, 1000, 16, 1.5
+PROMPTS, FEWEST_CHARACTERS, MOST_CHARACTERS, NEW_TOKENS, MARGIN = 8, 20, 1000, 16, 1.5
+#: A text is at least so many times as long as its prompts.
+TEXT_FOR_PROMPTS = 2
 ABOUT = """Compare two models on a text: revocab compare OLD NEW --text it=FILE
 
 Loss in bits per byte, with a 95 % interval of the difference over parts of the text; tokens,
@@ -92,7 +94,14 @@ def compare(words: Sequence[str]) -> str:
     # Checked before the work: nothing that somebody else wrote is replaced.
     inputs = [*folders, *options.text.values()]
     out = None if options.out is None else OutputFolder(options.out, "comparison", inputs)
-    found = {"models": named, "texts": [compared(folders, text, options) for text in texts]}
+    read = [documents_of(text, options.limit_bytes) for text in texts]
+    found = {
+        "models": named,
+        "texts": [
+            compared(folders, text, documents, options.device)
+            for text, documents in zip(texts, read, strict=True)
+        ],
+    }
     shown = page(found)
     if out is not None:
         with out.replaced(keeps_job=False) as folder:
@@ -101,20 +110,22 @@ def compare(words: Sequence[str]) -> str:
     return shown
 
 
-def compared(folders: Sequence[Path], text: Text, options: CompareOptions) -> dict[str, Any]:
+def compared(
+    folders: Sequence[Path], text: Text, documents: Sequence[str], device: str
+) -> dict[str, Any]:
     """Return what the models do with one text, old and new, and how they differ."""
     from revocab.evaluation.resampling import compare as resampled
 
-    documents = list(first_documents(text, options.limit_bytes))
     sources = [look_at(str(folder))[1] for folder in folders]
     length = min(source.row for source in sources)
-    losses = [measured_loss(folder, documents, length, options.device) for folder in folders]
+    losses = [measured_loss(folder, documents, length, device) for folder in folders]
     difference = resampled(per_byte(losses[1]), per_byte(losses[0]))
     characters = sum(map(len, documents))
     dense = max(sum(loss.tokens) for loss in losses) / characters
     room = (min(source.context for source in sources) - NEW_TOKENS) / dense / MARGIN
-    size = int(max(20, min(MOST_CHARACTERS, room, characters // PROMPTS // 2)))
-    speed = speeds(folders, text, documents, size, options.device)
+    part = characters // PROMPTS // TEXT_FOR_PROMPTS
+    size = int(max(FEWEST_CHARACTERS, min(MOST_CHARACTERS, room, part)))
+    speed = speeds(folders, text, documents, size, device)
     return {
         "language": text.language,
         "file": text.path.name,
@@ -128,6 +139,18 @@ def compared(folders: Sequence[Path], text: Text, options: CompareOptions) -> di
         ],
         "difference": None if difference is None else asdict(difference),
     }
+
+
+def documents_of(text: Text, limit: int) -> list[str]:
+    """Return the documents that are read; raise :class:`RevocabError` where they are too short."""
+    documents = list(first_documents(text, limit))
+    characters = sum(map(len, documents))
+    if characters < (least := TEXT_FOR_PROMPTS * PROMPTS * FEWEST_CHARACTERS):
+        raise RevocabError(
+            f"{text.path}: {characters} characters in the first {limit:,} bytes (--limit-bytes);"
+            f" a comparison needs at least {least}"
+        )
+    return documents
 
 
 def first_documents(text: Text, limit: int) -> Iterator[str]:
@@ -185,7 +208,6 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
     model = load_causal_lm(
         folder,
         dtype=torch.float32,
-        attn_implementation="sdpa",
         device=choose_device(device),
     )
     nats = heldout_losses(model, corpora)

@@ -58,10 +58,13 @@ def look_at_stand_in() -> tuple[None, Source]:
 def look_at(model: str) -> tuple[dict[str, str], Source]:
     """Return where an experiment finds a model, as its keys say it, and what is known of it.
 
-    Raises :class:`RevocabError` if there is none, or one without room for a row.
+    Raises :class:`RevocabError` if there is none, one without weights, one that no causal model
+    can be made of, or one without room for a row.
     """
     from transformers import AutoConfig
 
+    from revocab.models.folder import ModelFolder, read_settings
+    from revocab.models.load import loading
     from revocab.models.origin import name_of
     from revocab.models.parameters import config_parameters
     from revocab.tokenizers.load import load_tokenizer
@@ -78,14 +81,19 @@ def look_at(model: str) -> tuple[dict[str, str], Source]:
         raise RevocabError(
             f"{model}: no folder with a model's config.json, and no Hub id (owner/name); give one"
         )
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    read_settings(folder / "config.json")
+    if "path" in place:
+        ModelFolder(folder)  # of the Hub's, no weights are here yet
+    with loading(folder):
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        parameters = config_parameters(config)
     text = config.get_text_config()
     source = Source(
         name_of(folder),
         len(load_tokenizer(folder)),
         int(getattr(text, "max_position_embeddings", 0)),
         text.hidden_size,
-        config_parameters(config),
+        parameters,
     )
     _ = source.row  # is there room for one?
     return place, source

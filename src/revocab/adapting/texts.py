@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from revocab import wording
 from revocab.closed import near
 from revocab.corpora.formats import TextDocuments
 from revocab.corpora.source import Form, read_rows
@@ -17,8 +19,6 @@ from revocab.languages import languages
 
 #: What separates the documents of a text file, where it has any.
 EMPTY: TextDocuments = "empty_lines"
-#: ISO 639-1 or 639-3, with a script or region where one is needed.
-CODE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
     """Return what texts hold, by language.
 
     Raises :class:`RevocabError` with a line for each text that is missing, empty, no text, or a
-    single line, and for each name that is no language's code.
+    single line, for each name that is no language's code, and where two have the same text.
     """
-    measured, problems = [], []
+    measured, problems = [], shared_text(texts.items())
     for language, path in texts.items():
         try:
             check_language(language, flag)
@@ -56,11 +56,23 @@ def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
     return measured
 
 
+def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
+    """Return a problem for each pair of languages of which one's files are the other's, too."""
+    return [
+        f"{first} ({language}) and {second} ({other}): hold the same text; give each language"
+        " files of its own"
+        for (language, first), (other, second) in combinations(texts, 2)
+        if first.resolve().is_relative_to(second.resolve())
+        or second.resolve().is_relative_to(first.resolve())
+    ]
+
+
 def check_language(language: str, flag: str) -> None:
-    if CODE.fullmatch(language):
+    if re.match(wording.LANGUAGE, language):
         return
     codes = {known.name.lower(): code for code, known in languages().items()}
-    meant = codes.get(language.lower())
+    lower = language.lower()
+    meant = lower if re.match(wording.LANGUAGE, lower) else codes.get(lower)
     hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())
     raise RevocabError(f"{flag} {language}=…: not a language code (ISO 639, such as it){hint}")
 
@@ -78,8 +90,8 @@ def measure(language: str, path: Path) -> Text:
     by_line = documents == 1 and lines > 1 and reading_of([path], "auto") is not None
     if documents == 1 and not by_line:
         raise RevocabError(
-            f"{path}: one document of {size:,} bytes in a single line or row, so nothing can be"
-            " held out; put an empty line between documents, or a line end after each"
+            f"{path}: one document of {size:,} bytes in a single line or row, and a part of a text"
+            " is held out; put an empty line between documents, or a line end after each"
         )
     return Text(language, path.absolute(), size, lines if by_line else documents, by_line)
 

@@ -22,6 +22,7 @@ from revocab.extensions import files_in
 #: Templates that come with the package; dropping a file there adds one.
 FOLDER = Path(__file__).parent / "templates"
 MARK = re.compile(r"\{%-?\s*generation\s*-?%\}")
+MARKS = re.compile(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}")
 #: Rendered once, to see what a template marks.
 PROBE: tuple[Message, ...] = (
     {"role": "user", "content": "First question?"},
@@ -57,6 +58,27 @@ def find_template(named: str | Path) -> Path:
         f"chat_template: no file {str(named)!r}, and no template of this name (known: "
         f"{', '.join(template_names())}); give a Jinja file, or one of these"
     )
+
+
+def read_template(named: str | Path) -> str:
+    """Return the text of a template that :func:`find_template` finds.
+
+    Raises :class:`RevocabError` with file and line for what is no template.
+    """
+    from jinja2 import Environment, TemplateSyntaxError
+
+    path = find_template(named)
+    try:
+        text = path.read_text(encoding="utf-8")
+        # The marks are transformers' own, and change nothing of the rest.
+        Environment(extensions=["jinja2.ext.loopcontrols"]).parse(MARKS.sub("", text))
+    except UnicodeDecodeError as error:
+        raise RevocabError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except TemplateSyntaxError as error:
+        raise RevocabError(
+            f"{path}, line {error.lineno}: not a chat template ({error.message}); correct it"
+        ) from None
+    return text
 
 
 @dataclass(frozen=True)
@@ -114,7 +136,7 @@ def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None)
     """
     if named is not None:
         path = find_template(named)
-        text, place = path.read_text(encoding="utf-8"), str(path)
+        text, place = read_template(path), str(path)
     else:
         own = tokenizer.chat_template  # or several by name
         text = (own.get("default") if isinstance(own, dict) else own) or ""

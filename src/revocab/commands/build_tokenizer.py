@@ -31,17 +31,22 @@ class Inputs(Closed):
     template: Path | None = chat_template_field()
 
 
-def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
+def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> str:
     from revocab.tokenizer_building.build import build_from_folders
 
     mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}
     others = ("path", "base", "donor", "chat", "template")
     named = {name: getattr(inputs, name) for name in others}
-    build_from_folders(
+    made = build_from_folders(
         job,
         {name: folders for name, folders in mixtures.items() if folders},
         {name: folder for name, folder in named.items() if folder is not None},
         out,
+    )
+    added = f", {made['added']:,} of them new" if "added" in made else ""
+    return (
+        f"{out}: {made['vocabulary_size']:,} tokens{added}\n"
+        f"next: revocab intersect --source OLD --target {out} says what two tokenizers share"
     )
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
-from revocab.chat.template import find_template
+from revocab.chat.template import read_template
 from revocab.closed import unknown
 from revocab.config.schema import Experiment, Source
+from revocab.corpora.formats import data_files
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import CONVERSATIONS, WORLD_PARTS
 from revocab.errors import RevocabError
+from revocab.models.folder import check_model_folder
+from revocab.tokenizers.load import tokenizer_file
+
+#: What a path must name.
+What = Literal["text", "pattern", "file", "folder", "model", "tokenizer"]
 
 
 def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
@@ -26,47 +33,56 @@ def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
         yield "fertility.parallel.source", experiment.fertility.parallel.source
 
 
-def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
+def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
     for key, source in sources(experiment):
         if source.path:
-            yield f"{key}.path", source.path
+            yield f"{key}.path", source.path, "text"
+        if source.pattern:
+            yield f"{key}.pattern", source.pattern, "pattern"
         for language, path in (source.lines or {}).items():
-            yield f"{key}.lines.{language}", path
-    for section in ("tokenizers", "models"):
-        for name, entry in getattr(experiment, section).items():
-            if entry.path:
-                yield f"{section}.{name}.path", entry.path
-    for name, entry in experiment.tokenizers.items():
-        if entry.substitute and entry.substitute.path:
-            yield f"tokenizers.{name}.substitute.path", entry.substitute.path
-    yield from ((key, path) for key, path in chat_templates(experiment) if under_data_root(path))
-    if experiment.paper_values:
-        yield "paper_values", experiment.paper_values
-    if experiment.auxiliary and experiment.auxiliary.vectors:
-        yield "auxiliary.vectors", experiment.auxiliary.vectors
-    if experiment.evaluation.multiple_choice.templates:
-        yield (
-            "evaluation.multiple_choice.templates",
-            experiment.evaluation.multiple_choice.templates,
-        )
+            yield f"{key}.lines.{language}", path, "file"
+    for key, path in chat_templates(experiment):
+        if under_data_root(path):
+            yield key, path, "file"
+    auxiliary, choices = experiment.auxiliary, experiment.evaluation.multiple_choice
+    named: list[tuple[str, str | None, What]] = [
+        ("paper_values", experiment.paper_values, "folder"),
+        ("auxiliary.vectors", auxiliary.vectors if auxiliary else None, "file"),
+        ("evaluation.multiple_choice.templates", choices.templates, "folder"),
+    ]
+    for name, model in experiment.models.items():
+        named.append((f"models.{name}.path", model.path, "model"))
+    for name, tokenizer in experiment.tokenizers.items():
+        built = tokenizer.substitute and tokenizer.substitute.path
+        named.append((f"tokenizers.{name}.path", tokenizer.path, "tokenizer"))
+        named.append((f"tokenizers.{name}.substitute.path", built, "tokenizer"))
+    yield from ((key, path, what) for key, path, what in named if path)
+
+
+def kind_problems(path: str, what: What) -> Iterator[str]:
+    """Yield a problem for a path that is there, and is not what is read from it."""
+    if what in ("text", "pattern"):
+        for file in [path] if what == "text" else matching(path):
+            data_files(file)  # raises
+    elif what == "model":
+        check_model_folder(path)
+    elif what == "tokenizer" and not tokenizer_file(path).is_file():
+        yield f"{path}: holds no tokenizer.json and no .tiktoken file; name a tokenizer's folder"
+    elif what == "file" and not Path(path).is_file():
+        yield f"{path}: a folder, not a file; name the file"
+    elif what == "folder" and not Path(path).is_dir():
+        yield f"{path}: a file, not a folder; name the folder that holds it"
 
 
 def check_sources(experiment: Experiment) -> Iterator[str]:
     needs_root = False
-    patterns = [(key, source.pattern) for key, source in sources(experiment) if source.pattern]
-    for key, path in local_paths(experiment):
+    for key, path, what in local_paths(experiment):
         if under_data_root(path):
             needs_root = True
-        elif not Path(path).exists():
+        elif what != "pattern" and not Path(path).exists():
             yield f"{key}: {path!r} does not exist; check the path or data_root"
-    for key, pattern in patterns:
-        if under_data_root(pattern):
-            needs_root = True
-            continue
-        try:
-            matching(pattern)
-        except RevocabError as error:
-            yield from (f"{key}.pattern: {problem}" for problem in error.problems)
+        else:
+            yield from problems_at(key, kind_problems(path, what))
     if needs_root:
         yield (
             "data_root: this experiment reads files under {data_root}, received none; "
@@ -92,12 +108,20 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
     for key, named in chat_templates(experiment):
         if not under_data_root(named):
             try:
-                find_template(named)
+                read_template(named)
             except RevocabError as error:
                 yield from (
                     f"{key}: {problem.removeprefix('chat_template: ')}"
                     for problem in error.problems
                 )
+
+
+def problems_at(key: str, problems: Iterable[str]) -> Iterator[str]:
+    """Yield problems, and those that finding them raises, as of ``key``."""
+    try:
+        yield from (f"{key}: {problem}" for problem in problems)
+    except RevocabError as error:
+        yield from (f"{key}: {problem}" for problem in error.problems)
 
 
 def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:

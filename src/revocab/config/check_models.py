@@ -82,7 +82,7 @@ def _tokenizer_problems(experiment: Experiment, name: str, change: ChangedModel)
 def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> Iterator[str]:
     body = _model_behind(experiment, change.model)
     try:
-        blocks = _blocks(experiment, body) if body else None
+        blocks = number_of_blocks(experiment, body) if body else None
     except RevocabError:
         return  # said of the model that cannot be made
     if blocks is not None:
@@ -92,7 +92,8 @@ def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> I
             yield from (f"{key}: {problem}" for problem in error.problems)
 
 
-def _blocks(experiment: Experiment, model: str) -> int | None:
+def number_of_blocks(experiment: Experiment, model: str) -> int | None:
+    """Return the number of a model's blocks; None where the file does not tell it."""
     *made, root = bodies(experiment, model)
     pretrain = experiment.models[root].pretrain if root in experiment.models else None
     if pretrain is None:
@@ -120,6 +121,8 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
         if adapted and e.evaluation.generation.tasks:
             generated = e.evaluation.generation.context_length
             lengths["evaluation.generation.context_length"] = generated
+        if adapted and e.evaluation.efficiency:
+            lengths["evaluation.efficiency.new_tokens"] = e.evaluation.efficiency.new_tokens
         allowed = model.pretrain.context_length
         for key, length in lengths.items():
             if length > allowed:

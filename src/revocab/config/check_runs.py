@@ -89,6 +89,8 @@ def _auxiliary(experiment: Experiment, run: Run) -> Iterator[str]:
 def _helper(experiment: Experiment, run: Run, method: Method) -> Iterator[str]:
     entry = experiment.runs[run.group].methods[run.name]
     if method.needs(entry) != "helper":
+        if entry.helper is not None:
+            yield f"{run.key}.helper: method {method.name!r} reads no helper model; remove it"
         return
     tokenizer = tokenizer_of(experiment, run.helper)
     if run.helper is None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from revocab.closed import unknown
@@ -25,6 +28,11 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
     for name, task in experiment.evaluation.multiple_choice.tasks.items():
         if task.data:
             yield from task_data_problems(f"{CHOICES}.{name}.data", task.data)
+        if task.harness and not ships_task(task.harness):
+            yield (
+                f"{CHOICES}.{name}.harness: lm-evaluation-harness has no task {task.harness!r};"
+                " 'lm_eval ls tasks' lists them"
+            )
     yield from layout_problems(experiment)
     yield from score_problems(experiment)
     yield from corpus_word_problems(experiment)
@@ -38,10 +46,25 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
         yield from heldout_problems(experiment, key, corpus, asked.direction)
 
 
+@cache
+def ships_task(name: str) -> bool:
+    """Return whether a file of the installed harness may define a task; reading them as the harness
+    does takes 14 s.
+    """
+    spec = find_spec("lm_eval")
+    if spec is None or spec.origin is None:
+        return True
+    files = {path.stem: path for path in (Path(spec.origin).parent / "tasks").rglob("*.yaml")}
+    named = re.compile(rf"^[ -]*(?:\w+: *)?[\"']?{re.escape(name)}[\"']? *$", re.MULTILINE)
+    return name in files or any(
+        named.search(path.read_text(encoding="utf-8", errors="ignore")) for path in files.values()
+    )
+
+
 def task_data_problems(key: str, source: Source) -> Iterator[str]:
     why = ": lm-evaluation-harness reads the rows itself"
     yield from check_accepted(key, source, TASK_DATA, why)
-    if source.path and not source.path.endswith((".jsonl", ".jsonl.gz")):
+    if source.path and not source.path.lower().endswith((".jsonl", ".jsonl.gz")):
         yield f"{key}.path: received {source.path!r}; allowed are .jsonl and .jsonl.gz files{why}"
     for part in ("fields", "names") if source.hub else ():
         if getattr(source.hub, part):
@@ -54,7 +77,14 @@ def task_data_problems(key: str, source: Source) -> Iterator[str]:
 
 
 def layout_problems(experiment: Experiment) -> Iterator[str]:
+    room = experiment.evaluation.generation.context_length
     for name, task in experiment.evaluation.generation.tasks.items():
+        for option in ("max_new_tokens", "shots"):  # an example has a token at least
+            if (getattr(task, option) or 0) >= room:
+                yield (
+                    f"{GENERATION}.{name}.{option}: {getattr(task, option)} leaves no room for a"
+                    f" prompt (evaluation.generation.context_length: {room}); lower it"
+                )
         try:
             kind = find_kind(task.kind)
             kind.layout_in(task.direction, kind.changed(task))

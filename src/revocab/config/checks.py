@@ -13,6 +13,7 @@ from revocab.config.check_cycles import check_cycles
 from revocab.config.check_files import check_sources
 from revocab.config.check_ids import check_names, check_references
 from revocab.config.check_models import check_answers, check_lengths, check_models
+from revocab.config.check_parameters import check_parameters
 from revocab.config.check_runs import check_identities, check_runs
 from revocab.config.check_tasks import check_tasks, holds_out_nothing
 from revocab.config.check_trainings import check_number_of_checkpoints, check_trainings
@@ -114,6 +115,7 @@ CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
     check_identities,
     check_runs,
     check_trainings,
+    check_parameters,
     check_lengths,
     check_scored_steps,
     check_measured,

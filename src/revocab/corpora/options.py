@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from revocab.chat.messages import Role
-from revocab.closed import Closed, Id, Job, OneLine
+from revocab.closed import Closed, Id, Job, Language, OneLine
 from revocab.corpora.copies import Unit
 from revocab.corpora.formats import TextDocuments
 from revocab.corpora.row_filter import Condition
@@ -32,7 +32,7 @@ class NearDuplicates(Closed):
 class CorpusOptions(Closed):
     """What to keep of a source. Bytes are UTF-8 bytes of text; limits count kept documents."""
 
-    language: Id = Field(description="ISO 639-1 code, such as it")
+    language: Language = Field(description="ISO 639-1 code, such as it")
     text_field: OneLine = Field(default="text", description="field of a row that contains the text")
     text_documents: TextDocuments = Field(
         default="auto",

@@ -5,8 +5,8 @@ held out as a whole.
 
 Memory holds one hash and one size per document, never the text, so a corpus of any size works.
 Documents that nearly repeat an earlier one are found by MinHash signatures with locality-sensitive
-hashing (Broder 1997, "On the resemblance and containment of documents"); the signatures and their
-index are datasketch's, and take about 2 KB of memory each.
+hashing (Broder 1997, "On the resemblance and containment of documents"); the signatures are
+datasketch's. With their index they take about 5 KB of memory each.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import hashlib
 import json
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,19 +42,23 @@ def ngrams(text: str, words: int) -> set[str]:
 
 
 class Signatures:
-    """Signatures of the documents kept so far."""
+    """Signatures of the documents kept so far, found by bands of their values that are equal."""
 
     def __init__(self, options: NearDuplicates):
-        from datasketch import MinHashLSH
-
         self.options = options
         self.kept: list[Any] = []
-        self.index = MinHashLSH(threshold=options.threshold, num_perm=options.permutations)
+        self.having: dict[int, list[int]] = defaultdict(list)
+        # With more bands than near signatures have values that differ, one band is the same in
+        # both, so that none is missed. Bands of single values would propose too many documents.
+        values = options.permutations
+        differing = int(values * (1 - options.threshold) + 1e-9)
+        self.rows = max(2, values // (differing + 1))
+        self.starts = range(0, min(differing + 1, values // self.rows) * self.rows, self.rows)
 
     def add(self, text: str) -> bool:
         """Keep a document's signature, unless one that is kept is near it; return whether kept.
 
-        The index proposes documents, and their signatures decide.
+        Equal bands propose documents, and whole signatures decide.
         """
         from datasketch import MinHash
 
@@ -61,11 +66,16 @@ class Signatures:
         signature.update_batch(
             [ngram.encode() for ngram in sorted(ngrams(text, self.options.words))]
         )
-        near = self.index.query(signature)
-        if any(signature.jaccard(self.kept[number]) >= self.options.threshold for number in near):
+        values = signature.hashvalues.astype("uint32")
+        bands = [
+            hash((start, values[start : start + self.rows].tobytes())) for start in self.starts
+        ]
+        near = {number for band in bands for number in self.having.get(band, ())}
+        if any((values == self.kept[number]).mean() >= self.options.threshold for number in near):
             return False
-        self.index.insert(len(self.kept), signature)
-        self.kept.append(signature)
+        for band in bands:
+            self.having[band].append(len(self.kept))
+        self.kept.append(values)
         return True
 
 

@@ -15,7 +15,7 @@ Split = Literal["train", "heldout"]
 
 def corpus_manifest(folder: str | Path) -> dict[str, Any]:
     """Return the manifest of a prepared corpus; raise :class:`RevocabError` for another folder."""
-    return read_manifest(folder, CORPUS, ("language", "sha256"), "revocab prepare")
+    return read_manifest(folder, CORPUS, ("language",), "revocab prepare")
 
 
 def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> None:

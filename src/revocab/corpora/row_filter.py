@@ -25,6 +25,8 @@ class Condition(Closed):
     def _says_something(self) -> Condition:
         if self.min is None and self.max is None and self.one_of is None:
             raise ValueError("says nothing; give min, max or one_of")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min:g} is above max {self.max:g}, so no row is used")
         return self
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Id, OneLine, exactly_one
+from revocab.closed import Closed, HubId, Id, OneLine, exactly_one
 from revocab.corpora.formats import (
     HUB_ALLOWED,
     HUB_CONTENTS,
@@ -34,7 +34,7 @@ ANY: tuple[Kind, ...] = ("world", "path", "pattern", "lines", "hub")
 class HubData(Closed):
     """A data set on the Hugging Face Hub, pinned by its revision."""
 
-    id: OneLine = Field(description="Hub id, owner/name")
+    id: HubId = Field(description="Hub id, owner/name")
     name: OneLine | None = Field(default=None, description="configuration of the data set")
     names: dict[Id, OneLine] | None = Field(
         default=None,

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from revocab.chat.layout import Languages, Layout, LayoutOptions
 from revocab.chat.messages import ASSISTANT, Message
-from revocab.closed import Closed, Id, OneLine
+from revocab.closed import Closed, Id, Language, OneLine
 from revocab.corpora.source import renamed
 from revocab.errors import RevocabError
 from revocab.limits import Count
@@ -34,7 +34,7 @@ class TopPairs(Closed):
 class Translations(Closed):
     """How parallel text becomes conversations."""
 
-    languages: list[Id] = Field(
+    languages: list[Language] = Field(
         min_length=2, max_length=2, description="from the first into the second"
     )
     both_directions: bool = Field(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Id, Job, OneLine, Step
+from revocab.closed import Closed, Id, Job, Language, OneLine, Step
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.decoding import GREEDY, Decoding
 from revocab.evaluation.inference.engine import AUTO, choices_for, decoding_engines
@@ -43,7 +43,9 @@ class Hardware(Closed):
     """Where a model runs, and in which numbers."""
 
     device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
-    dtype: OneLine = Field(default="auto", description="auto: float32 on CPU, else as stored")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        default="auto", description="auto: float32 on CPU, else as stored"
+    )
 
 
 class ScoringOptions(Closed):
@@ -116,6 +118,15 @@ class GenerationOptions(Closed):
     )
 
     @model_validator(mode="after")
+    def _a_prompt_fits(self) -> GenerationOptions:
+        if self.max_new_tokens >= self.context_length:
+            raise ValueError(
+                f"max_new_tokens: {self.max_new_tokens} must be less than context_length"
+                f" {self.context_length}, or no prompt fits"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _engine_decodes(self) -> GenerationOptions:
         able = decoding_engines()
         if self.decoding != GREEDY and self.engine not in (AUTO, *able):
@@ -172,7 +183,7 @@ class EfficiencyJob(EfficiencyOptions, Job):
     run: Id
     step: StepNumber
     corpus: Id = Field(description="only recorded")
-    language: Id = Field(description="language whose words are counted")
+    language: Language = Field(description="language whose words are counted")
     engine: TimingEngine = AUTO
 
 

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from revocab.evaluation.multiple_comparisons import FEW, most_exchanges
+
 #: What every score table begins with: a score's keys, value, error, interval and size.
 SCORE_COLUMNS = (
     "run", "step", "task", "metric", "value", "stderr", "low", "high", "items", "shots",
@@ -240,13 +242,15 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     scores: tuple[np.ndarray, np.ndarray] | None = None,
+    comparisons: int = 1,
 ) -> PairedComparison | None:
     """Return how two systems differ on the same items, in the same order.
 
     The interval is the paired bootstrap's, the p-value the permutation test's: the share of
-    exchanges, item by item, that differ at least as much. Never 0: at least 1 / (resamples + 1).
-    ``scores`` are both systems' :func:`bootstrap_scores`, where they are at hand. None for fewer
-    than two items. Raises ``ValueError`` if the items are not the same in number.
+    exchanges, item by item, that differ at least as much. Never 0: at least 1 / (exchanges + 1).
+    ``scores`` are both systems' :func:`bootstrap_scores`, where they are at hand. ``comparisons``:
+    how many the p-value will be adjusted for. None for fewer than two items. Raises
+    ``ValueError`` if the items are not the same in number.
     """
     if first.counts_NK.shape != second.counts_NK.shape:
         raise ValueError(f"{first.counts_NK.shape} items against {second.counts_NK.shape}")
@@ -259,32 +263,32 @@ def compare(
     assert ours is not None and theirs is not None  # two items and more
     low, high = np.quantile(ours - theirs, [0.025, 0.975])
     observed = first.value() - second.value()
-    p_value = permutation(first, second, observed, resamples, seed)
+    p_value = permutation(first, second, observed, resamples, seed, comparisons)
     return PairedComparison(observed, float(low), float(high), p_value)
 
 
-def permutation(first: Items, second: Items, observed: float, resamples: int, seed: int) -> float:
-    """Return the two-sided p-value of exchanging the systems' items at random."""
+def permutation(
+    first: Items, second: Items, observed: float, resamples: int, seed: int, comparisons: int = 1
+) -> float:
+    """Return the two-sided p-value of exchanging the systems' items at random.
+
+    Where fewer than ``FEW`` of the ``resamples`` differ as much, there are more, up to
+    :func:`most_exchanges`. The p-value stays valid: below ``(FEW + 1) / (resamples + 1)`` only that
+    of the larger number counts, above it that of the first, which is valid on its own.
+    """
     generator = np.random.default_rng([seed, 1])
     one_NK = first.weights_N[:, None] * first.counts_NK
     other_NK = second.weights_N[:, None] * second.counts_NK
     total_K, count = one_NK.sum(0) + other_NK.sum(0), len(one_NK)
-    as_large = 0
-    for start in range(0, resamples, CHUNK):
-        rows = min(CHUNK, resamples - start)
+    wanted, exchanges, as_large = resamples, 0, 0
+    while exchanges < wanted:
+        rows = min(CHUNK, wanted - exchanges)
         kept_RN = generator.integers(0, 2, size=(rows, count)).astype(np.float64)
         sums_RK = kept_RN @ one_NK + (1 - kept_RN) @ other_NK
         differences_R = first.score(sums_RK) - first.score(total_K - sums_RK)
         # A tie differs only by rounding and counts.
         as_large += int((np.abs(differences_R) >= abs(observed) - 1e-12).sum())
-    return (as_large + 1) / (resamples + 1)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number (Holm, 1979), in the order given."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    adjusted, highest = [0.0] * len(p_values), 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
-        adjusted[i] = highest
-    return adjusted
+        exchanges += rows
+        if exchanges == resamples and as_large < FEW:
+            wanted = most_exchanges(resamples, comparisons)
+    return (as_large + 1) / (exchanges + 1)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Id, Job
+from revocab.closed import Closed, Job, Language
 from revocab.corpora.read import Split, corpus_manifest, texts
 from revocab.corpora.source import Form, place, read_numbered
 from revocab.corpora.word_splitters import (
@@ -80,7 +80,7 @@ class FertilityJob(FertilityOptions, Job):
     parallel: Form | None = Field(
         default=None, description="form of the parallel files, or a Hub data set"
     )
-    languages: list[Id] = Field(
+    languages: list[Language] = Field(
         default_factory=list,
         description="fields of the parallel rows, the reference language first",
     )
@@ -249,6 +249,8 @@ def fertility_of_folders(
     for name, folder in corpora.items():
         language = corpus_manifest(folder)["language"]
         documents = list(texts(folder, job.split, job.limit_documents, job.limit_bytes))
+        if job.split == "heldout" and not documents:
+            raise RevocabError(f"{folder}: no held-out text; set heldout_bytes of corpus {name}")
         splitter = choose_splitter(job.splitter, language)
         if fallen_back(job.splitter, language, splitter):
             print(

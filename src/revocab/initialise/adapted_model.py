@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from revocab.device import check_device
-from revocab.initialise.diagnostics import describe, draw, warn
+from revocab.errors import RevocabError
+from revocab.initialise.diagnostics import describe, draw, fewer_anchors, warn
 from revocab.initialise.method import RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitInputs, InitJob, find_method
@@ -40,6 +41,7 @@ from revocab.models.weights.index import INDEX
 from revocab.models.write import with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
+from revocab.tokenizers.load import some
 
 if TYPE_CHECKING:
     import torch
@@ -127,6 +129,11 @@ def initialise_model(
                 link_or_copy(source.path / file, folder / file)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
         return
+    if "quantization_config" in source.config:
+        raise RevocabError(
+            f"{source.path}: its weights are quantised, and so would the new rows have to be; use"
+            " the unquantised model"
+        )
     material = Material.open(inputs, job, device, say)
     warnings = []
     if coverage := material.coverage:
@@ -135,6 +142,13 @@ def initialise_model(
     new = initialise_matrices(material, say)
     for which, statistics in new.described.items():
         warnings += warn(method.name, which, statistics)
+        warnings += fewer_anchors(method.name, which, statistics["method"])
+    if stand_ins := new.described["input"]["method"].get("stand_ins"):
+        warnings.append(
+            f"method {method.name!r}: {len(stand_ins)} special tokens have no counterpart in the"
+            f" source and begin as {next(iter(stand_ins.values()))!r}: {some(stand_ins)}; where the"
+            " source has one, name it by --roles of 'revocab intersect', and give --pairs"
+        )
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     _note(made_of, material, new)

@@ -7,6 +7,7 @@ their stored dtype.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +162,16 @@ def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
             f"{statistics['near_duplicates']['cosine']:g}): the method hardly distinguishes tokens"
         )
     return warnings
+
+
+def fewer_anchors(method: str, which: str, notes: Mapping[str, Any]) -> list[str]:
+    wanted, taken = notes.get("anchors_wanted"), notes.get("anchors")
+    if wanted is None or taken is None or wanted <= taken:
+        return []
+    return [
+        f"method {method!r}, {which} matrix: anchors: {wanted:,} asked for, {taken:,} tokens are"
+        " shared, and all of them serve"
+    ]
 
 
 # Near duplicates. --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from revocab.closed import Closed, Id, Job, OneLine, look_up
+from revocab.closed import Closed, Id, Job, Language, OneLine, look_up
 from revocab.errors import RevocabError
 from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
@@ -51,10 +51,12 @@ class InitInputs(Closed):
     )
 
     def check(self, method: Method, options: MethodOptions) -> None:
-        """Raise :class:`RevocabError` naming all that the method needs and that is not given."""
-        if method.keeps_vocabulary:
-            return
-        needed = {"target_tokenizer": "the new vocabulary"}
+        """Raise :class:`RevocabError` naming all that the method needs and that is not given, and
+        all that is given and that it does not read.
+        """
+        needed: dict[str, str] = {}
+        if not method.keeps_vocabulary:
+            needed["target_tokenizer"] = "the new vocabulary"
         match method.needs(options):
             case "helper":
                 needed["helper"] = (
@@ -74,6 +76,12 @@ class InitInputs(Closed):
             f"method {method.name!r} needs {flag_of(key)}, {what}"
             for key, what in needed.items()
             if getattr(self, key) is None
+        ]
+        read = {"source", "source_tokenizer", "pairs", "helper_pairs", *needed}
+        problems += [
+            f"{flag_of(key)}: method {method.name!r} does not read it; leave it out"
+            for key, given in self
+            if given is not None and key not in read
         ]
         if problems:
             raise RevocabError(problems)
@@ -100,7 +108,7 @@ class InitJob(ChosenMethod, Job):
         default="bytes", description="when two tokens count as the same (docs/vocabulary.md)"
     )
     seed: Seed = Field(default=0, description="seed of random draws")
-    languages: list[Id] = Field(
+    languages: list[Language] = Field(
         default_factory=list, description="languages of the model, such as it en, for its card"
     )
 

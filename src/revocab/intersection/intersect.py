@@ -57,8 +57,10 @@ def intersect_canonical(
     import numpy as np
 
     matches = match(source, target, identity)
+    plain = {token.data for token in target if token.kind in ("word_start", "continuation")}
+    in_bytes = [token.kind == "byte" and token.data in plain for token in target]
     chosen = {
-        number: choose(target[number], candidates, source)
+        number: choose(target[number], candidates, source, in_bytes[number])
         for number, candidates in enumerate(matches)
         if candidates
     }

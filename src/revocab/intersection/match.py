@@ -28,13 +28,14 @@ def _keys(tokens: list[CanonicalToken], identity: Identity) -> list[Hashable | N
     return marker_keys(tokens)
 
 
-def choose(target: CanonicalToken, candidates: list[int], source: list[CanonicalToken]) -> int:
-    """Return one of several source ids: of the target's own sort, else plain before byte, lowest.
+def choose(
+    target: CanonicalToken, candidates: list[int], source: list[CanonicalToken], byte: bool
+) -> int:
+    """Return one of several source ids: of the wanted sort (``byte`` or plain), else the lowest.
 
-    Own sort first (byte token for byte token) makes a vocabulary's intersection with itself the
-    identity; for every plain target token this is the rule "plain piece before byte token".
+    A byte token is wanted where the target has a plain token of the same text, too, which makes a
+    vocabulary's intersection with itself the identity. Else the plain one, as the source writes it.
     """
-    byte = target.kind == "byte"
     return min(
         candidates,
         key=lambda number: (

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.closed import Job, OneLine
+from revocab.closed import HubId, Job, OneLine
 from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole, read_claim
 from revocab.hub import resolve
@@ -24,7 +24,7 @@ from revocab.output import OutputFolder, check_files
 class FetchJob(Job):
     """A model on the Hub; nothing where it is a local folder."""
 
-    hub: OneLine | None = Field(default=None, description="Hub repository")
+    hub: HubId | None = Field(default=None, description="Hub repository")
     revision: OneLine | None = Field(default=None, description="Hub branch, tag or commit")
     vocabulary_only: bool = Field(
         default=False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM, JOB_FILE
-from revocab.io import read_json
+from revocab.io import not_folder, read_json
 from revocab.models.links import check_links, copy_present, link_problems
 from revocab.models.weights.files import read_header, read_tensor
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
@@ -81,8 +81,8 @@ def check_model_folder(folder: str | Path) -> None:
     folder = Path(folder)
     if not folder.is_dir():
         raise RevocabError(
-            f"{folder}: no such folder; give a Hugging Face model folder, or by hand a Hub id"
-            " (OWNER/NAME)"
+            f"{folder}: {not_folder(folder)}; give a Hugging Face model folder, or by hand a Hub"
+            " id (OWNER/NAME)"
         )
     if not (folder / "config.json").is_file():
         patterns = ("*/config.json", "*/*/config.json")
@@ -270,6 +270,8 @@ class ModelFolder:
                 f"{self.path}: {name} has {matrix_VD.shape[0]} rows for a tokenizer of {tokens} "
                 "tokens; model and tokenizer do not belong together"
             )
+        if not matrix_VD[:tokens].any():
+            raise RevocabError(f"{self.path}: {name} is all zeros; fetch or save the model again")
         return matrix_VD[:tokens]
 
 

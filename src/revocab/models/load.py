@@ -103,6 +103,7 @@ def check_model(folder: str | Path) -> None:
     tied |= {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
     problems += _false_copies(model, tied)
     problems += padding_problems(model)
+    problems += _vocabulary_problems(model)
     problems += file_problems(model.path, model.files)
     if problems:
         raise RevocabError(problems)
@@ -155,6 +156,23 @@ def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any
         yield (
             f"{folder}: tensors whose shapes differ from config.json: {some(shapes)}; they do"
             " not belong together: correct config.json, or fetch or save the model again"
+        )
+
+
+def _vocabulary_problems(folder: ModelFolder) -> Iterator[str]:
+    """Yield a problem for a tokenizer with tokens that have no row: looking one up would fail."""
+    file, rows = folder.path / "tokenizer.json", folder.text_config.get("vocab_size")
+    if not file.is_file() or not isinstance(rows, int):
+        return
+    content = read_settings(file)
+    vocabulary = content.get("model", {}).get("vocab", {})
+    ids = range(len(vocabulary)) if isinstance(vocabulary, list) else vocabulary.values()
+    added = [token["id"] for token in content.get("added_tokens", ())]
+    tokens = max((*ids, *added), default=-1) + 1
+    if tokens > rows:
+        yield (
+            f"{folder.path}: its tokenizer has {tokens:,} tokens, and the model {rows:,} rows; they"
+            " do not belong together: give both of one model"
         )
 
 

@@ -34,6 +34,11 @@ class Architecture(Closed):
                 f"hidden_size {self.hidden_size}, heads {self.heads}, kv_heads {self.kv_heads}: "
                 "each must be a multiple of the next"
             )
+        if self.hidden_size // self.heads % 2:
+            raise ValueError(
+                f"hidden_size {self.hidden_size}, heads {self.heads}: a head is"
+                f" {self.hidden_size // self.heads} wide, and must be even: positions turn pairs"
+            )
         return self
 
 
@@ -80,6 +85,20 @@ def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) 
         # Full attention, as in Mistral-7B from v0.2 on; contexts here are shorter than the window.
         return MistralConfig(sliding_window=None, **shape)
     return LlamaConfig(**shape)
+
+
+#: Linear modules of a block, by where they are in it.
+LINEAR = {"self_attn": ("q", "k", "v", "o"), "mlp": ("gate", "up", "down")}
+
+
+def parameter_names(architecture: Architecture) -> list[str]:
+    """Return the names that the parameters of an architecture have, without building it."""
+    modules = ["model.embed_tokens", "model.norm", *([] if architecture.tied else ["lm_head"])]
+    for layer in range(architecture.layers):
+        block = f"model.layers.{layer}"
+        modules += [f"{block}.{part}.{one}_proj" for part in LINEAR for one in LINEAR[part]]
+        modules += [f"{block}.input_layernorm", f"{block}.post_attention_layernorm"]
+    return [f"{module}.weight" for module in modules]
 
 
 def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:

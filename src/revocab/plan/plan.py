@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -106,11 +107,12 @@ class Plan(Shown):
         ]
         return {job.name: job for job in jobs}
 
-    def needed_jobs(self) -> dict[str, NamedJob]:
+    def needed_jobs(self, targets: Sequence[str] = TARGETS) -> dict[str, NamedJob]:
+        """Return some jobs and those that they depend on, by name, with the files that are read."""
         jobs = [replace(job, files=set()) for job in self.jobs.values()]
         known = {place: job for job in jobs for place in job.writes()}
         waiting, needed = [], {}
-        for rule in TARGETS:
+        for rule in targets:
             job = known[self.step(rule).out]  # both write one file
             job.files.add(job.step.out)
             waiting.append(job)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from revocab import chain
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
@@ -139,17 +138,7 @@ def check_results(results: Results, resources: Path | None = None) -> list[str]:
         *average_problems(results),
         *table_problems(results),
         *blind_baselines.problems(results.experiment, resources or results.resources),
-        *chain_problems(results),
     ]
-
-
-def chain_problems(results: Results) -> Iterator[str]:
-    """Yield what is no longer as its job wrote it; results that lie elsewhere now are left out."""
-    from revocab.plan import Plan
-
-    plan = Plan(results.experiment)
-    if Path(plan.paths.results).resolve() == results.root.resolve():
-        yield from chain.problems(Path(plan.paths.records), plan.jobs)
 
 
 def check_artefacts(
@@ -157,14 +146,17 @@ def check_artefacts(
     out: str | Path,
     experiment: str | Path | None = None,
     resources: str | Path | None = None,
+    changed: Callable[[Results], Iterable[str]] | None = None,
 ) -> None:
     """Check a results folder and write what was checked to ``out``.
 
-    Raises :class:`RevocabError` listing every problem; ``out`` is written only without any.
+    ``changed`` tells problems of what the results were made from. Raises :class:`RevocabError`
+    listing every problem; ``out`` is written only without any.
     """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     problems = check_results(results, Path(resources) if resources else None)
+    problems += changed(results) if changed else []
     if problems:
         raise RevocabError(dict.fromkeys(problems))
     counts = {

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+from pydantic import model_validator
+
 from revocab.closed import Closed, OneLine, Step, kind_of
 from revocab.registry import found_in
 from revocab.report import notes
@@ -36,6 +38,14 @@ class KindOptions(Closed):
 
     kind: str
     title: OneLine
+
+    @model_validator(mode="after")
+    def _shows_something(self) -> KindOptions:
+        for key in sorted(self.model_fields_set):
+            field, value = type(self).model_fields[key], getattr(self, key)
+            if value in ([], (), {}) and field.get_default(call_default_factory=True) != value:
+                raise ValueError(f"{key}: is empty, so that nothing is shown; name at least one")
+        return self
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
         """Yield what an experiment lacks for it; ``key`` is where the experiment names it."""

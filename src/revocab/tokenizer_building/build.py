@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from revocab.errors import RevocabError
+from revocab.flags import flag_of
 from revocab.io import sha256, write_json
 from revocab.output import OutputFolder
 from revocab.tokenizer_building.construction import (
@@ -127,10 +128,15 @@ def build_from_folders(
         shares = options.setdefault(
             name, {corpus: 1.0 for corpus in corpora} if len(corpora) == 1 else {}
         )
+        if without := sorted(corpora.keys() - shares.keys()):
+            equal = ", ".join(f"{corpus}: {1 / len(corpora):.2g}" for corpus in corpora)
+            problems.append(
+                f"--option {name}: no share of {', '.join(without)}; several corpora need shares:"
+                f" --option '{name}={{{equal}}}'"
+            )
         problems += [
-            f"{name}: {corpus!r} has no share or no folder; several corpora need both, as"
-            f" --option '{name}={{ID: SHARE}}' and --{name.replace('_', '-')} ID=FOLDER"
-            for corpus in sorted(shares.keys() ^ corpora.keys())
+            f"{flag_of(name)}: no folder of {corpus!r}, which has a share; give {corpus}=FOLDER"
+            for corpus in sorted(shares.keys() - corpora.keys())
         ]
         texts[name] = [
             TrainingText(corpus, share, corpora[corpus])

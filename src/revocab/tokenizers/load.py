@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_json
+from revocab.io import not_folder, read_json, write_json
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     local = isinstance(folder, Path) or name.startswith((".", "/", "~"))
     if local and not Path(name).is_dir():
         raise RevocabError(
-            f"{folder}: no such folder; give a folder with a tokenizer.json, or a .tiktoken file"
+            f"{folder}: {not_folder(folder)}; give a folder with a tokenizer.json, or a .tiktoken"
+            " file"
         )
     problems = list(file_problems(Path(name, "tokenizer.json")))
     if problems:

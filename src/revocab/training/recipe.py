@@ -20,6 +20,7 @@ from revocab.limits import (
     POSITIONS,
     BatchSize,
     Decay,
+    Epsilon,
     NotNegative,
     Positive,
     Rate,
@@ -249,7 +250,7 @@ class TrainingOptions(LossOptions):
     )
     adam_beta1: float = Field(default=0.9, ge=0, lt=1, description="beta1 of AdamW")
     adam_beta2: float = Field(default=0.95, ge=0, lt=1, description="beta2 of AdamW")
-    adam_epsilon: Positive = Field(default=1e-8, description="epsilon of AdamW")
+    adam_epsilon: Epsilon = Field(default=1e-8, description="epsilon of AdamW")
     weight_decay: Decay = Field(default=0.0, description="weight decay, as in torch's AdamW")
     gradient_clip: Positive = Field(default=1.0, description="maximum norm of the gradient")
     checkpoint_every: Steps = Field(description="steps between checkpoints")

@@ -144,9 +144,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
-    model = load_causal_lm(
-        run.model, dtype=torch.float32, padding=True, config=config, attn_implementation="sdpa"
-    )
+    model = load_causal_lm(run.model, dtype=torch.float32, padding=True, config=config)
     dtype = checkpoints.stored_dtype(run.model)
     adapters: dict[tuple[Which, ...], VocabularyAdapter] = {}
     if settings.adapter is not None and run.source is not None:

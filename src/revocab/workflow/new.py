@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+from pydantic import Field
+
+from revocab.closed import Closed, Id, OneLine
+from revocab.command import of_flags
 from revocab.errors import RevocabError
-from revocab.flags import Parser
+from revocab.flags import flag_of, values_of
 from revocab.io import write_text
+from revocab.limits import Size
 
 TEMPLATES = Path(__file__).parent / "templates"
+ABOUT = """Write a small experiment file, or a task's prompt: revocab new FILE.yaml
+
+On a terminal it asks for what no flag says. Default FILE: experiment.yaml, or prompt.yaml."""
+
+
+class NewOptions(Closed):
+    """The flags of `revocab new`."""
+
+    model: OneLine | None = Field(
+        default=None,
+        description="base model, a folder or a Hub id such as HuggingFaceTB/SmolLM2-135M",
+    )
+    text: dict[str, Path] = Field(
+        default_factory=dict,
+        description="texts by language, such as it=italian.txt en=english.jsonl",
+    )
+    vocabulary: Size | None = Field(
+        default=None, description="tokens of the new vocabulary, more than the model has"
+    )
+    method: Id = Field(default="fvt", description="how new rows are made")
+    task: bool = Field(default=False, description="write a multiple-choice prompt instead")
+
+
 #: What is asked for on a terminal where no flag says it.
-QUESTIONS = {
-    "model": "base model, a folder or a Hub id such as HuggingFaceTB/SmolLM2-135M",
-    "text": "texts by language, such as it=italian.txt en=english.jsonl",
-    "vocabulary": "tokens of the new vocabulary, more than the model has",
-}
+ASKED = ("model", "text", "vocabulary")
 
 
 def new(words: Sequence[str]) -> str:
@@ -28,92 +52,99 @@ def new(words: Sequence[str]) -> str:
     Raises :class:`RevocabError`, and writes nothing, where an answer is missing or the experiment
     would not be valid.
     """
-    options = parser().parse_args(words)
-    file = options.file or Path("prompt.yaml" if options.task else "experiment.yaml")
+    named = [*words[:1]] if words and not words[0].startswith("-") else []
+    flags = [*words[len(named) :]]
+    options = read(flags)
+    file = Path(named[0] if named else "prompt.yaml" if options.task else "experiment.yaml")
+    if file.suffix not in (".yaml", ".yml"):
+        raise RevocabError(f"{file}: give a name that ends in .yaml")
     if file.exists():
         raise RevocabError(f"{file}: already exists; give another name, or remove it")
     if options.task:
+        if ignored := [key for key in ASKED if getattr(options, key)]:
+            raise RevocabError(f"{flag_of(key)}: not for a prompt; leave it out" for key in ignored)
         write_text(file, rendered("task", name=file.stem, folder=str(file.parent)))
         return f"{file}: a prompt; how it is used stands in it"
-    answers = {key: getattr(options, key) or asked(key, about) for key, about in QUESTIONS.items()}
-    if missing := [key for key, value in answers.items() if not value]:
-        raise RevocabError(f"--{key}: required ({QUESTIONS[key]})" for key in missing)
-    write_text(file, rendered("experiment", **filled(file, options.method, **answers)))
-    try:
-        jobs = planned_jobs(file)
-    except RevocabError:
-        file.unlink()
-        raise
+    missing = [key for key in ASKED if not getattr(options, key)]
+    if sys.stdin.isatty():
+        options = read([*flags, *(word for key in missing for word in answer(key))])
+        missing = [key for key in ASKED if not getattr(options, key)]
+    if missing:
+        raise RevocabError(f"{flag_of(key)}: required ({about(key)})" for key in missing)
+    content = rendered("experiment", **filled(file, options))
+    jobs = planned_jobs(content)
+    write_text(file, content)
     return f"{file}: {jobs} jobs; look at it, then: revocab run {file}"
 
 
-def parser() -> Parser:
-    made = Parser(prog="revocab new", description=__doc__)
-    made.add_argument("file", nargs="?", type=Path, help="file to write (default: experiment.yaml)")
-    made.add_argument("--model", metavar="MODEL", help=QUESTIONS["model"])
-    made.add_argument("--text", nargs="+", metavar="LANGUAGE=PATH", help=QUESTIONS["text"])
-    made.add_argument("--vocabulary", metavar="N", help=QUESTIONS["vocabulary"])
-    made.add_argument("--method", default="fvt", metavar="NAME", help="initialisation of new rows")
-    made.add_argument(
-        "--task", action=argparse.BooleanOptionalAction, help="write a multiple-choice prompt"
-    )
-    return made
+def read(flags: Sequence[str]) -> NewOptions:
+    return of_flags(NewOptions, values_of([NewOptions], "revocab new FILE.yaml", ABOUT, flags))
 
 
-def asked(key: str, about: str) -> Any:
-    """Return the answer of whoever sits at the terminal, None where nobody does."""
-    if not sys.stdin.isatty():
-        return None
-    answer = input(f"{about}: ").strip()
-    return answer.split() if key == "text" else answer
+def about(key: str) -> str | None:
+    return NewOptions.model_fields[key].description
 
 
-def filled(
-    file: Path, method: str, model: str, text: Sequence[str], vocabulary: str
-) -> dict[str, Any]:
+def answer(key: str) -> list[str]:
+    """Return the flag that says what whoever sits at the terminal answers; none for no answer."""
+    words = input(f"{about(key)}: ").split()
+    return [flag_of(key), *words] if words else []
+
+
+def filled(file: Path, options: NewOptions) -> dict[str, Any]:
     """Return what the template of an experiment names.
 
-    Raises :class:`RevocabError` for a file or text that is none.
+    Raises :class:`RevocabError` for a model, text or vocabulary that no experiment can be made of.
     """
     from revocab.adapting import choices
     from revocab.adapting.experiment_file import flow
-    from revocab.adapting.source import LONGEST_ROW
+    from revocab.adapting.source import LONGEST_ROW, look_at
+    from revocab.adapting.texts import measure_texts
     from revocab.languages import language_label
-    from revocab.plan.show import pairs
 
-    paths = {language: Path(path) for language, path in pairs(text).items()}
-    missing = [path for path in paths.values() if not path.exists()]
-    problems = [f"--text {path}: no such file or folder" for path in missing]
-    if not vocabulary.isdecimal():
-        problems.append(f"--vocabulary {vocabulary}: expected a number of tokens")
+    model = str(options.model)
+    problems = []
+    try:
+        place = place_of(model)
+        source = look_at(model)[1] if "path" in place else None
+    except RevocabError as error:
+        problems += error.problems
+    try:
+        texts = measure_texts(options.text, "--text")
+    except RevocabError as error:
+        problems += error.problems
     if problems:
         raise RevocabError(problems)
-    sizes = {language: bytes_of(path) for language, path in paths.items()}
+    sizes = choices.bytes_by_language(texts)
+    row = LONGEST_ROW
+    if source is not None:
+        choices.vocabulary_size(options.vocabulary, source.tokens, sum(sizes.values()))
+        row = source.row
     name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "mine"
     label = Path(model).name.partition("@")[0]
     tokens = sum(sizes.values()) // choices.BYTES_PER_TOKEN
-    steps = max(choices.FEWEST_STEPS, tokens // (LONGEST_ROW * choices.ROWS))
-    place = place_of(model)
+    steps = max(choices.FEWEST_STEPS, tokens // (row * choices.ROWS))
     return {
         "file": str(file),
         "name": name,
-        "title": f"{label} adapted to {', '.join(map(language_label, paths))}",
+        "title": f"{label} adapted to {', '.join(map(language_label, sizes))}",
         "label": label,
-        "method": method,
-        "vocabulary": vocabulary,
+        "method": options.method,
+        "vocabulary": options.vocabulary,
         "texts": [
             {
-                "language": language,
-                "path": str(path),
-                "heldout": choices.heldout_bytes(sizes[language]),
+                "language": text.language,
+                "path": str(options.text[text.language]),
+                "heldout": choices.heldout_bytes(text.bytes),
+                "by_line": text.by_line,
             }
-            for language, path in paths.items()
+            for text in texts
         ],
-        "ids": f"[{', '.join(paths)}]",
+        "ids": f"[{', '.join(sizes)}]",
         "shares": flow(choices.shares(sizes)),
         "place": flow(place),
         "model": flow({"tokenizer": "source", **place}),
-        "row": LONGEST_ROW,
+        "row": row,
         "rows": choices.ROWS,
         # about one pass over the text; of large ones a part
         "steps": min(choices.MANY_STEPS, steps) // 2 * 2,
@@ -121,15 +152,19 @@ def filled(
 
 
 def place_of(model: str) -> dict[str, str]:
+    """Return where an experiment finds a model and its tokenizer.
+
+    Of the Hub nothing is asked. Raises :class:`RevocabError` for what is neither a folder nor an
+    id.
+    """
+    from revocab.models.hub_or_folder import REPOSITORY
+
     if Path(model).exists():
         return {"path": model}
+    if not REPOSITORY.fullmatch(model):
+        raise RevocabError(f"--model {model}: no such folder, and no Hub id (owner/name); give one")
     hub, _, revision = model.partition("@")
     return {"hub": hub, **({"revision": revision} if revision else {})}
-
-
-def bytes_of(path: Path) -> int:
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -141,9 +176,9 @@ def rendered(template: str, **values: Any) -> str:
     return environment.from_string(text).render(values)
 
 
-def planned_jobs(file: Path) -> int:
+def planned_jobs(content: str) -> int:
     """Return how many jobs an experiment plans; raise :class:`RevocabError` if it is not valid."""
-    from revocab.config import read
+    from revocab.config import validate
     from revocab.plan import Plan
 
-    return len(Plan(read(file)).needed_jobs())
+    return len(Plan(validate(yaml.safe_load(content))).needed_jobs())

@@ -8,7 +8,6 @@ process and its lock files into the same folder, which Snakemake removes with th
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import os
 import re
@@ -21,6 +20,7 @@ from pathlib import Path
 import psutil
 
 from revocab.errors import RevocabError
+from revocab.flags import Parser
 from revocab.io import read_json, write_json
 from revocab.rule import near
 from revocab.workflow.files import own_or_shipped, workflow_folder
@@ -213,7 +213,7 @@ def run(words: Sequence[str]) -> str:
     """
     if {"-h", "--help"} & {*words}:
         return USAGE
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = Parser(prog="revocab run", add_help=False, allow_abbrev=False)
     parser.add_argument("-d", "--directory", type=Path, default=Path())
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
     arguments, _ = parser.parse_known_args(words)
@@ -238,7 +238,9 @@ def check_files(files: Sequence[Path]) -> None:
         try:
             read_values(file)
         except RevocabError as error:
-            problems += error.problems
+            target = file.suffix not in (".yaml", ".yml", ".json") and not file.exists()
+            advice = "; if it is to be made, put -- before it" if target else ""
+            problems += [f"{problem}{advice}" for problem in error.problems]
     if problems:
         raise RevocabError(problems)
 

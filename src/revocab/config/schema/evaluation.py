@@ -10,6 +10,7 @@ from revocab.closed import (
     Closed,
     CorpusId,
     Id,
+    Language,
     OneLine,
     Step,
     TokenizerId,
@@ -42,7 +43,7 @@ class Task(TaskOptions):
     """A multiple-choice task: a prompt template over data rows, or a task the harness ships."""
 
     family: Id
-    language: Id
+    language: Language
     data: Source | None = None
     #: In place of ``data``.
     probe: Probe | None = None
@@ -155,7 +156,7 @@ class ParallelText(Closed):
     """Text that says the same in several languages, one field each; the first is the reference."""
 
     source: Source
-    languages: list[Id] = Field(min_length=2)
+    languages: list[Language] = Field(min_length=2)
 
 
 class Fertility(FertilityOptions):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model, model_serializer, model_validator
 
-from revocab.closed import Closed, MixtureId, OneLine, RecipeId, TokenizerId, exactly_one
+from revocab.closed import Closed, HubId, MixtureId, OneLine, RecipeId, TokenizerId, exactly_one
 from revocab.limits import POSITIONS
 from revocab.models.change import ChangeOptions, ModelReference, changes
 from revocab.models.parameters import Architecture
@@ -41,7 +41,7 @@ class ModelPlace(Closed):
     """A place to take a model from, or one way to make it."""
 
     tokenizer: TokenizerId
-    hub: OneLine | None = None
+    hub: HubId | None = None
     revision: OneLine | None = None
     path: OneLine | None = None
     pretrain: Pretraining | None = None

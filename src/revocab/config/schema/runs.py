@@ -224,4 +224,4 @@ class Scale(ScaleOptions):
 
     source_tokenizer: TokenizerId
     target_tokenizer: TokenizerId
-    methods: Annotated[dict[Id, ScaleEntry], *Named]
+    methods: Annotated[dict[Id, ScaleEntry], *Named] = Field(min_length=1)

@@ -50,6 +50,7 @@ def generate_checkpoints(
         neighbours=NEIGHBOURS,
     )
     tasks = {name: list(read_jsonl(path)) for name, path in prompts.items()}
+    check_rows(tasks, prompts)
     output.hold()
     (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
@@ -99,11 +100,24 @@ def check_arguments(
             problems.append(f"--prompts {name}={path}: no such file")
         elif not any(True for _ in read_jsonl(path)):
             problems.append(f"--prompts {name}={path}: no rows")
-    if options.max_new_tokens >= options.context_length:
-        problems.append(
-            f"--max-new-tokens {options.max_new_tokens}: must be less than --context-length "
-            f"{options.context_length}, or no prompt fits"
-        )
+    if problems:
+        raise RevocabError(problems)
+
+
+#: What every row of prompts has.
+KEYS = ("id", "kind", "direction", "shots", "query", "references")
+
+
+def check_rows(tasks: Mapping[str, Sequence[Mapping[str, Any]]], files: Mapping[str, Path]) -> None:
+    problems = []
+    for name, rows in tasks.items():
+        for number, row in enumerate(rows, 1):
+            if missing := [key for key in KEYS if key not in row]:
+                problems.append(
+                    f"{files[name]}, row {number}: no {', '.join(missing)}; give a file that"
+                    " revocab build_prompts wrote"
+                )
+                break
     if problems:
         raise RevocabError(problems)
 

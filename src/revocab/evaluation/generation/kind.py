@@ -19,7 +19,7 @@ from pydantic import Field
 
 from revocab.chat.layout import Languages, Layout, LayoutOptions
 from revocab.chat.messages import Message
-from revocab.closed import Closed, Id, kind_of, look_up
+from revocab.closed import Closed, Id, Language, kind_of, look_up
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
 from revocab.limits import Count, Positions, ShotCount
 from revocab.registry import found_in
@@ -36,7 +36,7 @@ class PromptOptions(Closed):
     """
 
     kind: Id = Field(description="such as translation; an unknown one lists them all")
-    direction: list[Id] = Field(
+    direction: list[Language] = Field(
         min_length=1, max_length=2, description="languages: en it, it en, or it"
     )
     shots: ShotCount
@@ -71,7 +71,9 @@ class PromptOptions(Closed):
 class OneLanguage(PromptOptions):
     """Base of tasks in one language."""
 
-    direction: list[Id] = Field(min_length=1, max_length=1, description="language of the task")
+    direction: list[Language] = Field(
+        min_length=1, max_length=1, description="language of the task"
+    )
 
 
 def same_texts(shot: Row, query: Row) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from revocab.chat.messages import ASSISTANT, Message
-from revocab.chat.template import find_template
+from revocab.chat.template import read_template
 from revocab.closed import Closed
 from revocab.errors import RevocabError
 
@@ -52,7 +52,7 @@ def template_text(named: Path | None, chat: ChatOptions | None) -> str | None:
         raise RevocabError(
             f"--chat-template {named}: models are asked as plain text; give --chat.shots, too"
         )
-    return find_template(named).read_text(encoding="utf-8")
+    return read_template(named)
 
 
 def set_template(tokenizer: Any, folder: Path, text: str | None) -> None:
@@ -94,7 +94,7 @@ class ChatFormat:
         If the last message is an answer's and not ``answered``, the answer goes on after it.
         Raises :class:`RevocabError` for messages that the template refuses.
         """
-        from jinja2.exceptions import SecurityError, TemplateError
+        from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
 
         from revocab.sandbox import explain
 
@@ -106,7 +106,7 @@ class ChatFormat:
                 add_generation_prompt=not (answered or begun),
                 continue_final_message=begun,
             )
-        except SecurityError as error:
+        except (SecurityError, TemplateSyntaxError) as error:
             raise RevocabError(f"{self.folder}, chat template: {explain(error)}") from None
         except TemplateError as error:
             roles = ", ".join(message["role"] for message in messages)

@@ -164,6 +164,13 @@ class Scorer:
             )
         except RevocabError as error:
             raise RevocabError(f"task {name}: {problem}" for problem in error.problems) from error
+        except ValueError as error:
+            if "Sample larger than population" not in str(error):
+                raise
+            raise RevocabError(
+                f"task {name}: its data have fewer rows than --shots asks for; lower it"
+                " (evaluation.multiple_choice.shots)"
+            ) from error
         except TemplateError as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)

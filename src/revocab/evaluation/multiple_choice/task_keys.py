@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from revocab.closed import Closed, Id, OneLine, checked, exactly_one
+from revocab.closed import Closed, Id, Language, OneLine, checked, exactly_one
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import LABEL_METRICS
 from revocab.evaluation.multiple_choice.rendering import compile_template
-from revocab.limits import ShotCount
+from revocab.limits import COUNTED, ShotCount
 
 if TYPE_CHECKING:
     LabelMetric = str
@@ -53,7 +53,9 @@ class Shots(Closed):
     Of a task with ``mean_over`` each part has its own, if the rows of that split have the field.
     """
 
-    first: ShotCount = Field(default=0, description="number of the first row, from 0")
+    first: Annotated[int, Field(ge=0), COUNTED] = Field(
+        default=0, description="number of the first row, from 0"
+    )
     reverse: bool = Field(default=False, description="the first row stands next to the question")
 
 
@@ -136,7 +138,7 @@ class Template(TaskFile):
     """The same for any task and language: what it leaves out, the task or ``include`` says."""
 
     include: str | None = None
-    language: Id | None = None
+    language: Language | None = None
     words: dict[str, dict[str, str]] | None = None
 
 

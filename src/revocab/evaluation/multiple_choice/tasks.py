@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from revocab import yaml_file
-from revocab.closed import Closed, Id, Job, OneLine, near, unknown
+from revocab.closed import Closed, Id, Job, Language, OneLine, near, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.item_count import ExpectedItems
@@ -40,7 +40,7 @@ class TaskOptions(Closed):
     """A prompt template over data rows, or a task that the harness ships."""
 
     template: Id | None = Field(default=None, description="name of a prompt template")
-    language: Id | None = Field(
+    language: Language | None = Field(
         default=None, description="language of a template that serves several"
     )
     harness: OneLine | None = Field(default=None, description="task name in lm-evaluation-harness")

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.closed import Id, Job
+from revocab.closed import Job, Language
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.blind import BASELINES, blind_baselines
@@ -36,7 +36,7 @@ KIND = "probe"
 class ProbeJob(ProbeOptions, Job):
     """The items of one probe."""
 
-    language: Id = Field(description="language of the text, such as it")
+    language: Language = Field(description="language of the text, such as it")
     seed: Seed
 
 

@@ -132,7 +132,8 @@ def make_inputs(
     """
     import torch
 
-    pairs, spelling = vocabularies.intersection, MissingPieces(vocabularies)
+    notes: dict[str, Any] = {}
+    pairs, spelling = vocabularies.intersection, MissingPieces(vocabularies, notes)
 
     def ids(values: Any) -> torch.Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
@@ -152,5 +153,6 @@ def make_inputs(
         pieces=spelling.pieces,
         pieces_released=spelling.pieces_released,
         spelt=spelling.spelt,
+        notes=notes,
         **more,
     )

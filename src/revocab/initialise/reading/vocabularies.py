@@ -6,7 +6,7 @@ hand, or are computed here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,6 +145,8 @@ class MissingPieces:
     """How the source spells the target's tokens that it lacks, by target id."""
 
     vocabularies: Vocabularies
+    #: Gets, as ``stand_ins``, the special tokens that were given another one's row, and which.
+    notes: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def _missing(self) -> dict[int, CanonicalToken]:
@@ -169,7 +171,11 @@ class MissingPieces:
 
     def pieces(self, token: int) -> list[int]:
         """Return the source ids whose text is a token's, or a stand-in's; never []."""
-        return self._own[token] or self._spelling.unspelt
+        own, spelling = self._missing[token], self._spelling
+        stand_in = spelling.stand_in
+        if own.kind == "special" and own.role not in spelling.by_role and stand_in is not None:
+            self.notes.setdefault("stand_ins", {})[own.string] = spelling.tokens[stand_in].string
+        return self._own[token] or spelling.unspelt
 
     def pieces_released(self, token: int) -> list[int]:
         return self._released[token]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from revocab.errors import RevocabError
+from revocab.initialise.rows.anchor_scaling import map_rows
 from revocab.models.folder import Which
 
 if TYPE_CHECKING:
@@ -138,12 +139,40 @@ def piece_weights(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> S
     return SourceWeights.of((mean_weights(ids) if ids else even_V for ids in lists), source_rows)
 
 
+def without_zeros(new: SourceWeights, source_VD: torch.Tensor) -> SourceWeights:
+    """Return weights whose rows of zeros (all they sum are zeros: tokens that were never trained)
+    are the mean of all source rows, as :func:`revocab.initialise.target_matrix.fill` has them.
+    """
+    import torch
+
+    zero_V = torch.empty(len(source_VD), dtype=torch.bool)
+    zero_V = map_rows(source_VD, lambda part_ND: (part_ND == 0).all(dim=1), zero_V)
+    if not zero_V.any():
+        return new
+    lengths_N = new.starts_N.diff()
+    row_K = torch.arange(len(new)).repeat_interleave(lengths_N)
+    zero_N = torch.bincount(row_K[~zero_V[new.source_K.long()]], minlength=len(new)) == 0
+    even_V = torch.full((new.source_rows,), 1 / new.source_rows)
+    entries = zip(
+        zero_N.tolist(),
+        new.source_K.split(lengths_N.tolist()),
+        new.weight_K.split(lengths_N.tolist()),
+        strict=True,
+    )
+    rows = (
+        even_V if zero else dict(zip(ids_K.tolist(), weights_K.tolist(), strict=True))
+        for zero, ids_K, weights_K in entries
+    )
+    return SourceWeights.of(rows, new.source_rows)
+
+
 def with_shared(new: SourceWeights, inputs: MethodInputs) -> SourceWeights:
     """Return the weights of all target rows: one-hot where a row is copied, else those of ``new``,
     which has a row for each of ``inputs.missing_N``.
     """
     import torch
 
+    new = without_zeros(new, inputs.source_VD)
     shared_S, missing_N = inputs.overlap_target_N.cpu(), inputs.missing_N.cpu()
     lengths_T = torch.ones(inputs.target_rows, dtype=torch.int64)
     lengths_T[missing_N] = new.starts_N.diff()

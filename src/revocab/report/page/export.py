@@ -46,7 +46,7 @@ def page(
 
     Tables named in ``without`` are left out by name: the prompts of real data quote that data.
     """
-    lines = [f"# Results: {results.experiment.title}", ""]
+    lines = [f"# Results: {markdown_escape(results.experiment.title)}", ""]
     lines += [f"Date: {date}. Command:", "", "```sh", command, "```", ""]
     lines += [f"> {note}\n" for note in (*notes.synthetic(results), *final_accuracies(results))]
     lines += ["This page is written by `scripts/export_results.py` from the results folder.", ""]
@@ -60,14 +60,14 @@ def page(
     tables = made_tables(results)
     for identifier in in_order(results.experiment.tables):
         if identifier in without:
-            title = results.experiment.tables[identifier].title
-            lines += [f"**{headed(identifier, title)}** is left out: it quotes the data.", ""]
+            title = markdown_escape(headed(identifier, results.experiment.tables[identifier].title))
+            lines += [f"**{title}** is left out: it quotes the data.", ""]
         else:
             lines += [to_markdown(tables[identifier])]
     lines += ["## Figures", ""]
     for identifier in in_order(figures):
         options = results.experiment.figures[identifier]
-        title = headed(identifier, options.title)
+        title = markdown_escape(headed(identifier, options.title))
         lines += [f"**{title}**", "", f"![{title}]({figures[identifier]})", ""]
         lines += [caption(results, options), ""]
     for title, (header, rows) in more:

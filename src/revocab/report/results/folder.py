@@ -35,7 +35,15 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
+        reader = csv.DictReader(handle)
+        rows = list(reader)
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise RevocabError(
+                f"{path}, line {number}: not the {len(reader.fieldnames or ())} columns of the first"
+                " line; the file is cut or was changed: make it again"
+            )
+    return rows
 
 
 def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:

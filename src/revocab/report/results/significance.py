@@ -7,6 +7,7 @@ from revocab.report.annotations import Run
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from revocab.errors import RevocabError
 from revocab.evaluation.generation.task_scores import task_items
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.multiple_choice.families import choice_metrics
+from revocab.evaluation.multiple_comparisons import holm
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.evaluation.resampling import (
     Items,
     bootstrap_scores,
     compare,
-    holm,
     mean_items,
     mean_of_seeds,
     mean_of_tasks,
@@ -201,8 +202,9 @@ def compare_group(
     for key in dict.fromkeys(key for replicate in every for key in replicate.items):
         having = [system for system in compared if system.has(key)]
         block: list[dict[str, Any]] = []
+        pairs = comb(len(having), 2)
         for first, second in combinations(having, 2):
-            found = pair(key, first, second, resamples, seed)
+            found = pair(key, first, second, resamples, seed, pairs)
             if found is not None:
                 block.append(
                     {
@@ -226,18 +228,19 @@ def compare_group(
 
 
 def pair(
-    key: Key, first: System, second: System, resamples: int, seed: int
+    key: Key, first: System, second: System, resamples: int, seed: int, pairs: int
 ) -> dict[str, float] | None:
     """Return the comparison of two systems on one task and metric, None for one item or no seed.
 
-    Of replicates, means over seeds are compared on the same resampled items.
+    Of replicates, means over seeds are compared on the same resampled items. ``pairs``: how many
+    the p-value will be adjusted for.
     """
     sides = list(zip(*pairs_of(first, second), strict=True))
     if not sides:
         return None
     try:
         ours, theirs = (mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides)
-        found = compare(ours, theirs, resamples, seed, resampled(key, *sides))
+        found = compare(ours, theirs, resamples, seed, resampled(key, *sides), pairs)
     except ValueError as error:
         raise RevocabError(
             f"{first.run.id} and {second.run.id} were scored on different items of {key[0]} "

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import itertools
+import re
 
 from revocab.report.names import headed
 from revocab.report.table_parts.table import MISSING, Cell, Table
@@ -76,10 +77,10 @@ def caption(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     names = [markdown_escape(name) for name in table.columns]
     align = ["---" if i == 0 or table.texts else "---:" for i, _ in enumerate(names)]
-    lines = [f"**{caption(table)}**", "", row_of(names), row_of(align)]
+    lines = [f"**{markdown_escape(caption(table))}**", "", row_of(names), row_of(align)]
     for row in table.rows:
         if row.section is not None:
-            lines.append(row_of([f"*{row.section}*"] + [""] * (len(names) - 1)))
+            lines.append(row_of([f"*{markdown_escape(row.section)}*"] + [""] * (len(names) - 1)))
         else:
             lines.append(row_of([markdown_cell(cell) for cell in row.cells]))
     lines += ["", *[f"- {note}" for note in table.notes]]
@@ -170,7 +171,9 @@ def to_latex(table: Table) -> str:
 
 
 def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
-    """Return a table cell whose tooltip and link lead to the file that its value came from."""
+    """Return a table cell whose tooltip and link lead to the file that its value came from: a path
+    in the results folder; of anything else there is the tooltip alone.
+    """
     if cell.text is not None:
         content = html.escape(cell.text)
         if "\n" in cell.text:
@@ -185,7 +188,9 @@ def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
     if cell.provenance and cell.value is not None:
         link = html.escape(cell.provenance)
         told = f"{interval}; from {link}" if interval else f"from {link}"
-        content = f'<a class="cell" href="{link}" title="{told}">{content}</a>'
+        inside = re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)*", cell.provenance) is not None
+        href = f'href="{link}" ' if inside else ""
+        content = f'<a class="cell" {href}title="{told}">{content}</a>'
     opening = '<th scope="row">' if tag == "th" else "<td>"
     return f"{opening}{content}</{tag}>"
 

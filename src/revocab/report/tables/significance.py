@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
+from revocab.evaluation.multiple_comparisons import LEVEL, holm, most_exchanges
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, is_real
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout
@@ -15,14 +17,11 @@ from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label, metric_label
 from revocab.report.references import no_generated_text, unscored_language, wrong_steps
-from revocab.report.results import Results
+from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table_parts.table import Cell, Row, Table, text
 from revocab.report.tables.generation import task_label, task_metrics
 from revocab.report.tables.multiple_choice import column_labels
-
-#: Below this adjusted p-value a difference is called significant.
-LEVEL = 0.05
 
 
 class SignificanceTable(TableOptions):
@@ -40,14 +39,19 @@ class SignificanceTable(TableOptions):
     def build(self, results: Results) -> Table:
         path = f"significance/{self.group}/significance.csv"
         compared = [row for row in results.csv(path) if row["step"] == str(self.step)]
+        resamples = resamples_note(compared)
         runs = {run.id: run for run in results.group(self.group)}
         columns = self.columns(results)
+        adjusted_for = "pairs of a column"
+        if self.against:
+            against = f"{self.group}-{self.against}"
+            compared = adjusted_to(compared, against)
+            adjusted_for = f"comparisons of a column, all with {method_label(runs[against])}"
         differences = {
             (row["run"], row["other"], row["task"], row["metric"]): row for row in compared
         }
         pairs = list(dict.fromkeys((row["run"], row["other"]) for row in compared))
         if self.against:
-            against = f"{self.group}-{self.against}"
             pairs = [(run, against) for run in runs if run != against]
         rows = []
         for first, second in pairs:
@@ -60,16 +64,14 @@ class SignificanceTable(TableOptions):
                 cell = difference_cell(ours or reverse, 1 if ours else -1, scale, path)
                 row.cells.append(cell)
             rows.append(row)
-        sizes = sorted({int(row["resamples"]) for row in compared})
         return Table(
             ["Difference", *[header for _, _, header in columns]],
             rows,
             [
                 "Points of the first run minus the second's on the same items, at checkpoint "
                 f"{self.step} (a base model: as it is). Bold: p < {LEVEL} in a paired permutation "
-                "test, adjusted for the pairs of a column (Holm). The CSV has the 95 % interval of "
-                "a paired bootstrap and the adjusted p."
-                + (f" Resamples: {', '.join(map(str, sizes))}." if sizes else ""),
+                f"test, adjusted for the {adjusted_for} (Holm). The CSV has the 95 % interval of "
+                f"a paired bootstrap and the adjusted p.{resamples}",
                 chance_note(compared),
                 *notes.synthetic(results),
             ],
@@ -121,7 +123,31 @@ class SignificanceTable(TableOptions):
         return [(self.group, self.step)]
 
 
-def chance_note(compared: Sequence[Mapping[str, str]]) -> str:
+def adjusted_to(compared: Sequence[Record], against: str) -> list[Record]:
+    """Return the comparisons with one run, adjusted for those of a task and metric alone."""
+    columns: dict[tuple[str, str], list[Record]] = {}
+    for row in compared:
+        if against in (row["run"], row["other"]):
+            columns.setdefault((row["task"], row["metric"]), []).append(row)
+    return [
+        {**row, "p_holm": p}
+        for column in columns.values()
+        for row, p in zip(column, holm([float(row["p_value"]) for row in column]), strict=True)
+    ]
+
+
+def resamples_note(compared: Sequence[Record]) -> str:
+    if not compared:
+        return ""
+    resamples = max(int(row["resamples"]) for row in compared)
+    pairs = max(Counter((row["task"], row["metric"]) for row in compared).values())
+    most = most_exchanges(resamples, pairs)
+    return f" Resamples: {resamples}" + (
+        f"; where p is small, {most:,} exchanges." if most > resamples else "."
+    )
+
+
+def chance_note(compared: Sequence[Record]) -> str:
     counts = sorted({int(row["seeds"]) for row in compared if row.get("seeds")})
     if not counts:
         return "Chance in the choice of items only: one training run per method."
@@ -134,7 +160,7 @@ def chance_note(compared: Sequence[Mapping[str, str]]) -> str:
     )
 
 
-def is_marked(row: Mapping[str, str]) -> bool:
+def is_marked(row: Record) -> bool:
     """Return whether a difference is more than chance, in items and, where there are any, seeds."""
     if not row.get("seeds"):
         return float(row["p_holm"]) < LEVEL
@@ -146,9 +172,7 @@ def is_marked(row: Mapping[str, str]) -> bool:
     return is_real((low, high), (seed_low, seed_high), int(row["seeds"]))
 
 
-def difference_cell(
-    row: Mapping[str, str] | None, sign: int, scale: float, provenance: str
-) -> Cell:
+def difference_cell(row: Record | None, sign: int, scale: float, provenance: str) -> Cell:
     if row is None:
         return Cell(scale=scale)
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
+from revocab.closed import HubId
 from revocab.hub import resolve
 from revocab.tokenizer_building.construction import (
     BuildInputs,
@@ -22,7 +23,7 @@ class SubstituteOptions(ConstructionOptions):
     folders: ClassVar[tuple[str, ...]] = ("path",)
 
     path: str | None = None
-    hub: str | None = None
+    hub: HubId | None = None
     revision: str | None = None
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,18 +204,10 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
     linear = [name for name in named if layer_of(name) is not None]
     configs, problems = {}, []
     for stage, lora in asked.items():
-        where = f"stage {plan.stages[stage].name}: lora"
-        count, layers = len({layer_of(module) for module in linear}), None
-        if lora.layers is not None:
-            there = [number for number in lora.layers if -count <= number < count]
-            layers = sorted({number % count for number in there})
-            problems += [
-                f"{where}.layers: {number}: the model has {count}; give {-count} to {count - 1}"
-                for number in lora.layers
-                if number not in there
-            ]
-        modules, wrong = chosen_modules(lora.modules, linear)
-        problems += [f"{where}.modules: {line}" for line in wrong]
+        where, count = f"stage {plan.stages[stage].name}: lora", layers_in(linear)
+        problems += [f"{where}.{line}" for line in lora_problems(lora, linear)]
+        layers = None if lora.layers is None else sorted({number % count for number in lora.layers})
+        modules, _ = chosen_modules(lora.modules, linear)
         configs[stage] = LoraConfig(
             task_type="CAUSAL_LM",
             r=lora.rank,
@@ -226,6 +218,20 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
     if problems:
         raise RevocabError(problems)
     return configs
+
+
+def layers_in(linear: Sequence[str]) -> int:
+    return len({layer_of(module) for module in linear})
+
+
+def lora_problems(lora: Lora, linear: Sequence[str]) -> Iterator[str]:
+    """Yield what a model with these ``linear`` modules in its layers lacks for an adapter."""
+    count = layers_in(linear)
+    for number in lora.layers or ():
+        if not -count <= number < count:
+            yield f"layers: {number}: the model has {count}; give {-count} to {count - 1}"
+    _, wrong = chosen_modules(lora.modules, linear)
+    yield from (f"modules: {line}" for line in wrong)
 
 
 def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[str], list[str]]:

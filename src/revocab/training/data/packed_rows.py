@@ -104,7 +104,7 @@ def as_collated(batch: Any) -> dict[str, torch.Tensor]:
 
 def packed_manifest(folder: str | Path) -> dict[str, Any]:
     """Return the manifest of packed rows; raise :class:`RevocabError` for another folder."""
-    return read_manifest(folder, PACKED_TOKENS, ("rows", "seed", "sha256"), "revocab pack")
+    return read_manifest(folder, PACKED_TOKENS, ("rows", "sha256"), "revocab pack")
 
 
 def open_packed(

@@ -218,7 +218,6 @@ def measure_heldout(
             folder,
             dtype=torch.float32,
             config=configs[step],
-            attn_implementation="sdpa",
             device=choose_device(device),
         )
         of_step = heldout_rows(model, corpora, step)

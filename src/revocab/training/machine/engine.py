@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import torch
@@ -20,6 +21,8 @@ def training_arguments(run: TrainingRun, share: int, root: Path) -> TrainingArgu
     cuda = torch.cuda.is_available()
     distributed = "WORLD_SIZE" in os.environ
     sharded = run.fsdp and distributed
+    if run.fsdp and not distributed:
+        print("--fsdp: nothing is sharded in one process; start several", file=sys.stderr)
     return TrainingArguments(
         fsdp=sharded or None,  # type: ignore[arg-type]  # declared as text; True is taken
         fsdp_config={

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from revocab.chat.layout import Languages
-from revocab.closed import Id
+from revocab.closed import Language
 from revocab.corpora.translations import LAYOUT, aliases
 from revocab.evaluation.generation.kind import GenerationKind, PromptOptions, Row
 from revocab.evaluation.generation.metrics import BLEU, CHRF
@@ -31,7 +31,7 @@ class Translation(PromptOptions):
     """From one language into another."""
 
     kind: Literal["translation"]
-    direction: list[Id] = Field(
+    direction: list[Language] = Field(
         min_length=2, max_length=2, description="source and target language"
     )
 

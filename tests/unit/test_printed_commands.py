@@ -1,0 +1,193 @@
+"""Every command line that README and docs print: read by the program that it calls.
+
+Names of files may be made up; flags, choices, targets, experiments and profiles may not. What of
+them is run is in ``test_quickstart.py``, ``test_adapt.py`` and ``test_printed_runs.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import subprocess
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from printed import Printed, pages, printed
+
+from revocab import __main__ as entry
+from revocab import config
+from revocab.command import of_flags, read
+from revocab.flags import flag_of, leaves
+from revocab.plan import Plan
+from revocab.plan.show import pairs, show_job
+from revocab.workflow import preflight, run, status
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PRINTED = list(printed(REPOSITORY))
+#: Names that stand for a file or folder of the reader's, and one that is here.
+STANDS_FOR = {
+    "FILE": "config/demo.yaml",
+    "FILE.yaml": "config/demo.yaml",
+    "my.yaml": "config/demo.yaml",
+    "mine.yaml": "config/demo.yaml",
+    "adapt.yaml": "config/demo.yaml",
+    "FOLDER": "profiles/slurm",
+    # What the line before it writes.
+    "config/overlays/paper-pinned.yaml": "config/overlays/without-comet.yaml",
+}
+#: Without its own reading of the command line; and one for every verb and rule.
+UNREAD = ("comet_checkpoint.py",)
+MENTIONED = ("VERB",)
+
+
+class Accepted(Exception):
+    """A command line was read to its end."""
+
+
+@pytest.fixture(autouse=True)
+def in_checkout(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+
+
+def of(program: str) -> list[Printed]:
+    return [line for line in PRINTED if line.program == program]
+
+
+def revocab(*groups: object) -> list[Printed]:
+    """Return the lines of verbs in the groups; without any, of commands."""
+    known = {verb for group in groups for verb in group}
+    others = {*entry.BEGUN, *entry.PLANNED, *MENTIONED} - known if not groups else set()
+    return [
+        line
+        for line in of("revocab")
+        if (line.words[0] in known if groups else line.words[0] not in others)
+    ]
+
+
+def test_lines_are_found_on_every_page_that_has_a_block_of_them():
+    seen = {line.page for line in PRINTED}
+    for page in pages(REPOSITORY):
+        text = page.read_text(encoding="utf-8")
+        if "\nrevocab " in text or "\nsnakemake " in text or "\nmake " in text:
+            assert str(page.relative_to(REPOSITORY)) in seen, page
+    assert len(PRINTED) > 180 and {line.program for line in PRINTED} == {
+        "revocab", "snakemake", "make", "python",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("line", revocab(), ids=str)
+def test_the_flags_of_a_command_are_its_own(line):
+    verb, *words = line.words
+    name = entry.VERBS.get(verb, verb)
+    assert name in entry.command_files()
+    command = import_module(f"revocab.commands.{name}").COMMAND
+    if line.is_part or not words:
+        models = [*command.parts.values(), command.shorthand]
+        known = {flag_of(key) for model in models for key, _ in leaves(model)} | {"--out"}
+        assert {word for word in words if word.startswith("--")} <= known
+    else:
+        assert read(command, verb, words).out
+
+
+@pytest.mark.parametrize("line", revocab(entry.BEGUN), ids=str)
+def test_the_flags_of_a_beginning_are_its_own(line, monkeypatch):
+    verb, *words = line.words
+    module, _, function = entry.BEGUN[verb][0].rpartition(".")
+    if not words:
+        return
+
+    def accepted(model: object, values: object) -> None:
+        of_flags(model, values)
+        raise Accepted
+
+    monkeypatch.setattr(f"{module}.of_flags", accepted)
+    with pytest.raises(Accepted):
+        getattr(import_module(module), function)(words)
+
+
+@pytest.mark.parametrize("line", revocab(entry.PLANNED), ids=str)
+def test_a_command_on_an_experiment_is_read_as_far_as_the_experiment(line, monkeypatch):
+    verb, *words = line.words
+    if not words:
+        return
+    words = entry.with_experiment([STANDS_FOR.get(word, word) for word in words])
+    if verb == "job":
+        assert "scripts/run_job.py" in show_job(words)
+    elif verb == "status":
+        assert status.status(words)
+    elif verb == "preflight":
+        read_words = preflight.parser().parse_args(words)
+        assert read_words.run == "RUN" or read_words.run in planned(*read_words.configfile).runs
+        assert read_words.profile is None or (read_words.profile / "config.yaml").is_file()
+    else:
+        monkeypatch.setattr(run, "hold_folder", lambda locks: None)
+        monkeypatch.setattr(run, "remove_dead_locks", lambda locks: [])
+        started: list[list[str]] = []
+        monkeypatch.setattr("os.execv", lambda program, words: started.append(words))
+        run.run(words)
+        (python, _, module, *rest) = started[0]
+        assert (python, module) == (sys.executable, "snakemake")
+        check_snakemake(rest)
+
+
+@pytest.mark.parametrize("line", of("snakemake"), ids=str)
+def test_snakemake_takes_the_flags_and_the_experiment_is_valid(line):
+    check_snakemake([STANDS_FOR.get(word, word) for word in line.words])
+
+
+def check_snakemake(words: list[str]) -> None:
+    from snakemake.cli import get_argument_parser
+
+    # Without a value for --profile: it would be read and merged by the parser.
+    given = get_argument_parser().parse_args(without(words, "--profile"))
+    for file in after(words, "--profile"):
+        assert (REPOSITORY / file / "config.yaml").is_file(), file
+    files = tuple(map(str, given.configfile or ["config/demo.yaml"]))
+    assert planned(*files, **pairs(given.config or [])).needed_jobs()
+
+
+def after(words: list[str], flag: str) -> list[str]:
+    return [word for before, word in pairwise(words) if before == flag]
+
+
+def without(words: list[str], flag: str) -> list[str]:
+    place = words.index(flag) if flag in words else len(words)
+    return [*words[:place], *words[place + 2 :]]
+
+
+@cache
+def planned(*files: str | Path, **keys: str) -> Plan:
+    return Plan(config.read(*files, **keys))
+
+
+@pytest.mark.parametrize("line", sorted({line.words: line for line in of("make")}), ids=" ".join)
+def test_make_has_the_target(line):
+    done = subprocess.run(["make", "-n", *line], capture_output=True, text=True, check=False)
+    # One without BASE says that it needs it.
+    assert not done.returncode or (line == ("same-bytes",) and "BASE=<commit>" in done.stderr)
+
+
+@pytest.mark.parametrize("line", of("python"), ids=str)
+def test_a_script_takes_the_flags(line, monkeypatch):
+    script, *words = line.words
+    if script == "-m":
+        assert find_spec(words[0].partition(".")[0])
+        return
+    assert (REPOSITORY / script).is_file()
+    if Path(script).name in UNREAD:
+        return
+    parse = argparse.ArgumentParser.parse_args
+
+    def accepted(parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        assert parse(parser, words)
+        raise Accepted
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", accepted)
+    monkeypatch.setattr("sys.path", [str(Path(script).parent), *sys.path])
+    with pytest.raises(Accepted):
+        runpy.run_path(script, run_name="__main__")

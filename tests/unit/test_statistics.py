@@ -1,0 +1,151 @@
+"""Statistics against scipy and against every case written out."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from revocab.evaluation.multiple_comparisons import FEW, LEVEL, holm, most_exchanges
+from revocab.evaluation.over_seeds import paired_interval, t_quantile
+from revocab.evaluation.resampling import bootstrap, compare, mean_items, permutation, wilson
+
+
+def right_answers(share: float, seed: int, items: int = 200) -> list[float]:
+    draw = random.Random(seed)
+    return [float(draw.random() < share) for _ in range(items)]
+
+
+def p_value(first, second, **options) -> float:
+    ours, theirs = mean_items(first), mean_items(second)
+    options = {"resamples": 1000, "seed": 17, **options}
+    return permutation(ours, theirs, ours.value() - theirs.value(), **options)
+
+
+def exact_sign_test(first, second) -> float:
+    """Return the p-value over every exchange, which of right and wrong answers is McNemar's."""
+    lost = sum(a < b for a, b in zip(first, second, strict=True))
+    won = sum(a > b for a, b in zip(first, second, strict=True))
+    return stats.binomtest(won, won + lost).pvalue
+
+
+@pytest.mark.parametrize("share", [0.5, 0.55, 0.6, 0.65])
+def test_a_p_value_of_accuracies_is_mcnemars(share):
+    first, second = right_answers(share, 1), right_answers(0.5, 2)
+    exact = exact_sign_test(first, second)
+    drawn = p_value(first, second, resamples=20_000)
+    assert drawn == pytest.approx(exact, abs=4 * (exact / 20_000) ** 0.5)
+
+
+def test_a_p_value_of_graded_items_is_scipys_over_every_exchange():
+    draw = np.random.default_rng(4)
+    first, second = draw.random(12) + 0.2, draw.random(12)
+    exact = stats.permutation_test(
+        (first, second),
+        lambda a, b, axis: a.mean(axis) - b.mean(axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=np.inf,
+    ).pvalue
+    assert p_value(first, second, resamples=20_000) == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize("runs", [2, 5, 11, 20])
+def test_the_largest_difference_is_significant_in_a_group_of_any_size(runs):
+    pairs = runs * (runs - 1) // 2
+    first, second = [1.0] * 60, [0.0] * 43 + [1.0] * 17
+    p = p_value(first, second, comparisons=pairs)
+    assert p * pairs <= LEVEL / FEW + 1e-3
+    assert max(holm([p] * pairs)) < LEVEL
+    assert p == p_value(first, second, comparisons=pairs)
+
+
+def test_only_small_p_values_take_more_exchanges():
+    first, second = right_answers(0.55, 1), right_answers(0.5, 2)
+    assert p_value(first, second, comparisons=190) == p_value(first, second)
+    assert most_exchanges(1000, 5) == 1000 and most_exchanges(1000, 55) == 11_000
+
+
+def test_a_small_p_value_is_told_where_its_adjustment_needs_it():
+    """The exact one of these is 0.0005: 1000 exchanges cannot tell it, 11,000 can."""
+    first, second = [1.0] * 12 + [0.5] * 100, [0.0] * 12 + [0.5] * 100
+    exact = exact_sign_test(first, second)
+    assert exact == pytest.approx(2 / 2**12)
+    found = p_value(first, second, comparisons=55)
+    assert found == pytest.approx(exact, abs=4 * (exact / 11_000) ** 0.5)
+
+
+def test_p_values_are_valid_at_every_level():
+    """Of runs that do not differ, at most a share ``level`` gets a p-value as low: also by the two
+    numbers of exchanges."""
+    draw = np.random.default_rng(0)
+    found = []
+    for number in range(1000):
+        values_N2 = draw.random((30, 2))
+        found.append(
+            p_value(values_N2[:, 0], values_N2[:, 1], resamples=100, seed=number, comparisons=2)
+        )
+    for level in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
+        beyond = sum(p <= level for p in found)
+        assert stats.binomtest(beyond, len(found), level, "greater").pvalue > 0.001, level
+
+
+def by_every_set(p_values: list[float]) -> list[float]:
+    """Return p-values adjusted by the closure of Bonferroni's test, of which Holm's is a form:
+    a hypothesis falls where every set of hypotheses with it does."""
+    adjusted = []
+    numbers = range(len(p_values))
+    for i in numbers:
+        sets = [s for k in numbers for s in itertools.combinations(numbers, k + 1) if i in s]
+        adjusted.append(max(min(1.0, len(s) * min(p_values[j] for j in s)) for s in sets))
+    return adjusted
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_holm_is_the_closed_test(seed):
+    draw = random.Random(seed)
+    p_values = [draw.choice([0.001, 0.02, draw.random()]) for _ in range(7)]
+    assert holm(p_values) == pytest.approx(by_every_set(p_values))
+    assert holm([]) == []
+
+
+def test_a_bootstrap_interval_is_that_of_every_resample():
+    values = [0.0, 1.0, 0.2, 0.9, 0.4]
+    means = [np.mean(drawn) for drawn in itertools.product(values, repeat=len(values))]
+    found = bootstrap(mean_items(values), resamples=20_000)
+    assert found.stderr == pytest.approx(np.std(means), rel=0.02)
+    assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.021)
+
+
+def test_a_paired_interval_is_scipys():
+    first, second = np.array(right_answers(0.6, 1)), np.array(right_answers(0.5, 2))
+    theirs = stats.bootstrap(
+        (first, second),
+        lambda a, b, axis: a.mean(axis) - b.mean(axis),
+        paired=True,
+        vectorized=True,
+        method="percentile",
+        n_resamples=20_000,
+        rng=1,
+    ).confidence_interval
+    found = compare(mean_items(first), mean_items(second), resamples=20_000)
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.006)
+
+
+@pytest.mark.parametrize(("right", "items"), [(0, 10), (3, 10), (10, 10), (71, 200)])
+def test_wilsons_interval_is_scipys(right, items):
+    theirs = stats.binomtest(right, items).proportion_ci(method="wilson")
+    found = wilson(mean_items([1.0] * right + [0.0] * (items - right)))
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_the_interval_over_seeds_is_scipys():
+    first, second = [0.31, 0.35, 0.36, 0.30, 0.33], [0.30, 0.31, 0.33, 0.31, 0.30]
+    theirs = stats.ttest_rel(first, second).confidence_interval(0.95)
+    found = paired_interval(first, second)
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    for freedom in (1, 2, 3, 10, 99):
+        assert t_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-9)
