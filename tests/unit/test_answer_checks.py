@@ -77,7 +77,4 @@ def test_a_model_does_not_answer_what_it_is_trained_on(values):
     """The tuned run would read its own answers; through another run, too."""
     values["mixtures"]["chat"] = {"chat": 0.5, "own": 0.5}
     (found,) = problems(values)
-    assert found == (
-        "corpora.own.answers: answered by what is trained on it (own from run "
-        "mistral-instruct from own); take another model, or train on another corpus"
-    )
+    assert "trained on it (own from run mistral-instruct from own)" in found

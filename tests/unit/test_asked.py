@@ -219,11 +219,8 @@ def test_tables_and_figures_in_a_language_that_a_group_does_not_have(values):
 
 def test_no_generative_task_in_languages_of_a_group(values):
     overlay = ENGLISH + "\n  written: {kind: generation, group: english, title: Text}"
-    assert problems(values, overlay) == [
-        "tables.written: shows generation, and no generative task is in languages of group "
-        "'english' alone (runs.english.languages: en; tasks: flores_en_it: en it; squad_it: it); "
-        "add a task, or a language"
-    ]
+    (problem,) = problems(values, overlay)
+    assert "shows generation, and no generative task is in languages of group 'english'" in problem
 
 
 def test_languages_without_a_task(values):

@@ -236,10 +236,8 @@ def test_a_stage_trains_the_added_blocks_alone(toys, tmp_path):
     plain = AutoModelForCausalLM.from_pretrained(toys / "untied")
     with pytest.raises(RevocabError) as caught:
         trained_names(plain, "added_blocks")
-    assert caught.value.problems == [
-        "stage one: 'added_blocks' fits no parameter of the model; its config.json has no "
-        "added_blocks; train a model that block expansion made"
-    ]
+    (problem,) = caught.value.problems
+    assert "'added_blocks' fits no parameter" in problem
 
 
 # What is done with the result. -------------------------------------------------------------------

@@ -224,10 +224,8 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(given):
     assert rules()["change_model"].known(Plan(validate(values))) == [("laid",)]
     laid["blocks"]["model"]["run"] = "mistral-sava"
     values["models"]["laid"] = laid
-    assert problems(values) == [
-        "models.laid: made from itself (laid from run mistral-sava from laid); make one of them"
-        " from another model"
-    ]
+    (problem,) = problems(values)
+    assert "laid from run mistral-sava from laid" in problem
 
 
 def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(given):

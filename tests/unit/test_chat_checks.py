@@ -26,17 +26,9 @@ def test_a_recipe_learns_from_corpora_of_its_kind_alone(values):
     values["runs"]["mistral"]["methods"]["instruct"]["mixture"] = "italian"
     values["runs"]["mistral"]["methods"]["staged"]["mixture"] = "chat"
     found = problems(values)
-    assert len(found) == 2
-    assert any(
-        "mixtures.italian: corpus 'world-it' holds text, and recipe 'answers' trains on answers;"
-        " give corpora.world-it a messages_field" in one
-        for one in found
-    )
-    assert any(
-        "mixtures.chat: corpus 'chat' holds conversations, and recipe 'two-stages' trains on every "
-        "token of text; set loss: answers" in one
-        for one in found
-    )
+    text, conversations = sorted(found, reverse=True)
+    assert "corpus 'world-it' holds text, and recipe 'answers' trains on answers" in text
+    assert "corpus 'chat' holds conversations, and recipe 'two-stages' trains on" in conversations
 
 
 def test_held_out_conversations_do_not_do_for_text(values):
@@ -49,10 +41,8 @@ def test_held_out_conversations_do_not_do_for_text(values):
 
 def test_a_world_without_conversations_has_none_to_give(values):
     values["world"]["conversations"] = 0
-    assert problems(values) == [
-        "corpora.chat.source.world: 'conversations.en.train', but world.conversations is 0; give"
-        " their number"
-    ]
+    (problem,) = problems(values)
+    assert "but world.conversations is 0" in problem
 
 
 @pytest.mark.parametrize(

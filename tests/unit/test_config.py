@@ -266,11 +266,8 @@ def test_two_runs_never_share_an_id(demo):
     """Group mistral with method sava-x, and group mistral-sava with method x."""
     values = with_group(copy.deepcopy(demo), "mistral-sava", {"x": {"method": "fvt"}})
     values["runs"]["mistral"]["methods"]["sava-x"] = {"method": "sava"}
-    assert problems(values) == [
-        "runs.mistral.methods.sava-x and runs.mistral-sava.methods.x: both are run "
-        "'mistral-sava-x', and the results of one would be taken for the other's; rename one of"
-        " them"
-    ]
+    (problem,) = problems(values)
+    assert "both are run 'mistral-sava-x'" in problem
 
 
 def test_a_run_never_shares_the_id_of_a_base_model(demo):

@@ -151,10 +151,8 @@ def test_a_ring_of_tokenizers_is_one_problem(demo):
         "c": {"replace": {"base": "a", "corpora": {"world-it": 1.0}, "share": 0.1}},
     }
     found = problems(with_tokenizers(demo, **ring))
-    assert found == [
-        "tokenizers.a: built from itself (a from b from c from a); give one of them another base"
-        " or donor"
-    ]
+    (problem,) = found
+    assert "tokenizers.a: built from itself (a from b from c from a)" in problem
 
 
 def test_examples_in_the_docs_are_valid(repository, demo):

@@ -54,9 +54,7 @@ def full(*_, **__):
     [
         (
             "score_multiple_choice", Job(), ScoringHardware(batch_size=64),
-            "batch_size is 64: give less in the profile (set-resources: {score_multiple_choice:"
-            " {batch_size: 32}}) or with --batch-size 32, and run the same command again; what is"
-            " finished is kept",
+            "{score_multiple_choice: {batch_size: 32}}) or with --batch-size 32",
         ),
         ("score_comet", Job(), CometHardware(batch_size=3), "{score_comet: {batch_size: 1}}"),
         (

@@ -187,10 +187,8 @@ def test_the_seed_alone_decides(kind):
 def test_too_few_items_is_an_error():
     with pytest.raises(RevocabError) as caught:
         build_items(job("word_order", 9), ["We saw it quite well there."])
-    assert caught.value.problems == [
-        "kind 'word_order': 9 items wanted, and 1 held-out documents (27 bytes) give 1; lower "
-        "'number', or hold out more text (heldout_bytes)"
-    ]
+    (problem,) = caught.value.problems
+    assert "9 items wanted, and 1 held-out documents (27 bytes) give 1" in problem
 
 
 def test_a_number_that_is_no_whole_rounds():

@@ -135,8 +135,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "of a group": ({"sava": {}}, {"seeds": "all"}, "runs.g.seeds:"),
     "seed and seeds": (
         {"sava": {"seed": 3}}, {"seeds": [1, 2]},
-        "runs.g.methods.sava.seed: given, and so is runs.g.seeds; remove one of them, or say "
-        "'seeds: null' here",
+        "runs.g.methods.sava.seed: given, and so is runs.g.seeds",
     ),
     "a name that is taken": (
         {"sava": {"seeds": [1]}, "sava-seed1": {"method": "fvt"}}, {},
