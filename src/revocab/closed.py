@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -23,6 +23,8 @@ from pydantic import (
 from revocab import wording
 from revocab.errors import RevocabError
 from revocab.limits import StepNumber
+
+T = TypeVar("T")
 
 Id = Annotated[str, StringConstraints(pattern=wording.ID)]
 HubId = Annotated[str, StringConstraints(pattern=wording.HUB_ID)]
@@ -172,6 +174,13 @@ def near(value: Any, allowed: Collection[str]) -> str:
 def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
     known = ", ".join(sorted(allowed)) or "none"
     return f"{key}: no {what} {value!r} (known: {known}){near(value, allowed)}"
+
+
+def look_up(key: str, name: str, known: Mapping[str, T], what: str) -> T:
+    """Return what a name stands for; raise :class:`RevocabError` with the known ones if nothing."""
+    if name not in known:
+        raise RevocabError(unknown(key, name, known, what))
+    return known[name]
 
 
 def plain(annotation: Any) -> Any:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, checked, kind_of, unknown
-from revocab.errors import RevocabError
+from revocab.closed import Closed, Id, checked, kind_of, look_up
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
@@ -80,9 +79,7 @@ def judges() -> dict[str, Judge]:
 
 
 def find_judge(name: str) -> Judge:
-    if name not in judges():
-        raise RevocabError(unknown("kind", name, judges(), "judge"))
-    return judges()[name]
+    return look_up("kind", name, judges(), "judge")
 
 
 def judge_options(judge: Judge, options: Mapping[str, Any]) -> Any:

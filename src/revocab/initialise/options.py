@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from revocab.closed import Closed, Id, Job, Language, OneLine, near
+from revocab.closed import Closed, Id, Job, Language, OneLine, look_up
 from revocab.errors import RevocabError
 from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
@@ -129,12 +129,7 @@ class ScaleJob(ScaleOptions, Job):
 
 
 def find_method(name: str) -> Method:
-    """Return the method of that name; raise :class:`RevocabError` listing all if there is none."""
-    if name not in methods():
-        raise RevocabError(
-            f"method {name!r}: unknown; allowed are {', '.join(methods())}{near(name, methods())}"
-        )
-    return methods()[name]
+    return look_up("method", name, methods(), "method")
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:

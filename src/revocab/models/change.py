@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from revocab.closed import Closed, Id, Job, ModelId, OneLine, RunStep, near
-from revocab.errors import RevocabError
+from revocab.closed import Closed, Id, Job, ModelId, OneLine, RunStep, look_up
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
@@ -110,9 +109,4 @@ def changes() -> dict[str, Change]:
 
 
 def find_change(name: str) -> Change:
-    """Return the change of that name; raise :class:`RevocabError` listing all if there is none."""
-    if name not in changes():
-        raise RevocabError(
-            f"change {name!r}: unknown; allowed are {', '.join(changes())}{near(name, changes())}"
-        )
-    return changes()[name]
+    return look_up("change", name, changes(), "change")

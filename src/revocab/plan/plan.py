@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import PurePath
 from pkgutil import iter_modules
 
+from revocab.closed import look_up
 from revocab.config.schema import Experiment
-from revocab.errors import RevocabError
 from revocab.made_by import digest
 from revocab.plan.shown import Shown
 from revocab.rule import BY_ITEM, JOIN, Rule, Step, artefacts
@@ -33,10 +33,7 @@ def rules() -> dict[str, Rule]:
 
 
 def find_rule(name: str) -> Rule:
-    """Return a rule; raise :class:`RevocabError` where there is none of this name."""
-    if name not in rules():
-        raise RevocabError(f"rule {name!r}: not known (known: {', '.join(sorted(rules()))})")
-    return rules()[name]
+    return look_up("rule", name, rules(), "rule")
 
 
 @dataclass(frozen=True)

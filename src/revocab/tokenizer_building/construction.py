@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Job, OneLine, near
-from revocab.errors import RevocabError
+from revocab.closed import Closed, Job, OneLine, look_up
 from revocab.limits import Bytes, Share, Size
 from revocab.registry import found_in
 
@@ -136,10 +135,4 @@ def constructions() -> dict[str, Construction]:
 
 
 def find_construction(name: str) -> Construction:
-    """Return the construction of that name; raise :class:`RevocabError` listing all if none."""
-    if name not in constructions():
-        raise RevocabError(
-            f"construction {name!r}: unknown; allowed are {', '.join(constructions())}"
-            f"{near(name, constructions())}"
-        )
-    return constructions()[name]
+    return look_up("construction", name, constructions(), "construction")

@@ -19,8 +19,7 @@ from pydantic import Field
 
 from revocab.chat.layout import Languages, Layout, LayoutOptions
 from revocab.chat.messages import Message
-from revocab.closed import Closed, Id, Language, kind_of, unknown
-from revocab.errors import RevocabError
+from revocab.closed import Closed, Id, Language, kind_of, look_up
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
 from revocab.limits import Count, Positions, ShotCount
 from revocab.registry import found_in
@@ -173,9 +172,7 @@ def generation_kinds() -> dict[str, GenerationKind]:
 
 
 def find_kind(name: str) -> GenerationKind:
-    if name not in generation_kinds():
-        raise RevocabError(unknown("kind", name, generation_kinds(), "kind of generation task"))
-    return generation_kinds()[name]
+    return look_up("kind", name, generation_kinds(), "kind of generation task")
 
 
 @cache

@@ -13,9 +13,8 @@ from functools import cache
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, unknown
+from revocab.closed import Closed, Id, look_up
 from revocab.corpora.sentences import sentences
-from revocab.errors import RevocabError
 from revocab.limits import Generated
 from revocab.registry import found_in
 
@@ -84,9 +83,7 @@ def probe_kinds() -> dict[str, ProbeKind]:
 
 
 def find_probe(name: str) -> ProbeKind:
-    if name not in probe_kinds():
-        raise RevocabError(unknown("kind", name, probe_kinds(), "kind of probe"))
-    return probe_kinds()[name]
+    return look_up("kind", name, probe_kinds(), "kind of probe")
 
 
 def split_sentences(texts: Iterable[str]) -> list[list[str]]:
