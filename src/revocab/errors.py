@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 #: Problems that differ in their keys alone are all told up to the first of these numbers; of more,
 #: the second.
 ALIKE, SHOWN = 10, 3
+
+
+def ending(status: int) -> str:
+    """Return in words how a process ended; a negative status is a signal's number."""
+    if status >= 0:
+        return f"exit status {status}"
+    name = signal.Signals(-status).name
+    return f"{name}, as where memory runs out" if -status == signal.SIGKILL else name
 
 
 class RevocabError(Exception):

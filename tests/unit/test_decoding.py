@@ -41,9 +41,13 @@ def written(generator, prompts) -> list[list[int]]:
     return [list(output.ids) for output in generator.generate(prompts, NEW, None)]
 
 
-@pytest.mark.parametrize("decoding", [{"beams": 5}, {"beams": 5, **DRAWN}, DRAWN])
-def test_fifty_prompts_are_continued_as_transformers_does(folder, prompts, decoding):
-    ours = load(folder, batch_size=1, **decoding)
+@pytest.mark.parametrize(
+    ("batch_size", "decoding"),
+    [(1, {"beams": 5}), (8, {"beams": 5}), (1, {"beams": 5, **DRAWN}), (1, DRAWN)],
+)
+def test_fifty_prompts_are_continued_as_transformers_does(folder, prompts, batch_size, decoding):
+    """What is drawn is drawn for one prompt at a time, whatever the batch."""
+    ours = load(folder, batch_size=batch_size, **decoding)
     expected = []
     for prompt in prompts:
         torch.manual_seed(seed_of(17, prompt))

@@ -237,12 +237,11 @@ def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(fol
     shares = {"it": 0.75, "en": 0.25}
     corpora = {name: folders / name for name in shares}
     options = PackingJob(sequence_length=4, rows=20, seed=17, shares=shares)
-    manifests = [
-        pack_folder(folders / "tokenizer", corpora, options, folders / out) for out in "xy"
-    ]
+    places = [folders / "x", folders / "y"]
+    manifests = [pack_folder(folders / "tokenizer", corpora, options, out) for out in places]
     assert manifests[0] == manifests[1] == io.read_json(folders / "x" / "manifest.json")
     for name in ("tokens-00000.npy", "manifest.json"):
-        assert (folders / "x" / name).read_bytes() == (folders / "y" / name).read_bytes()
+        assert len({(place / name).read_bytes() for place in places}) == 1
     tokens, manifest = np.load(folders / "x" / "tokens-00000.npy"), manifests[0]
     assert (tokens.dtype, tokens.shape) == (np.uint16, (20, 4))
     assert (manifest["tokens"], manifest["tokens_per_byte"]) == (80, 80 / (20 * 5))

@@ -300,3 +300,37 @@ def test_defaults_are_the_published_ones():
     options = METHOD.options()
     assert (options.solver, options.steps, options.learning_rate) == ("sgd", 1000, 1e-3)
     assert (options.fit_seed, options.anchors, options.ridge) == (42, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "tolerance"),
+    [("projection", {}, 1e-6), ("sava", {"solver": "lstsq"}, 5e-5)],
+)
+def test_new_rows_of_dependent_anchors_are_those_of_a_float64_qr(method, options, tolerance):
+    """Condition number 1e5: in float32, rows or map alone lose all but three digits."""
+    generator = torch.Generator().manual_seed(1)
+    left, right = (
+        torch.linalg.qr(torch.randn(rows, 48, generator=generator, dtype=torch.float64))[0]
+        for rows in (800, 48)
+    )
+    helper = ((left * torch.logspace(0, -5, 48, dtype=torch.float64)) @ right.T * 25).float()
+    source = torch.randn(600, 32, generator=generator)
+    inputs = make(
+        source.tolist(),
+        helper=helper.tolist(),
+        overlap=[(token, token) for token in range(600)],
+        missing=range(600, 800),
+    )
+    x, y, norm = helper.double(), source.double(), 1.0
+    if method == "sava":
+        x, y = (
+            torch.nn.functional.normalize((rows - rows[:600].mean(0)) / rows[:600].std(0))
+            for rows in (x, y)
+        )
+        norm = ((source - source.mean(0)) / source.std(0)).norm(dim=1).mean()
+    design = torch.cat([x, torch.ones(800, 1)], dim=1)
+    expected = design[600:] @ torch.linalg.lstsq(design[:600], y, driver="gelsd").solution
+    if method == "sava":
+        expected = expected * norm * source.std(0) + source.mean(0)
+    found = new_rows(method, inputs, **options).double()
+    assert ((found - expected).norm() / expected.norm()).item() < tolerance

@@ -31,7 +31,7 @@ from revocab.adapting.texts import Text, measure_texts, shared_text
 from revocab.closed import Closed, Id
 from revocab.command import of_flags
 from revocab.config.load import read, validate
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, ending
 from revocab.flags import values_of
 from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
@@ -199,8 +199,8 @@ def run(options: AdaptOptions) -> None:
     done = subprocess.run([sys.executable, *words], cwd=options.out, check=False)
     if done.returncode:
         raise RevocabError(
-            f"{options.out}: the run stopped; the messages above name the failed job's log"
-            f" (under {options.out}); the same command goes on"
+            f"{options.out}: the run stopped ({ending(done.returncode)}); the messages above name"
+            f" the failed job's log (under {options.out}); the same command goes on"
         )
 
 

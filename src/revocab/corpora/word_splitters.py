@@ -14,12 +14,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
 from typing import Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, ending
 
 #: NLTK's names of the languages it has sentence data for, by ISO 639-1 code.
 PUNKT_LANGUAGES = {
@@ -277,10 +278,18 @@ def start_splitting(
     def wait() -> Words:
         counts: list[int] = []
         frequencies: Counter[str] = Counter()
-        with pool:
-            for part in started:
-                counts += part.result().counts
-                frequencies.update(part.result().frequencies)
+        workers = list(pool._processes.values())
+        try:
+            with pool:
+                for part in started:
+                    counts += part.result().counts
+                    frequencies.update(part.result().frequencies)
+        except BrokenProcessPool:
+            ended = min(worker.exitcode or 0 for worker in workers)
+            raise RevocabError(
+                f"words could not be counted: a process ended ({ending(ended)}); use fewer cores,"
+                " or free memory"
+            ) from None
         return Words(counts, frequencies)
 
     return wait

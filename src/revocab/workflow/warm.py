@@ -156,6 +156,9 @@ def run(main: Callable[[], None]) -> None:
     elif status >= 0:
         sys.exit(status)
     else:
+        from revocab.errors import ending
+
+        print(f"error: the job was ended ({ending(status)})", file=sys.stderr, flush=True)
         with contextlib.suppress(OSError):  # SIGKILL has no other effect anyway
             signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)

@@ -33,6 +33,8 @@ def initialise(inputs: MethodInputs, options: ProjectionOptions) -> torch.Tensor
     Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither
     standardised nor brought to one norm, so that a token's norm comes through the map.
     """
+    import torch
+
     if not len(inputs.overlap_target_N) and options.auxiliary == "file":
         raise RevocabError(
             f"method {METHOD.name!r}: the file of vectors has none of the tokens that source and "
@@ -46,7 +48,7 @@ def initialise(inputs: MethodInputs, options: ProjectionOptions) -> torch.Tensor
     y_NY = Rows(inputs.source_VD, inputs.overlap_source_N)
     system = alignment.LeastSquares(alignment.gram(x_NX), options.ridge)
     right_PY = alignment.cross(x_NX, y_NY, exact=system.needs_exact)
-    affine = system.solve(right_PY, y_NY.dtype)
+    affine = system.solve(right_PY, torch.float64 if system.needs_double else y_NY.dtype)
     x, y = (rows[alignment.sample(rows)] for rows in (x_NX, y_NY))
     mapped = affine(x)
     inputs.notes["anchors"] = len(x_NX)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class SavaOptions(RowsOptions):
     """How the map is fitted. The defaults are the published ones."""
 
-    #: sgd: full-batch Adam, as published. lstsq: its exact minimiser. procrustes: orthogonal.
+    #: sgd: full-batch Adam, as published. lstsq: its minimiser. procrustes: orthogonal.
     solver: Literal["sgd", "lstsq", "procrustes"] = "sgd"
     #: Fit on this many shared tokens, drawn by the run's seed; none: all.
     anchors: Size | None = None
@@ -76,7 +77,11 @@ class _Fit:
 
     @cached_property
     def system(self) -> alignment.LeastSquares:
-        return alignment.LeastSquares(self.gram_PP, self.options.ridge)
+        system = alignment.LeastSquares(self.gram_PP, self.options.ridge)
+        if system.needs_double:
+            self.x_NX = replace(self.x_NX, double=True)
+            system = alignment.LeastSquares(alignment.gram(self.x_NX), self.options.ridge)
+        return system
 
     @cached_property
     def normal(self) -> alignment.Normal:
@@ -85,7 +90,8 @@ class _Fit:
 
     def all_anchors(self) -> alignment.AffineMap:
         if self.options.solver == "lstsq":
-            return self.system.solve(self.normal.right_PY, self.x_NX.dtype)
+            system = self.system  # first: it may widen the anchors
+            return system.solve(self.normal.right_PY, self.x_NX.dtype)
         return self._other(self.x_NX, self.y_NY, None)
 
     def without(self, held_N: torch.Tensor, kept_N: torch.Tensor) -> alignment.AffineMap:
@@ -175,7 +181,7 @@ def initialise(inputs: MethodInputs, options: SavaOptions) -> torch.Tensor:
         **alignment.quality("anchors", mapped, y),
         **_held_out(fit, affine, inputs, (x, y, mapped)),
     )
-    missing_NX = Rows(inputs.guide_VX, inputs.missing_N, fit.scale_x)
+    missing_NX = Rows(inputs.guide_VX, inputs.missing_N, fit.scale_x, fit.x_NX.double)
     return map_rows(missing_NX, lambda x_NX: fit.scale_y.backward(affine(x_NX)), rows_ND)
 
 

@@ -35,7 +35,7 @@ class AffineMap:
     bias_Y: torch.Tensor
 
     def __call__(self, rows_NX: torch.Tensor) -> torch.Tensor:
-        return rows_NX @ self.weight_XY + self.bias_Y
+        return rows_NX.to(self.weight_XY.dtype) @ self.weight_XY + self.bias_Y
 
 
 def linear_start(width_x: int, width_y: int, seed: int) -> AffineMap:
@@ -183,9 +183,10 @@ def largest_eigenvalue(
 class LeastSquares:
     """The left side of the normal equations, factorised: one helper matrix, any source matrix.
 
-    Its maps minimise ``sum |x W + b - y|^2 + ridge |W|^2`` exactly, in float64. Centred, so that
-    ridge leaves the bias alone. Where the anchors do not determine the map (fewer
-    than dimensions, or dependent), the solution is the one of least norm.
+    Its maps minimise ``sum |x W + b - y|^2 + ridge |W|^2``, in float64. Centred, so that ridge
+    leaves the bias alone. Where the anchors do not determine the map (fewer than dimensions, or
+    dependent), the solution is the one of least norm. Digits are lost with the condition number:
+    ``docs/performance.md`` has how many.
     """
 
     def __init__(self, gram_PP: torch.Tensor, ridge: float = 0.0):
@@ -210,6 +211,11 @@ class LeastSquares:
     def needs_exact(self) -> bool:
         """Tell whether a right side of float32 products would cost more than the tolerance."""
         return self.condition * 2.0**-23 > TOLERANCE
+
+    @property
+    def needs_double(self) -> bool:
+        """Tell whether float32 rows, or a float32 map, would cost more than the tolerance."""
+        return self.condition**0.5 * 2.0**-24 > TOLERANCE
 
     def solve(self, right_PY: torch.Tensor, dtype: torch.dtype) -> AffineMap:
         import torch

@@ -6,7 +6,7 @@ Moroni et al. 2025, section 3.1 and appendix A. Suffixes: N anchors, D width.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -77,12 +77,14 @@ class Rows:
     matrix_VD: torch.Tensor
     ids_N: torch.Tensor
     scaling: Scaling | None = None
+    #: Whether rows are widened to float64 before they are scaled.
+    double: bool = False
 
     def __len__(self) -> int:
         return len(self.ids_N)
 
     def __getitem__(self, rows: slice | torch.Tensor) -> torch.Tensor:
-        rows_ND = self.matrix_VD[self.ids_N[rows]]
+        rows_ND = self.matrix_VD[self.ids_N[rows]].to(self.dtype)
         return rows_ND if self.scaling is None else self.scaling.forward(rows_ND)
 
     @property
@@ -91,14 +93,16 @@ class Rows:
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.matrix_VD.dtype
+        import torch
+
+        return torch.float64 if self.double else self.matrix_VD.dtype
 
     @property
     def device(self) -> torch.device:
         return self.matrix_VD.device
 
     def take(self, positions_N: torch.Tensor) -> Rows:
-        return Rows(self.matrix_VD, self.ids_N[positions_N], self.scaling)
+        return replace(self, ids_N=self.ids_N[positions_N])
 
 
 def chunks(rows_ND: torch.Tensor | Rows, size: int | None = None) -> Iterator[torch.Tensor]:
