@@ -286,7 +286,7 @@ def test_a_printed_job_can_be_pasted(words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["adapt_modl"], "rule 'adapt_modl': not known"),
+        (["adapt_modl"], "no rule 'adapt_modl'"),
         (["adapt_model"], "'adapt_model' with nothing"),
         (["adapt_model", "run=nope"], "'adapt_model' with run=nope"),
         (["adapt_model", "model=mistral"], "'adapt_model' with model=mistral"),
