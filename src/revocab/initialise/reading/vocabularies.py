@@ -51,12 +51,12 @@ def shared_tokens(
         if size != len(tokenizer):
             raise RevocabError(
                 f"{pairs}: made for a {name} vocabulary of {size} tokens, but the {name} "
-                f"tokenizer here has {len(tokenizer)}; run intersect_vocabularies again"
+                f"tokenizer here has {len(tokenizer)}; run revocab intersect again"
             )
     if shared.report["identity"] != (identity or shared.report["identity"]):
         raise RevocabError(
             f"{pairs}: made with identity {shared.report['identity']!r}, asked for "
-            f"{identity!r}; run intersect_vocabularies again, or change --identity"
+            f"{identity!r}; run revocab intersect again, or change --identity"
         )
     roles = shared.report.get("roles", NO_ROLES)
     wrong = unequal_pairs(
@@ -69,7 +69,7 @@ def shared_tokens(
         raise RevocabError(
             f"{pairs}: not made for this {side} and target tokenizer: {len(wrong)} of"
             f" {len(shared.target_ids)} pairs name different tokens, such as {wrong[0][0]!r} and"
-            f" {wrong[0][1]!r}; run intersect_vocabularies again"
+            f" {wrong[0][1]!r}; run revocab intersect again"
         )
     return shared
 
