@@ -136,7 +136,7 @@ def test_decay_is_torch_adamws_on_every_parameter(inputs, tmp_path):
     """With gradients clipped to nothing and a huge epsilon only decay moves the weights."""
     changes = {
         "steps": 3, "checkpoint_every": 3, "warmup_steps": 0, "weight_decay": 5.0,
-        "schedule": "constant", "adam_epsilon": 1e6,
+        "schedule": "constant", "adam_epsilon": 1.0, "gradient_clip": 1e-6,
     }  # fmt: skip
     out = tmp_path / "out"
     train(run_of(inputs, out, **changes))

@@ -122,7 +122,9 @@ def test_ties_go_to_the_earlier():
 
 def test_a_text_that_does_not_fit_is_not_scored(folder, tmp_path):
     rows = built(tmp_path, [{"sentences": SENTENCES * 9, "extracted": [0]}, ROWS[1]])
-    long, short = generate_task(load(folder), rows, Generating(context_length=256))
+    long, short = generate_task(
+        load(folder), rows, Generating(context_length=256, max_new_tokens=1)
+    )
     assert long["finish_reason"] == "prompt_too_long" and long["chosen"] == []
     assert short["finish_reason"] == "chosen"
     (score,) = score_rows(rows, [long, short], Generating())

@@ -297,5 +297,5 @@ def test_options_are_checked():
     with pytest.raises(RevocabError) as error:
         check_options(find_method("sava"), {"anchor": 3, "steps": 0})
     assert len(error.value.problems) == 2
-    with pytest.raises(RevocabError, match=r"allowed are .*sava"):
+    with pytest.raises(RevocabError, match=r"known: .*sava"):
         find_method("savva")
