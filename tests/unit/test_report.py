@@ -311,7 +311,7 @@ def test_export(folder, tmp_path):
     assert "**Table 11:" in page
     assert "> Synthetic data" in page
     for link in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
-        assert (out.parent / link).is_file()
+        assert (out.parent / link).is_file() and (out.parent / link).parent == figures
     assert len(list(figures.glob("*.svg"))) == 12
 
 

@@ -98,8 +98,8 @@ def export_results(
     out, folder = Path(out), Path(figure_folder)
     check_files(out, inputs=results.inputs)
     output = OutputFolder(folder, "exported figures", around=[results.root])
-    folder = results.root / "figures"
-    sources = {figure: folder / f"{figure}.svg" for figure in results.experiment.figures}
+    drawn = results.root / "figures"
+    sources = {figure: drawn / f"{figure}.svg" for figure in results.experiment.figures}
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
         raise RevocabError(f"{name}: missing; run revocab make_figures" for name in missing)
