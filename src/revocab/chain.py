@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from revocab.errors import RevocabError
 from revocab.folder_claim import JOB_FILE, files_below, read_claim
 from revocab.io import read_json, sha256, write_json
-from revocab.rule import BY_ITEM
+from revocab.rule import BY_ITEM, JOIN
 
 #: Files of a folder that an error names.
 SHOWN = 5
@@ -54,6 +54,10 @@ class Stamp:
 class Record:
     """The files of one job, by their paths from the folder in which the experiment runs."""
 
+    #: Name of the job.
+    name: str
+    #: The file or folder that it was asked for.
+    out: str
     writes: Mapping[str, Stamp] = field(default_factory=dict)
     #: SHA-256 of files of other jobs.
     reads: Mapping[str, str] = field(default_factory=dict)
@@ -63,12 +67,29 @@ class Record:
         if not file.is_file():
             return None
         content = read_json(file)
-        writes = {name: Stamp(*stamp) for name, stamp in content["writes"].items()}
-        return cls(writes, content["reads"])
+        try:
+            writes = {name: Stamp(*stamp) for name, stamp in content["writes"].items()}
+            return cls(file.stem, content["out"], writes, dict(content["reads"]))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            rule = file.stem.partition(JOIN)[0]
+            raise RevocabError(
+                f"{file}: not what a job has recorded; run the experiment with --forcerun {rule}"
+            ) from None
+
+    @property
+    def advice(self) -> str:
+        """What makes the job's files again: its output as Snakemake knows it, or its rule."""
+        outputs = (f"{self.out}/manifest.json", self.out)
+        rule = self.name.partition(JOIN)[0]
+        target = next((output for output in outputs if output in self.writes), rule)
+        return f"run the experiment with --forcerun {target}"
+
+    def __str__(self) -> str:
+        return self.name.replace(JOIN, " ", 1)
 
     def write(self, file: Path) -> None:
-        stamps = {name: [one.size, one.time, one.sha256] for name, one in self.writes.items()}
-        write_json(file, {"writes": stamps, "reads": dict(self.reads)})
+        stamps = {name: list(vars(stamp).values()) for name, stamp in self.writes.items()}
+        write_json(file, {"out": self.out, "writes": stamps, "reads": dict(self.reads)})
 
 
 def paths_in(value: Any) -> Iterator[Path]:
@@ -80,8 +101,8 @@ def paths_in(value: Any) -> Iterator[Path]:
     elif isinstance(value, Mapping):
         yield from paths_in(list(value.values()))
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from paths_in(one)
+        for item in value:
+            yield from paths_in(item)
 
 
 def below(files: Mapping[str, T], paths: Iterable[Path]) -> dict[str, T]:
@@ -95,12 +116,11 @@ def below(files: Mapping[str, T], paths: Iterable[Path]) -> dict[str, T]:
 
 
 def changed(
-    writes: Mapping[str, Stamp], maker: str, *, fully: bool, read: Iterable[Path] | None = None
+    record: Record, *, fully: bool, read: Mapping[str, Stamp] | None = None
 ) -> Iterator[str]:
-    """Yield a problem for what a job wrote and is no longer so, below the paths that are read."""
-    chosen = writes if read is None else below(writes, read)
+    """Yield a problem if what a job wrote, or what of it is read, is not as it was."""
     wrong = []
-    for name, stamp in chosen.items():
+    for name, stamp in (record.writes if read is None else read).items():
         if not Path(name).is_file():
             wrong.append(f"{name} is missing")
         elif not stamp.fits(Path(name), fully=fully):
@@ -109,8 +129,8 @@ def changed(
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         listed = ", ".join(wrong[:SHOWN]) + more
         yield (
-            f"{listed}: not as the job {maker.replace('--', ' ', 1)} wrote it; something else has"
-            " changed it: make it again (snakemake --forcerun with its name), or put it back"
+            f"{listed}: not as the job {record} wrote it; something else has changed it:"
+            f" {record.advice}, or put it back"
         )
 
 
@@ -120,17 +140,18 @@ def reads_of(inputs: BaseModel, made: Mapping[str, str], records: Path) -> dict[
     ``made``: name and digest of the job behind each path, as in :mod:`revocab.made_by`. Raises
     :class:`RevocabError` naming the files that are no longer what their jobs wrote.
     """
-    read = [*paths_in(inputs)]
+    paths = [*paths_in(inputs)]
     problems: list[str] = []
-    found: dict[str, str] = {}
+    reads: dict[str, str] = {}
     for maker in sorted({asked.rpartition(" ")[0] for asked in made.values()}):
         record = Record.read(records / f"{maker}.json")
         if record is not None:
-            problems += changed(record.writes, maker, fully=False, read=read)
-            found |= {name: stamp.sha256 for name, stamp in record.writes.items()}
+            read = below(record.writes, paths)
+            problems += changed(record, fully=False, read=read)
+            reads |= {name: stamp.sha256 for name, stamp in read.items()}
     if problems:
         raise RevocabError(problems)
-    return below(found, read)
+    return reads
 
 
 def files_of(out: Path) -> Iterator[Path]:
@@ -154,29 +175,21 @@ def files_of(out: Path) -> Iterator[Path]:
 def keep(record: Path, out: Path, reads: Mapping[str, str]) -> None:
     """Write the record of a job that has ended."""
     writes = {os.path.normpath(file): Stamp.of(file) for file in sorted(files_of(out))}
-    Record(writes, reads).write(record)
+    Record(record.stem, os.path.normpath(out), writes, reads).write(record)
 
 
 def problems(records: Path, names: Iterable[str]) -> Iterator[str]:
     """Yield a problem for each job whose files are not what it wrote, and for each that read what
     its maker has not written; jobs without a record, of earlier versions, are left out.
     """
-    known = {name: Record.read(records / f"{name}.json") for name in names}
-    writers = {
-        file: (stamp.sha256, name)
-        for name, record in known.items()
-        if record is not None
-        for file, stamp in record.writes.items()
-    }
-    for name, record in known.items():
-        if record is None:
-            continue
-        yield from changed(record.writes, name, fully=True)
+    read = [Record.read(records / f"{name}.json") for name in names]
+    known = [record for record in read if record is not None]
+    makers = {file: record for record in known for file in record.writes}
+    for record in known:
+        yield from changed(record, fully=True)
         for file, digest in record.reads.items():
-            written, maker = writers.get(file, (digest, ""))
-            if written != digest:
+            if file in makers and makers[file].writes[file].sha256 != digest:
                 yield (
-                    f"{file}: the job {name.replace('--', ' ', 1)} read another content than"
-                    f" {maker.replace('--', ' ', 1)} has written; run it again (snakemake"
-                    " --forcerun)"
+                    f"{file}: the job {record} read another content than {makers[file]} has"
+                    f" written: {record.advice}"
                 )

@@ -15,7 +15,8 @@ def ending(status: int) -> str:
     """Return in words how a process ended; a negative status is a signal's number."""
     if status >= 0:
         return f"exit status {status}"
-    name = signal.Signals(-status).name
+    names = {number.value: number.name for number in signal.Signals}
+    name = names.get(-status, f"signal {-status}")
     return f"{name}, as where memory runs out" if -status == signal.SIGKILL else name
 
 

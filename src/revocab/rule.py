@@ -78,8 +78,9 @@ class Step:
     inputs: Mapping[str, Given] = field(default_factory=dict)
     #: Files that the job reads and does not name, or waits for.
     also: Sequence[str] = ()
-    #: Name of the module in ``commands/``; filled in by the plan.
+    #: Name of the module in ``commands/``, and of the job; filled in by the plan.
     command: str = ""
+    name: str = ""
 
     def files(self) -> dict[str, list[str]]:
         """Return the files that must be there first, by the name of the input, each once."""

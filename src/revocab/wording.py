@@ -13,7 +13,8 @@ ID = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 #: ISO 639-1 or 639-3, with a script or region where one is needed.
 LANGUAGE = r"^[a-z]{2,3}([_-][a-z0-9]+)?$"
 #: A repository of the Hub.
-HUB_ID = r"^\w[\w.-]*(/\w[\w.-]*)?$"
+HUB_NAME = r"\w[\w.-]*"
+HUB_ID = rf"^{HUB_NAME}(/{HUB_NAME})?$"
 ONE_LINE = r"^[^\n\r\x00]*$"
 PATTERNS = {
     ID: "an id (lower-case letters and digits, with one of . _ - between them)",

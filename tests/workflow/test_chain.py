@@ -14,6 +14,7 @@ from run_snakemake import small_checkout
 from revocab import chain
 from revocab.__main__ import main
 from revocab.config import read
+from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.plan import Plan
 
@@ -35,8 +36,8 @@ def plan(checkout) -> Plan:
 
 @pytest.fixture(scope="module")
 def records(plan) -> dict[str, chain.Record]:
-    found = {name: chain.Record.read(record_of(plan, name)) for name in plan.jobs}
-    return {name: record for name, record in found.items() if record is not None}
+    read = [chain.Record.read(record_of(plan, name)) for name in plan.jobs]
+    return {record.name: record for record in read if record is not None}
 
 
 def record_of(plan: Plan, name: str) -> Path:
@@ -74,7 +75,9 @@ def test_every_job_has_left_a_record_and_all_is_as_it_was(plan, records):
     assert plan.needed_jobs().keys() == records.keys()
     assert problems(plan) == []
     # Of what lies outside the folder there is nothing, nor of the machine.
-    assert all(not Path(file).is_absolute() for one in records.values() for file in one.writes)
+    assert all(
+        not Path(file).is_absolute() for record in records.values() for file in record.writes
+    )
 
 
 def test_a_flipped_bit_of_any_file_is_named_with_its_job(plan, records):
@@ -86,17 +89,21 @@ def test_a_flipped_bit_of_any_file_is_named_with_its_job(plan, records):
         if stamp.size
     }
     assert len(tried) > 60
+    needed = plan.needed_jobs()
     for name, file in tried.values():
         with changed(file, flipped(file.read_bytes()), keep_time=True):
-            (problem,) = chain.changed(records[name].writes, name, fully=True)
+            (problem,) = chain.changed(records[name], fully=True)
         assert problem.startswith(f"{file}: not as the job {name.replace('--', ' ', 1)} wrote it")
+        target = problem.partition("--forcerun ")[2].partition(",")[0]
+        rule, manifest = name.partition("--")[0], f"{plan.job(name).out}/manifest.json"
+        assert target in {*needed[name].files, rule, manifest}
 
 
 def test_the_check_names_what_is_changed_missing_or_of_another_run(plan, records):
     runs = sorted(run.id for run in plan.runs.values() if run.trains)
     first, second = (Path(plan.paths.run(run)) for run in runs[:2])
     own = {Path(file) for record in records.values() for file in record.writes}
-    shared = [one for one in sorted(own) if one.is_relative_to(first)]
+    shared = [file for file in sorted(own) if file.is_relative_to(first)]
     swapped = 0
     for file in shared:
         other = second / file.relative_to(first)
@@ -112,7 +119,7 @@ def test_the_check_names_what_is_changed_missing_or_of_another_run(plan, records
 
 
 def test_the_next_job_names_what_it_would_have_believed(plan, records, capsys):
-    name = next(one for one in records if one.startswith("score_multiple_choice--"))
+    name = next(name for name in records if name.startswith("score_multiple_choice--"))
     weights = next(Path(file) for file in records[name].reads if file.endswith(".safetensors"))
     words = plan.words(plan.job(name))[1:]
     out = Path(plan.job(name).out)
@@ -126,11 +133,11 @@ def test_the_next_job_names_what_it_would_have_believed(plan, records, capsys):
 
 
 def test_a_copy_of_a_file_is_that_file(plan, records):
-    name, file = next((name, Path(next(iter(one.writes)))) for name, one in records.items())
+    name, file = next((name, Path(next(iter(job.writes)))) for name, job in records.items())
     copied = file.with_name("copy")
     shutil.copy(file, copied)
     with changed(file, copied.read_bytes()):
-        assert not [*chain.changed(records[name].writes, name, fully=False)]
+        assert not [*chain.changed(records[name], fully=False)]
     copied.unlink()
 
 
@@ -142,6 +149,15 @@ def test_a_job_that_read_another_content_is_named(plan, records):
     (problem,) = problems(plan)
     assert problem.startswith(f"{file}: the job {name.replace('--', ' ', 1)} read another content")
     write_json(path, content)
+
+
+@pytest.mark.parametrize("content", [[], {}, {"out": "x", "writes": {"x": 1}, "reads": {}}])
+def test_a_damaged_record_is_named_with_what_helps(tmp_path, content):
+    write_json(tmp_path / "make_tables.json", content)
+    with pytest.raises(
+        RevocabError, match=r"make_tables\.json: not what .* --forcerun make_tables"
+    ):
+        list(chain.problems(tmp_path, ["make_tables"]))
 
 
 def test_results_without_records_are_not_accused(plan, tmp_path):

@@ -30,6 +30,7 @@ WORDS = ("mistral-sava", "--configfile", EXPERIMENT)
 
 def test_all_parts_pass_on_the_small_experiment(small, repository, tmp_path, monkeypatch):
     monkeypatch.chdir(repository)
+    records = {file: file.read_bytes() for file in (small / ".records").iterdir()}
     said = preflight([*WORDS, "--steps", "6", "--scratch", str(tmp_path)])
     assert "20,480 tokens" in said
     for part in (
@@ -42,6 +43,7 @@ def test_all_parts_pass_on_the_small_experiment(small, repository, tmp_path, mon
     ):
         assert part in said, said
     assert not [*tmp_path.iterdir()]
+    assert records == {file: file.read_bytes() for file in (small / ".records").iterdir()}
 
 
 @pytest.fixture

@@ -68,11 +68,11 @@ def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
 
 
 def check_language(language: str, flag: str) -> None:
-    if re.match(wording.LANGUAGE, language):
+    if re.fullmatch(wording.LANGUAGE, language):
         return
     codes = {known.name.lower(): code for code, known in languages().items()}
     lower = language.lower()
-    meant = lower if re.match(wording.LANGUAGE, lower) else codes.get(lower)
+    meant = lower if re.fullmatch(wording.LANGUAGE, lower) else codes.get(lower)
     hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())
     raise RevocabError(f"{flag} {language}=…: not a language code (ISO 639, such as it){hint}")
 

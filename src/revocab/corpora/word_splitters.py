@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -285,7 +286,10 @@ def start_splitting(
                     counts += part.result().counts
                     frequencies.update(part.result().frequencies)
         except BrokenProcessPool:
-            ended = min(worker.exitcode or 0 for worker in workers)
+            # The pool ends the others with SIGTERM.
+            statuses = [worker.exitcode or 0 for worker in workers]
+            first = [status for status in statuses if status not in (0, -signal.SIGTERM)]
+            ended = min(first, default=-signal.SIGTERM)
             raise RevocabError(
                 f"words could not be counted: a process ended ({ending(ended)}); use fewer cores,"
                 " or free memory"

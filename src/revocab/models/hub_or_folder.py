@@ -15,10 +15,11 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM
 from revocab.hub import resolve
 from revocab.hub_errors import explain
+from revocab.wording import HUB_NAME
 
 What = Literal["model", "tokenizer"]
 #: ``owner/name`` or ``owner/name@revision``.
-REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[^@]+)?")
+REPOSITORY = re.compile(rf"{HUB_NAME}/{HUB_NAME}(@[^@]+)?")
 #: No pickles, no code. Some repositories hold a second copy of the weights in another layout.
 TOKENIZER_PATTERNS = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
 PATTERNS = {

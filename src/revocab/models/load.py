@@ -165,10 +165,13 @@ def _vocabulary_problems(folder: ModelFolder) -> Iterator[str]:
     if not file.is_file() or not isinstance(rows, int):
         return
     content = read_settings(file)
-    vocabulary = content.get("model", {}).get("vocab", {})
-    ids = range(len(vocabulary)) if isinstance(vocabulary, list) else vocabulary.values()
-    added = [token["id"] for token in content.get("added_tokens", ())]
-    tokens = max((*ids, *added), default=-1) + 1
+    try:
+        vocabulary = content["model"]["vocab"]
+        ids = range(len(vocabulary)) if isinstance(vocabulary, list) else vocabulary.values()
+        added = [token["id"] for token in content.get("added_tokens") or ()]
+        tokens = max((*ids, *added), default=-1) + 1
+    except (AttributeError, KeyError, TypeError):
+        return  # not a tokenizer's file: said where it is loaded
     if tokens > rows:
         yield (
             f"{folder.path}: its tokenizer has {tokens:,} tokens, and the model {rows:,} rows; they"

@@ -62,8 +62,6 @@ class Plan(Shown):
     def __init__(self, experiment: Experiment):
         super().__init__(experiment)
         self._steps: dict[str, Step] = {}
-        #: By output, the name of the job that makes it.
-        self._names: dict[str, str] = {}
 
     def step(self, rule: str, **wildcards: str) -> Step:
         """Return the job of a rule for its wildcards.
@@ -76,17 +74,16 @@ class Plan(Shown):
         if name not in self._steps:
             rule, *ids = name.split(JOIN)
             step = find_rule(rule).step(self, *ids)
-            made = replace(step, command=rules()[rule].command.name, also=tuple(step.also))
-            self._steps[name] = made
-            self._names[made.out] = name
+            command = rules()[rule].command.name
+            self._steps[name] = replace(step, command=command, name=name, also=tuple(step.also))
         return self._steps[name]
 
     def words(self, step: Step, job: str | None = None) -> list[str]:
         words = [job_script(), step.command, *step.arguments(job)]
         if writers := self.writers(step):
             words += ["--made", json.dumps(writers)]
-        if name := self._names.get(step.out):
-            words += ["--record", f"{self.paths.records}/{name}.json"]
+        if step.name:
+            words += ["--record", f"{self.paths.records}/{step.name}.json"]
         return words
 
     def writers(self, step: Step) -> dict[str, str]:

@@ -157,7 +157,8 @@ class Rehearsal:
         resources = self.resources(rule)
         machine = {name: resources[name] for name in options if resources.get(name) is not None}
         flags = ["--machine", json.dumps(machine)] if machine else []
-        return [*self.plan.words(step), *flags]
+        # Without a name it leaves no record: that of the experiment's own job stays.
+        return [*self.plan.words(replace(step, name="")), *flags]
 
     def _log(self, name: str) -> Path:
         return self.scratch / f"{name}.log"
