@@ -41,8 +41,8 @@ EXPECTED = {
     "model_": "a mapping of keys",
     "literal_error": "{expected}",
     "path_type": "a path",
-    "too_short": "at least {min_length} in it",
-    "too_long": "at most {max_length} in it",
+    "too_short": "{min_length} or more entries",
+    "too_long": "at most {max_length} entries",
 }
 
 

@@ -25,7 +25,6 @@ from revocab.closed import plain
 from revocab.command import of_flags, read
 from revocab.errors import RevocabError
 from revocab.flags import flag_of, leaves, values_of
-from revocab.training.machine import startup
 
 COMMANDS = {
     name: import_module(f"revocab.commands.{name}").COMMAND for name in entry.command_files()
@@ -98,9 +97,7 @@ def test_every_verb_has_a_call_that_is_refused():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, repository) -> Path:
     folder = tmp_path_factory.mktemp("wrong")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(startup, "pretend_absent", lambda *names: None)
-        write_inputs(folder, repository)
+    write_inputs(folder, repository)
     return folder
 
 
@@ -109,7 +106,6 @@ def test_a_wrong_call_is_one_line_that_names_it(folder, tmp_path, monkeypatch, c
     words = [in_folder(word, folder) for word in shlex.split(call)]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(io, "LONGEST_LINE", 3 * 10**5)
-    monkeypatch.setattr(startup, "pretend_absent", lambda *names: None)
     with pytest.raises(SystemExit) as ended:
         entry.main(words)
     said = capsys.readouterr().err
