@@ -110,7 +110,7 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     ("tables.prompts.tasks", [], "tables.prompts: tasks: is empty"),
     ("figures.loss.runs", [], "figures.loss: runs: is empty"),
     ("figures.loss.runs", {}, "figures.loss.runs: expected a list"),
-    ("tables.c", {"kind": "claims", "title": "t", "claims": []}, "claims: expected at least 1"),
+    ("tables.c", {"kind": "claims", "title": "t", "claims": []}, "claims: expected 1 or more"),
     ("scale", {**PAIR, "methods": {}}, "scale.methods: expected 1 or more entries"),
     ("runs", {}, "no run group 'mistral'"),
     # Languages.
