@@ -13,7 +13,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from pathlib import Path
 
 import pytest
@@ -135,7 +135,18 @@ def test_a_command_on_an_experiment_is_read_as_far_as_the_experiment(line, monke
         check_snakemake(rest)
 
 
-@pytest.mark.parametrize("line", of("snakemake"), ids=str)
+def reads_shared(line: Printed) -> bool:
+    return any("../shared" in word for word in line.words)
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize("line", filter(reads_shared, of("snakemake")), ids=str)
+def test_snakemake_takes_the_flags_and_the_text_is_there(line, shared_folder):
+    root = f"data_root={shared_folder}"
+    check_snakemake([root if "../shared" in word else word for word in line.words])
+
+
+@pytest.mark.parametrize("line", filterfalse(reads_shared, of("snakemake")), ids=str)
 def test_snakemake_takes_the_flags_and_the_experiment_is_valid(line):
     check_snakemake([STANDS_FOR.get(word, word) for word in line.words])
 

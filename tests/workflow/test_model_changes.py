@@ -53,6 +53,7 @@ def test_a_run_from_a_changed_model_waits_for_what_it_is_made_of(repository, ove
     assert (jobs["fetch_model"], jobs["change_model"], jobs["init_embeddings"]) == (2, 2, 1)
 
 
+@pytest.mark.long
 def test_models_are_made_of_models(repository, overlay, tmp_path):
     targets = [f"{MODELS}/{name}/manifest.json" for name in ("wider", "chatty-wider")]
     files = (repository / SMALL, overlay / "overlay.yaml")

@@ -17,6 +17,7 @@ RUN = "results/small/runs/mistral-sava"
 MADE = ("manifest.json", "losses.csv", "heldout.csv", "timing.json")
 
 
+@pytest.mark.long
 def test_a_training_of_the_small_experiment_on_two_processes(small, repository, tmp_path):
     folder, alone = tmp_path / "checkout", repository / RUN
     small_checkout(repository, folder)

@@ -48,6 +48,7 @@ def converted(small, repository, tmp_path_factory):
     return root / "results/small-helper"
 
 
+@pytest.mark.long
 def test_the_init_jobs_count_what_the_intersections_say(converted):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -52,6 +52,7 @@ def two_processes(repository, tmp_path):
     return one_node(repository, tmp_path / "profile", 2)
 
 
+@pytest.mark.long
 def test_a_training_of_several_processes_is_rehearsed_as_such(
     small, repository, tmp_path, monkeypatch, two_processes
 ):
