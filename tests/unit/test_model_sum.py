@@ -271,7 +271,7 @@ def test_quantised_models_are_refused(family, tmp_path):
     ("option", "said"),
     [
         ({}, "option.add: required and not given"),
-        ({"add": []}, "option.add: expected at least 1"),
+        ({"add": []}, "option.add: expected 1 or more"),
         ({"add": [{"model": "instruct", "minsu": "base"}]}, "unknown key .*did you mean 'minus'"),
         ({"add": [{"minus": "base"}]}, r"option\.add\.0\.model: required and not given"),
         ({"add": [{"model": "base", "minus": "base"}]}, "both 'base', which adds nothing"),

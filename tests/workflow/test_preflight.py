@@ -28,6 +28,7 @@ EXPERIMENT = "tests/experiments/small.yaml"
 WORDS = ("mistral-sava", "--configfile", EXPERIMENT)
 
 
+@pytest.mark.long
 def test_all_parts_pass_on_the_small_experiment(small, repository, tmp_path, monkeypatch):
     monkeypatch.chdir(repository)
     records = {file: file.read_bytes() for file in (small / ".records").iterdir()}
