@@ -93,7 +93,7 @@ test-all: install vllm comet  ## run `make test` with the real vLLM and COMET, a
 	$(PARALLEL) -m "not hub"
 	$(BIN)/python -m pytest -m hub
 
-quick: install  ## run the fast tests: no DAG, no style, no killed training runs
+quick: install  ## run the fast tests: no DAG, no style, no training
 	$(PARALLEL) -m "not slow and not dag and not long and not hub"
 
 # More options: make same-bytes BASE=COMMIT ARGS="--moved results/a=results/b"
