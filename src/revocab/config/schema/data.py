@@ -8,7 +8,7 @@ from pydantic import Field, create_model, model_validator
 
 from revocab.answering.judge import JudgeOptions, judges
 from revocab.answering.options import AnswerOptions
-from revocab.closed import Closed, HubId, OneLine, any_of, exactly_one
+from revocab.closed import Closed, HubId, OneLine, Revision, any_of, exactly_one
 from revocab.corpora.options import CorpusOptions
 from revocab.corpora.source import Source
 from revocab.models.change import ModelReference
@@ -46,7 +46,7 @@ class TokenizerPlace(Closed):
     """A place to take a tokenizer from, the short form of ``substitute``; or one construction."""
 
     hub: HubId | None = None
-    revision: OneLine | None = None
+    revision: Revision | None = None
     path: OneLine | None = None
 
     @model_validator(mode="after")

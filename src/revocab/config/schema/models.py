@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model, model_serializer, model_validator
 
-from revocab.closed import Closed, HubId, MixtureId, OneLine, RecipeId, TokenizerId, exactly_one
+from revocab.closed import (
+    Closed,
+    HubId,
+    MixtureId,
+    OneLine,
+    RecipeId,
+    Revision,
+    TokenizerId,
+    exactly_one,
+)
 from revocab.limits import POSITIONS
 from revocab.models.change import ChangeOptions, ModelReference, changes
 from revocab.models.parameters import Architecture
@@ -42,7 +51,7 @@ class ModelPlace(Closed):
 
     tokenizer: TokenizerId
     hub: HubId | None = None
-    revision: OneLine | None = None
+    revision: Revision | None = None
     path: OneLine | None = None
     pretrain: Pretraining | None = None
     #: Embedding, head and tokenizer alone are fetched, for a helper: of any architecture, without

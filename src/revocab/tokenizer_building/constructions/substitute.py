@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from revocab.closed import HubId
+from revocab.closed import HubId, Revision
 from revocab.hub import resolve
 from revocab.tokenizer_building.construction import (
     BuildInputs,
@@ -24,7 +24,7 @@ class SubstituteOptions(ConstructionOptions):
 
     path: str | None = None
     hub: HubId | None = None
-    revision: str | None = None
+    revision: Revision | None = None
 
     @model_validator(mode="after")
     def _one_place(self) -> SubstituteOptions:
