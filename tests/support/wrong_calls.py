@@ -109,6 +109,19 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"compare {{toy}} {TEXT}", "give two models"),
     ("adapt nowhere --text it={few.txt} --out o", "nowhere: no folder with"),
     (f"{PACK}{{bare}} --corpora it={{corpus}} --rows 8", "bare: no tokenizer could be loaded"),
+    # What is published.
+    ("publish {toy}", "give a folder and a name"),
+    ("publish {toy} owner/name --dry-run", "toy: no README.md, which is the page on the Hub"),
+    ("publish {few.txt} owner/name --dry-run", "few.txt: a file, not a folder"),
+    ("publish nowhere owner/name --dry-run", "nowhere: no such folder"),
+    ("publish {zero} owner/name --dry-run", "zero: no README.md"),
+    ("publish {toy} a/b/c --dry-run", "'a/b/c': not a name on the Hub"),
+    ("publish {toy} name --dry-run", "'name': names no owner"),
+    ("publish {toy} a/b --privat", "--privat: no such flag"),
+    ("publish {carded} a/b --dry-run --scores none.csv", "--scores none.csv: cannot be read"),
+    ("publish {carded} a/b --dry-run --scores {few.txt}", "few.txt: no table of scores"),
+    ("publish {carded} a/b --dry-run --benchmarks x:acc=a/b:c", "--benchmarks x:acc: no such"),
+    ("publish {carded} a/b --dry-run --benchmarks x", "--benchmarks 'x': expected NAME=VALUE"),
     # Text.
     (f"{PREPARE}{{deep.jsonl}}", "deep.jsonl, line 1: not valid JSON (nested too deep)"),
     (f"{PREPARE}{{digits.jsonl}}", "digits.jsonl, line 2: not valid JSON"),
@@ -197,13 +210,14 @@ def write_inputs(folder: Path, repository: Path) -> None:
     (folder / "bare").mkdir()
     for name in ("config.json", "model.safetensors"):
         os.link(folder / "toy" / name, folder / "bare" / name)
-    for name in ("broken", "large", "zero", "quantised"):
+    for name in ("broken", "large", "zero", "quantised", "carded"):
         shutil.copytree(folder / "toy", folder / name)
     (folder / "broken/tokenizer.json").write_text("{")
+    (folder / "carded/README.md").write_text("---\nlicense: mit\n---\n")
     more = ["abcdefgh", "zzzzzz", *TARGET_WORDS * 3]
     build_tokenizer(more, 80, folder / "more")
     shutil.copytree(folder / "more", folder / "large", dirs_exist_ok=True)
-    write_zeros(folder / "zero/model.safetensors", "model.embed_tokens.weight")
+    write_value(folder / "zero/model.safetensors", "model.embed_tokens.weight", 0)
     config = folder / "quantised/config.json"
     write_json(config, {**read_json(config), "quantization_config": {"load_in_4bit": True}})
     write_texts(folder)
@@ -249,9 +263,9 @@ def write_texts(folder: Path) -> None:
     (folder / "chat.jsonl").write_text(json.dumps({"messages": said}) + "\n")
 
 
-def write_zeros(file: Path, name: str) -> None:
+def write_value(file: Path, name: str, value: float) -> None:
     from safetensors.torch import load_file, save_file
 
     tensors = load_file(file)
-    tensors[name].zero_()
+    tensors[name].fill_(value)
     save_file(tensors, file, {"format": "pt"})

@@ -22,9 +22,10 @@ from revocab.models.change import (
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
 from revocab.models.origin import (
+    base_id,
+    card_metadata,
     fingerprint,
     front_matter,
-    hub_id,
     library_versions,
     licence_of,
     name_of,
@@ -126,7 +127,7 @@ def _described(model: ModelFolder) -> dict[str, Any]:
 
 def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
     folders = [model.path for model in (inputs.body, *inputs.others.values())]
-    bases = [name for name in dict.fromkeys(map(hub_id, folders)) if name]
+    bases = [name for name in dict.fromkeys(map(base_id, folders)) if name]
     licences = {folder: licence_of(folder) for folder in folders}
     own = licences[inputs.body.path]
     shared = own if all(licence == own for licence in licences.values()) else {}
@@ -141,7 +142,15 @@ def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed:
         )
     others = {name: name_of(model.path) for name, model in inputs.others.items()}
     lines = [
-        *front_matter({"base_model": bases, **shared, "tags": ["revocab"]}),
+        *front_matter(
+            {
+                "base_model": bases,
+                "base_model_relation": "merge" if inputs.others else "finetune",
+                "language": card_metadata(inputs.body.path).get("language"),
+                **shared,
+                "tags": ["revocab"],
+            }
+        ),
         f"# {name_of(inputs.body.path)}, changed by `{change.name}`",
         "",
         f"`{change.name}` is {change.summary}.",
