@@ -32,6 +32,7 @@ VERBS = {
 BEGUN = {
     "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
     "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
+    "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.
