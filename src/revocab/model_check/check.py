@@ -20,7 +20,7 @@ from revocab.model_check.mended import write_mended
 from revocab.model_check.subject import Subject
 from revocab.models.finding import Finding
 from revocab.models.hub_or_folder import local
-from revocab.output import check_files
+from revocab.output import OutputFolder, check_files
 
 ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL
 
@@ -56,11 +56,13 @@ def check(words: Sequence[str]) -> str:
     to_screen = options.findings == STANDARD_OUTPUT
     if options.findings is not None and not to_screen:
         check_files(options.findings, inputs=[folder])
+    # Checked before the work: nothing that somebody else wrote is replaced.
+    output = None if options.fix is None else OutputFolder(options.fix, "mended model", [folder])
     found = look_at(folder)
     said: dict[str, Any] = {"model": named[0], "findings": [*map(as_data, found)]}
     lines = [*map(line_of, found), f"{named[0]}: {counts(found)}"]
-    if options.fix is not None:
-        found = mend(folder, found, options.fix, said, lines)
+    if output is not None:
+        found = mend(folder, found, output, said, lines)
     if options.findings is not None and not to_screen:
         write_json(options.findings, said)
     shown = json.dumps(said, ensure_ascii=False, indent=2) if to_screen else "\n".join(lines)
@@ -71,18 +73,18 @@ def check(words: Sequence[str]) -> str:
 
 
 def mend(
-    folder: Path, found: list[Finding], out: Path, said: dict[str, Any], lines: list[str]
+    folder: Path, found: list[Finding], output: OutputFolder, said: dict[str, Any], lines: list[str]
 ) -> list[Finding]:
     """Write the mended copy and return what is wrong with it still."""
     codes = sorted({finding.code for finding in found if finding.fix})
     if not codes:
-        lines.append(f"{out}: not written; nothing here is mended without a guess")
+        lines.append(f"{output.path}: not written; nothing here is mended without a guess")
         return found
-    left_out = write_mended(Subject(folder), found, out)
-    left = look_at(out)
-    said["mended"] = {"folder": str(out), "codes": codes, "findings": [*map(as_data, left)]}
+    left_out = write_mended(Subject(folder), found, output)
+    left = look_at(output.path)
+    said["mended"] = {"folder": str(output.path), "codes": codes, "findings": [*map(as_data, left)]}
     without = f" (without {', '.join(left_out)})" if left_out else ""
-    lines.append(f"{out}{without}: mended {', '.join(codes)}; {counts(left)} left")
+    lines.append(f"{output.path}{without}: mended {', '.join(codes)}; {counts(left)} left")
     return left
 
 

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import look_at
+from revocab.model_check.kind import kinds, look_at
 
 
 def tell(folder: Path, known: AbstractSet[str] = frozenset()) -> set[str]:
@@ -17,7 +17,7 @@ def tell(folder: Path, known: AbstractSet[str] = frozenset()) -> set[str]:
     it.
     """
     try:
-        found = look_at(folder, quick=True)
+        found = look_at(folder, [kind for kind in kinds().values() if kind.quick])
     except RevocabError:
         return set()
     told = [one for one in found if one.severity != "note" and one.code != "unreadable"]

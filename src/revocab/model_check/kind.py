@@ -37,17 +37,15 @@ def kinds() -> dict[str, Kind]:
     return found_in(package, "KIND")
 
 
-def look_at(folder: Path, *, quick: bool = False) -> list[Finding]:
-    """Return what is wrong with a model folder, errors first; with ``quick`` by quick kinds alone.
+def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
+    """Return what is wrong with a model folder, errors first, by all kinds or by those of ``only``.
 
     Raises :class:`RevocabError` for what is no model folder at all.
     """
     subject = Subject(folder)
     findings: dict[str, Finding] = {}
-    for kind in kinds().values():
+    for kind in kinds().values() if only is None else only:
         for check in kind.checks:
-            if quick and not kind.quick:
-                continue
             try:
                 fresh = list(check(subject))
             except RevocabError as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from revocab.folder_claim import CLAIM
@@ -46,13 +45,12 @@ class Mended:
         self.removed |= {*names}
 
 
-def write_mended(subject: Subject, findings: Iterable[Finding], out: Path) -> list[str]:
+def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFolder) -> list[str]:
     """Write the copy; return the names of folders that are not in it.
 
-    The copy appears whole or not at all. Raises :class:`RevocabError` where it may not be written,
-    and for files that are links out of the folder.
+    The copy appears whole or not at all. Raises :class:`RevocabError` for files that are links out
+    of the folder.
     """
-    output = OutputFolder(out, "mended model", [subject.path])
     mended = Mended(subject)
     for finding in findings:
         if finding.fix is not None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings
-from revocab.models.load import loading
+from revocab.models.load import ADAPTER, loading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from revocab.tokenizers.unreachable import Reason
 
-ADAPTER, GENERATION = "adapter_config.json", "generation_config.json"
+GENERATION = "generation_config.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 
 
@@ -85,13 +85,21 @@ class Subject:
 
     @cached_property
     def matrices(self) -> dict[Which, str]:
-        with quiet(), loading(self.path):
-            return self.model.vocabulary_names
+        """Return the stored names of embedding and head; none of an architecture without them."""
+        _ = self.model.tensors  # raises where they cannot be read
+        try:
+            with quiet(), loading(self.path):
+                return self.model.vocabulary_names
+        except RevocabError:
+            return {}
 
     @cached_property
     def rows(self) -> int:
-        """Return the rows of the stored embedding."""
-        return self.model.tensors[self.matrices["input"]][1][0]
+        """Return the rows of the stored embedding or, where there is none, those that are said."""
+        if self.matrices:
+            return self.model.tensors[self.matrices["input"]][1][0]
+        said = self.text_config.get("vocab_size")
+        return said if isinstance(said, int) else len(self.tokens)
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:

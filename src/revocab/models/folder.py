@@ -243,6 +243,8 @@ class ModelFolder:
             stored = [
                 tensor for tensor in self.tensors if name.endswith(tensor) or tensor.endswith(name)
             ]
+            if not stored and stored_names:  # GPT-NeoX stores its head under another name
+                stored = [tensor for tensor in self.tensors if tensor in HEADS]
             needed = not (self.tied and stored_names)
             if needed and len(stored) != 1:
                 raise RevocabError(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
+ADAPTER = "adapter_config.json"
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
 
 
@@ -97,8 +98,6 @@ def _refuse(folder: str | Path, findings: Iterator[Finding]) -> None:
 
 
 def _layout(model: ModelFolder) -> Iterator[Finding]:
-    if (generation := model.path / "generation_config.json").is_file():
-        read_settings(generation)  # transformers fails on what is no object, without naming it
     if (model.path / WEIGHTS).is_file() and WEIGHTS not in model.files:
         yield Finding(
             "two-layouts",
@@ -129,6 +128,15 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     from transformers.utils import logging
     from transformers.utils.import_utils import is_accelerate_available
 
+    if (generation := folder.path / "generation_config.json").is_file():
+        read_settings(generation)  # transformers fails on what is no object, without naming it
+    if (adapter := folder.path / ADAPTER).is_file():
+        base = read_settings(adapter).get("base_model_name_or_path")
+        raise RevocabError(
+            f"{folder.path}: {ADAPTER} beside a whole model: with peft installed, transformers"
+            f" loads {base!r} and the adapter in its place; remove the adapter's files if it"
+            " is merged, or keep it in a folder of its own"
+        )
     device = {"device_map": "meta"} if is_accelerate_available() else {}
     quiet_loading()
     level = logging.get_verbosity()

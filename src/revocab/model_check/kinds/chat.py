@@ -105,7 +105,8 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         return
 
     def stop_there(mended: Mended) -> None:
-        mended.edit(GENERATION)["eos_token_id"] = [*stops, end] if stops else end
+        met = [n for n in stops if n < len(subject.tokens)]
+        mended.edit(GENERATION)["eos_token_id"] = [*met, end] if met else end
 
     yield Finding(
         "end-not-stopped",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from revocab.model_check.kind import Kind
 from revocab.model_check.subject import Subject
-from revocab.models.finding import Finding, some, some_tokens
+from revocab.models.finding import Finding, Severity, some, some_tokens
 from revocab.models.origin import PROVENANCE
 from revocab.models.weights.files import BLOCK_BYTES, equal_tensors
 from revocab.tokenizers.canonical import BYTE_TOKEN
@@ -26,6 +26,8 @@ _FAR = 20
 _FEWEST_KNOWN, _BELOW = 3, 0.5
 #: Of ordinary tokens: more untrained ones are no leftovers.
 _MANY = 0.2
+#: Of all rows: where more are far above the median, it is that which is odd.
+_OUTLIERS = 0.1
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,14 @@ class Rows:
 
 
 def check(subject: Subject) -> Iterator[Finding]:
+    if not subject.matrices:
+        yield Finding(
+            "rows-not-read",
+            "note",
+            "embedding and head are not told among the tensors",
+            "their rows are not looked at, and no new vocabulary can be given to the model",
+            "nothing, if the other findings are none",
+        )
     for name in dict.fromkeys(subject.matrices.values()):
         if name in subject.model.tensors and (rows := Rows.read(subject, name)) is not None:
             yield from zero(subject, name, rows)
@@ -88,11 +98,14 @@ def zero(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
         return
     empty = [n for n in (rows.norms_V == 0).nonzero()[:, 0].tolist() if n < len(subject.tokens)]
     words = sorted({*empty} & {*ordinary_rows(subject, rows)})
-    for ids, severity in ((words, "warning"), (sorted({*empty} - {*words}), "note")):
+    # The row of padding is zero by design.
+    others = sorted({*empty} - {*words, subject.tokenizer.pad_token_id})
+    severities: tuple[Severity, ...] = ("warning", "note")
+    for ids, severity in zip((words, others), severities, strict=True):
         if ids:
             yield Finding(
                 "zero-rows",
-                "warning" if severity == "warning" else "note",
+                severity,
                 f"{name}: {len(ids):,} rows are zeros: {some_tokens(ids, subject.tokens)}",
                 "the model reads such a token as nothing, or writes it in place of unlikely ones",
                 "train the model on text with these tokens, or fill them (revocab init)",
@@ -119,13 +132,13 @@ def equal(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
 
 def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     words = ordinary_rows(subject, rows)
-    values = rows.norms_V[words]
+    values = rows.norms_V[: len(subject.tokens)]
     finite = values[values.isfinite() & (values > 0)]
     if not len(finite):
         return
     median = float(finite.median())
     large = (rows.norms_V > _FAR * median).nonzero()[:, 0].tolist()
-    if large:
+    if 0 < len(large) < _OUTLIERS * len(rows.norms_V):
         yield Finding(
             "loud-rows",
             "warning",

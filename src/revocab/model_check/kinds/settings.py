@@ -22,6 +22,7 @@ def dtype(subject: Subject) -> Iterator[Finding]:
         places.append(("text_config", subject.text_config))
     said = {f"{key} of {name}": part[key] for name, part in places for key in _DTYPES
             if isinstance(part.get(key), str) and part[key] != "auto"}  # fmt: skip
+    _ = subject.model.tensors  # raises where a file is missing
     sizes: Counter[str] = Counter()
     for file in subject.model.files:
         for part in stored_parts(subject.path / file)[0].values():

@@ -87,7 +87,7 @@ def agreement(subject: Subject) -> Iterator[Finding]:
     tokens = subject.tokens
     for role in _ROLES:
         said = {
-            file: [n for n in ids if is_id(n)]
+            file: [n for n in ids if is_id(n) and n in subject.special]
             for file, ids in said_ids(subject)[f"{role}_token_id"].items()
         }
         own = getattr(subject.tokenizer, f"{role}_token_id")

@@ -64,22 +64,21 @@ def sentencepiece(subject: Subject) -> Iterator[Finding]:
     if what := difference({piece: n for n, piece in enumerate(pieces)}, ours):
         yield differs(file, what)
     elif left:
-        yield differs(file, f"it lacks {len(left):,} of the tokens")
+        yield differs(file, f"it lacks {len(left):,} tokens (from {left[0]:,})")
 
 
 def old_files(subject: Subject) -> Iterator[Finding]:
     if not subject.has(TOKENIZER):
         return
     ours, model = vocabulary_of(subject)
-    theirs: dict[str, int] = {}
-    for file in ("vocab.json", "added_tokens.json"):
-        said = subject.settings(file)
-        theirs |= said
+    theirs = {file: subject.settings(file) for file in ("vocab.json", "added_tokens.json")}
+    own, both = model.get("vocab"), {*theirs["vocab.json"], *theirs["added_tokens.json"]}
+    for file, said in theirs.items():
+        left = own.keys() - both if isinstance(own, dict) and said and file == "vocab.json" else ()
         if what := difference(said, ours):
             yield differs(file, what)
-    own = model.get("vocab")
-    if subject.has("vocab.json") and isinstance(own, dict) and (left := own.keys() - theirs.keys()):
-        yield differs("vocab.json", f"it lacks {len(left):,} tokens ({some(sorted(left), 3)})")
+        elif left:
+            yield differs(file, f"it lacks {len(left):,} tokens ({some(sorted(left), 3)})")
     if subject.has("merges.txt") and model.get("merges") is not None:
         ours_merges = [m if isinstance(m, str) else " ".join(m) for m in model["merges"]]
         text = (subject.path / "merges.txt").read_text(encoding="utf-8", errors="replace")
@@ -143,8 +142,7 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
             "warning",
             f"{file} and {TOKENIZER_CONFIG} differ: {some(shown)}",
             "which of them counts depends on the program and its version",
-            f"remove {file}, which transformers 5 does not read",
-            lambda mended: mended.remove(file),
+            "take the wrong ones out",
         )
 
 

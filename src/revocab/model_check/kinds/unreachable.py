@@ -16,7 +16,11 @@ _MANY = 0.25
 def check(subject: Subject) -> Iterator[Finding]:
     tokens = subject.tokens
     # Bytes are there for texts that have no other token, whether there are such texts or not.
-    lost = [n for n in subject.unreachable if not BYTE_TOKEN.fullmatch(tokens[n])]
+    lost = [
+        n
+        for n, reason in subject.unreachable.items()
+        if reason != "utf8" and not BYTE_TOKEN.fullmatch(tokens[n])
+    ]
     if lost:
         yield Finding(
             "unreachable-tokens",

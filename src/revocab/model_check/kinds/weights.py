@@ -10,10 +10,10 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.model_check.kind import Kind, unreadable
 from revocab.model_check.mended import Mended
-from revocab.model_check.subject import ADAPTER, Subject, quiet
+from revocab.model_check.subject import Subject, quiet
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder
-from revocab.models.load import STRUCTURE
+from revocab.models.load import ADAPTER, STRUCTURE
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import INDEX
@@ -23,24 +23,14 @@ _OTHER_LAYOUTS = ("consolidated", "adapter_model")
 
 
 def adapter(subject: Subject) -> Iterator[Finding]:
-    if not subject.has(ADAPTER):
-        return
-    base = subject.settings(ADAPTER).get("base_model_name_or_path")
     if subject.is_adapter:
+        base = subject.settings(ADAPTER).get("base_model_name_or_path")
         yield Finding(
             "adapter",
             "error",
             f"a LoRA adapter of {base!r} ({ADAPTER}), not a model",
             "its weights mean nothing without those of that model",
             "merge it into the model with peft (merge_and_unload), and save the result",
-        )
-    else:
-        yield Finding(
-            "adapter-beside-model",
-            "error",
-            f"{ADAPTER} beside a whole model",
-            f"with peft installed, transformers loads {base!r} and the adapter, not this model",
-            "remove the adapter's files if it is merged, or keep it in a folder of its own",
         )
 
 
@@ -74,6 +64,7 @@ def rebuilt_index(subject: Subject) -> Callable[[Any], object] | None:
 
 
 def stray(subject: Subject) -> Iterator[Finding]:
+    _ = subject.model.tensors  # raises where files are missing: others may be those
     files = [file.name for file in sorted(subject.path.glob("*.safetensors"))]
     strays = [
         name
@@ -115,6 +106,7 @@ def stored_rows(subject: Subject) -> Callable[[Mended], object] | None:
 
 
 def finite(subject: Subject) -> Iterator[Finding]:
+    _ = subject.model.tensors  # raises where a file is missing
     yield from finite_findings(subject.path, subject.model.files, subject.row_label)
 
 
