@@ -36,6 +36,7 @@ BEGUN = {
         "revocab.publishing.publish.publish",
         "upload a checked model folder to the Hub, private by default: FOLDER OWNER/NAME",
     ),
+    "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.

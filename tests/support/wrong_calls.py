@@ -108,6 +108,13 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"compare {{toy}} {{large}} {TEXT}", "its tokenizer has 329 tokens"),
     (f"compare {{toy}} {TEXT}", "give two models"),
     ("adapt nowhere --text it={few.txt} --out o", "nowhere: no folder with"),
+    ("check --fix o", "give a model"),
+    ("check nowhere", "nowhere: no such folder"),
+    ("check {corpus}", "corpus: not a model folder (it has no config.json)"),
+    ("check {toy} --fix {toy}", "toy: is or holds the input"),
+    ("check {toy} --fix {few.txt}", "few.txt: a file; an output is"),
+    ("check {toy} --json {corpus}", "corpus: not a plain file"),
+    ("check {toy} --jsn o", "did you mean '--json'?"),
     (f"{PACK}{{bare}} --corpora it={{corpus}} --rows 8", "bare: no tokenizer could be loaded"),
     # What is published.
     ("publish {toy}", "give a folder and a name"),
