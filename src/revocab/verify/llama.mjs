@@ -1,7 +1,7 @@
 // What llama.cpp makes of a GGUF: one JSON request on standard input, its answer on standard output.
 //   node llama.mjs FOLDER   (FOLDER/node_modules has node-llama-cpp, see `make llama`)
 // {gguf, special, texts: [text], decode: [[id]], logits: [{ids, positions}], greedy: [{ids, count}]}
-// -> {bos, eos, texts: [[id]], decoded: [text], logits: [[[number]]], greedy: [[id]]}
+// -> {bos, eos, file_type, texts: [[id]], decoded: [text], logits: [[[number]]], greedy: [[id]]}
 import {readFileSync} from "node:fs";
 import {resolve} from "node:path";
 import {pathToFileURL} from "node:url";
@@ -22,11 +22,13 @@ const llama = await getLlama({
 const computes = logits.length + greedy.length > 0;
 const model = await llama.loadModel({modelPath: request.gguf, gpuLayers: 0, vocabOnly: !computes});
 const {shouldPrependBosToken, shouldAppendEosToken, bos, eos} = model.tokens;
+const start = shouldPrependBosToken ? bos : null;
 const answer = {
-    bos: shouldPrependBosToken ? bos : null,
+    bos: start,
     eos: shouldAppendEosToken ? eos : null,
+    file_type: Number(model.fileInfo.metadata.general.file_type ?? 0),
     texts: texts.map((text) => model.tokenize(text, special)),
-    decoded: decode.map((ids) => model.detokenize(ids, false)),
+    decoded: decode.map((ids) => model.detokenize(ids[0] === start ? ids.slice(1) : ids, false)),
     logits: [],
     greedy: [],
 };

@@ -24,6 +24,8 @@ class LlamaAnswer:
     #: The tokens that it adds before and after a text, if any.
     bos: int | None
     eos: int | None
+    #: ``general.file_type``: the type of most weights.
+    file_type: int
     #: Ids of texts, without these two.
     texts: list[list[int]]
     decoded: list[str]
@@ -60,8 +62,9 @@ def ask_llama(
     """Ask llama.cpp, on one thread of the CPU with keys and values in float32.
 
     ``texts`` are encoded, with special tokens in them recognised if ``special``. ``decode`` are
-    ids; ``logits`` ids and the positions whose logits are asked for; ``greedy`` ids and how many
-    tokens to write after them, fewer where the end comes. Weights are read only for the last two.
+    ids, whose texts are told without control tokens; ``logits`` ids and the positions whose logits
+    are asked for; ``greedy`` ids and how many tokens to write after them, fewer where the end
+    comes. Weights are read only for the last two.
     Raises :class:`RevocabError` where llama.cpp is missing, or does not read the file.
     """
     folder = llama_folder()
