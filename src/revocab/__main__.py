@@ -37,6 +37,10 @@ BEGUN = {
         "upload a checked model folder to the Hub, private by default: FOLDER OWNER/NAME",
     ),
     "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),
+    "verify": (
+        "revocab.verify.verify.verify",
+        "tell whether a model gives the same tokens, text and logits in every runtime",
+    ),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.
