@@ -77,7 +77,7 @@ class Subject:
         """Return what transformers takes the configuration for, defaults of its type included."""
         from transformers import AutoConfig
 
-        with quiet(), loading(self.path):
+        with quiet(), loading(self.path, Exception):
             config = AutoConfig.from_pretrained(
                 self.path, trust_remote_code=False, local_files_only=True
             )
@@ -88,7 +88,7 @@ class Subject:
         """Return the stored names of embedding and head; none of an architecture without them."""
         _ = self.model.tensors  # raises where they cannot be read
         try:
-            with quiet(), loading(self.path):
+            with quiet(), loading(self.path, Exception):
                 return self.model.vocabulary_names
         except RevocabError:
             return {}

@@ -28,13 +28,19 @@ _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only"
 
 
 @contextmanager
-def loading(folder: str | Path) -> Iterator[None]:
-    """Turn a library's complaint about a model that it cannot load into a :class:`RevocabError`."""
+def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
+    """Turn a library's complaint about a model that it cannot load into a :class:`RevocabError`.
+
+    ``also``: what else counts as one.
+    """
     from safetensors import SafetensorError
 
+    complaints: tuple[type[Exception], ...] = (OSError, ValueError, SafetensorError, *also)
     try:
         yield
-    except (OSError, ValueError, SafetensorError) as error:
+    except RevocabError:
+        raise
+    except complaints as error:
         reason = " ".join(str(error).split())[:300]
         raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
 
@@ -142,7 +148,7 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     level = logging.get_verbosity()
     logging.set_verbosity_error()  # its own report of the same differences
     try:
-        with loading(folder.path):
+        with loading(folder.path, Exception):  # of any type, where settings are nonsense
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder.path,
                 output_loading_info=True,

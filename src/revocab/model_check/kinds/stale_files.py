@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from revocab.errors import RevocabError
 from revocab.model_check.kind import Kind
 from revocab.model_check.mended import Mended
 from revocab.model_check.sentencepiece import pieces_of
@@ -30,15 +31,25 @@ def differs(file: str, what: str, severity: Any = "error") -> Finding:
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
-    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model."""
+    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model.
+
+    Raises :class:`RevocabError` for what is no such file.
+    """
     content = subject.settings(TOKENIZER)
-    model = content.get("model")
-    model = model if isinstance(model, dict) else {}
-    vocabulary = model.get("vocab") or {}
-    if isinstance(vocabulary, list):  # Unigram
-        vocabulary = {piece: number for number, (piece, _) in enumerate(vocabulary)}
-    added = {token["content"]: token["id"] for token in content.get("added_tokens") or ()}
-    return {**vocabulary, **added}, model
+    try:
+        model, added = content["model"], content.get("added_tokens") or ()
+        vocabulary = model["vocab"]
+        if isinstance(vocabulary, list):  # Unigram
+            vocabulary = {piece: number for number, (piece, _) in enumerate(vocabulary)}
+        ours = {**vocabulary, **{token["content"]: token["id"] for token in added}}
+        merges = [" ".join(m) if isinstance(m, list) else m for m in model.get("merges") or ()]
+        if not all(isinstance(number, int) for number in ours.values()):
+            raise ValueError("an id is no number")
+        return ours, {"vocab": vocabulary, "merges": merges}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise RevocabError(
+            f"{subject.path}/{TOKENIZER}: not a file of the tokenizers library; fetch it again"
+        ) from None
 
 
 def difference(theirs: Mapping[str, int], ours: Mapping[str, int]) -> str:
@@ -56,11 +67,7 @@ def sentencepiece(subject: Subject) -> Iterator[Finding]:
     if pieces is None:  # of tiktoken, say
         return
     ours, model = vocabulary_of(subject)
-    left = (
-        [n for token, n in ours.items() if n >= len(pieces) and token in model["vocab"]]
-        if isinstance(model.get("vocab"), dict)
-        else []
-    )
+    left = sorted(ours[token] for token in model["vocab"] if ours[token] >= len(pieces))
     if what := difference({piece: n for n, piece in enumerate(pieces)}, ours):
         yield differs(file, what)
     elif left:
@@ -72,23 +79,24 @@ def old_files(subject: Subject) -> Iterator[Finding]:
         return
     ours, model = vocabulary_of(subject)
     theirs = {file: subject.settings(file) for file in ("vocab.json", "added_tokens.json")}
-    own, both = model.get("vocab"), {*theirs["vocab.json"], *theirs["added_tokens.json"]}
+    both = {*theirs["vocab.json"], *theirs["added_tokens.json"]}
     for file, said in theirs.items():
-        left = own.keys() - both if isinstance(own, dict) and said and file == "vocab.json" else ()
+        left = model["vocab"].keys() - both if said and file == "vocab.json" else set()
         if what := difference(said, ours):
             yield differs(file, what)
         elif left:
             yield differs(file, f"it lacks {len(left):,} tokens ({some(sorted(left), 3)})")
-    if subject.has("merges.txt") and model.get("merges") is not None:
-        ours_merges = [m if isinstance(m, str) else " ".join(m) for m in model["merges"]]
+    if subject.has("merges.txt") and (ours_merges := model["merges"]):
         text = (subject.path / "merges.txt").read_text(encoding="utf-8", errors="replace")
-        lines = [line for line in text.split("\n") if line]
-        theirs_merges = lines[lines[:1] != [] and lines[0].startswith("#version") :]
+        theirs_merges = [line for line in text.split("\n") if line]
+        if theirs_merges and theirs_merges[0].startswith("#version"):
+            theirs_merges = theirs_merges[1:]
         if theirs_merges != ours_merges:
             pairs = zip(theirs_merges, ours_merges, strict=False)
-            place = next((n for n, (a, b) in enumerate(pairs) if a != b), len(ours_merges))
+            other = next((n for n, (a, b) in enumerate(pairs) if a != b), None)
+            place = "" if other is None else f", number {other + 1:,} is the first other one"
             counts = f"{len(theirs_merges):,} merges and {len(ours_merges):,}"
-            yield differs("merges.txt", f"{counts}, the first other one is number {place + 1:,}")
+            yield differs("merges.txt", counts + place)
 
 
 def added_tokens_decoder(subject: Subject) -> Iterator[Finding]:
