@@ -2,7 +2,6 @@
 //   node llama.mjs FOLDER   (FOLDER/node_modules has node-llama-cpp, see `make llama`)
 // {gguf, special, texts: [text], decode: [[id]], logits: [{ids, positions}], greedy: [{ids, count}]}
 // -> {bos, eos, file_type, texts: [[id]], decoded: [text], logits: [[[number]]], greedy: [[id]]}
-import {readFileSync} from "node:fs";
 import {resolve} from "node:path";
 import {pathToFileURL} from "node:url";
 
@@ -12,7 +11,10 @@ process.on("uncaughtException", ({message}) => {
 });
 const library = resolve(process.argv[2], "node_modules/node-llama-cpp/dist/index.js");
 const {getLlama} = await import(pathToFileURL(library));
-const request = JSON.parse(readFileSync(0, "utf8"));
+const chunks = [];
+for await (const chunk of process.stdin)
+    chunks.push(chunk);
+const request = JSON.parse(Buffer.concat(chunks).toString("utf8"));
 const {texts = [], decode = [], logits = [], greedy = [], special = true} = request;
 
 const llama = await getLlama({

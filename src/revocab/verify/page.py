@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.verify.verify import Result, Verified
+from revocab.verify.comparing import Result
+from revocab.verify.verify import Verified
 
 #: Characters of a text that are shown.
 SHOWN = 60

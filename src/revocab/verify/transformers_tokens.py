@@ -23,7 +23,8 @@ def answer(name: str, request: dict[str, Any]) -> dict[str, Any]:
 
     named = {"name": f"{transformers.__version__} {name}"}
     try:
-        tokenizer: Any = getattr(transformers, name).from_pretrained(request["folder"])
+        options = {"trust_remote_code": False} if name == "AutoTokenizer" else {}
+        tokenizer: Any = getattr(transformers, name).from_pretrained(request["folder"], **options)
         ids = [
             tokenizer(text, add_special_tokens=special)["input_ids"]
             for text, special in request["texts"]

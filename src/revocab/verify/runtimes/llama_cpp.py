@@ -6,7 +6,7 @@ from revocab.verify.llama import ask_llama
 from revocab.verify.runtime import Answer, Asked, Missing, Runtime
 
 #: As parts of the largest logit, by the type of most weights (``general.file_type``).
-ROUNDING = {0: 1e-4, 1: 1e-2, 32: 5e-2}
+ROUNDING = {0: 1e-4, 1: 5e-3, 32: 3e-2}
 #: Of quantised weights.
 QUANTISED = 0.2
 
