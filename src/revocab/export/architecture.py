@@ -37,50 +37,6 @@ def shifted_norms(tensor: torch.Tensor, name: str, settings: Any) -> torch.Tenso
     return tensor.float() + 1 if name.endswith("norm.weight") else tensor
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """One architecture of llama.cpp, and the models of transformers that it computes."""
-
-    #: As llama.cpp names it.
-    name: str
-    model_types: tuple[str, ...]
-    #: Further settings that are there under another name.
-    settings: tuple[Setting, ...] = ()
-    #: A tensor as llama.cpp multiplies by it: stored tensor, its name here, settings.
-    stored: Callable[[torch.Tensor, str, Any], torch.Tensor] = same
-    #: Settings that must have one of these values: others change what is computed.
-    only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    #: Whether an LM head of its own is read.
-    untied: bool = True
-    #: What else the settings must not say, a line each.
-    refuses: Callable[[Any], Iterator[str]] = lambda settings: iter(())
-    #: Further keys: of the rotation, and what is not the same for all architectures.
-    keys: Callable[[Any], dict[str, Any]] = lambda settings: usual_rotation(settings)
-    #: Tensors that are no weights here, by their name there.
-    tensors: Callable[[Any], dict[str, torch.Tensor]] = lambda settings: {}
-
-    def metadata(self, settings: Any) -> dict[str, Any]:
-        """Return the keys of a GGUF that say the model's shape, without the architecture's name."""
-        keys = {
-            key: kind(value)
-            for name, key, kind in (*SHAPE, *self.settings)
-            if (value := getattr(settings, name, None)) is not None
-        }
-        width = head_width(settings)
-        keys |= {"attention.key_length": width, "attention.value_length": width}
-        keys |= {"rope.dimension_count": width}
-        return keys | self.keys(settings)
-
-    def problems(self, settings: Any) -> Iterator[str]:
-        """Yield what llama.cpp would compute otherwise, by the key of ``config.json``."""
-        for key, allowed in self.only.items():
-            value = getattr(settings, key, None)
-            if value is not None and value not in allowed:
-                listed = ", ".join(map(str, allowed))
-                yield f"{key}: {value}; llama.cpp's {self.name} computes only {listed}"
-        yield from self.refuses(settings)
-
-
 def head_width(settings: Any) -> int:
     width = getattr(settings, "head_dim", None)
     return int(width or settings.hidden_size // settings.num_attention_heads)
@@ -108,6 +64,50 @@ def usual_rotation(settings: Any) -> dict[str, Any]:
     return keys
 
 
+@dataclass(frozen=True)
+class Architecture:
+    """One architecture of llama.cpp, and the models of transformers that it computes."""
+
+    #: As llama.cpp names it.
+    name: str
+    model_types: tuple[str, ...]
+    #: Further settings that are there under another name.
+    settings: tuple[Setting, ...] = ()
+    #: A tensor as llama.cpp multiplies by it: stored tensor, its name here, settings.
+    stored: Callable[[torch.Tensor, str, Any], torch.Tensor] = same
+    #: Settings that must have one of these values: others change what is computed.
+    only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    #: Whether an LM head of its own is read.
+    untied: bool = True
+    #: What else the settings must not say, a line each.
+    refuses: Callable[[Any], Iterator[str]] = lambda settings: iter(())
+    #: Further keys: of the rotation, and what is not the same for all architectures.
+    keys: Callable[[Any], dict[str, Any]] = usual_rotation
+    #: Tensors that are no weights here, by their name there.
+    tensors: Callable[[Any], dict[str, torch.Tensor]] = lambda settings: {}
+
+    def metadata(self, settings: Any) -> dict[str, Any]:
+        """Return the keys of a GGUF that say the model's shape, without the architecture's name."""
+        keys = {
+            key: kind(value)
+            for name, key, kind in (*SHAPE, *self.settings)
+            if (value := getattr(settings, name, None)) is not None
+        }
+        width = head_width(settings)
+        keys |= {"attention.key_length": width, "attention.value_length": width}
+        keys |= {"rope.dimension_count": width}
+        return keys | self.keys(settings)
+
+    def problems(self, settings: Any) -> Iterator[str]:
+        """Yield what llama.cpp would compute otherwise, by the key of ``config.json``."""
+        for key, allowed in self.only.items():
+            value = getattr(settings, key, None)
+            if value is not None and value not in allowed:
+                listed = ", ".join(map(str, allowed))
+                yield f"{key}: {value}; llama.cpp's {self.name} computes only {listed}"
+        yield from self.refuses(settings)
+
+
 def check_llama3(settings: Any) -> Iterator[str]:
     if rotations(settings).get("rope_type") == "llama3":
         yield "rope_type 'llama3'; only llama.cpp's llama computes it"
@@ -132,9 +132,7 @@ def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     known = {name: made for made in architectures().values() for name in made.model_types}
     place = folder.path / "config.json"
     if kind not in known:
-        raise RevocabError(
-            f"{place}: model_type {kind!r}; exported are {', '.join(sorted(known))}"
-        )
+        raise RevocabError(f"{place}: model_type {kind!r}; exported are {', '.join(sorted(known))}")
     if "quantization_config" in folder.config:
         raise RevocabError(f"{place}: quantised weights; export the model as it was before")
     settings = AutoConfig.from_pretrained(folder.path, trust_remote_code=False).get_text_config()

@@ -16,8 +16,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from revocab.export.vocabulary import GPT2_WORDS, Vocabulary
-from revocab.tokenizers.alphabets import LLAMA3_WORDS, MARKER, byte_level_words
+from revocab.tokenizers.alphabets import (
+    LLAMA3_WORDS,
+    MARKER,
+    NUMBERS,
+    Digits,
+    Whitespace,
+    byte_level_words,
+    marked_words,
+)
 
+DIGITS: tuple[Digits, ...] = ("individual", "none")
+SPACES: tuple[Whitespace, ...] = ("grouped", "single")
 QWEN2_WORDS = byte_level_words("individual")
 #: Splitters of llama.cpp: name, patterns one after the other, whether a word that is a token is
 #: taken whole. Of equal ones the more widely known comes first.
@@ -48,10 +58,21 @@ SPLITTERS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
     ),
 )
 
+#: Splitters of ``▁`` vocabularies that cut between the same neighbours in any text, so that merges
+#: alone keep the words apart (but for a space between spaces and a word: :func:`scores_of`).
+WITHOUT_CONTEXT: frozenset[tuple[str, ...]] = frozenset(
+    [(), ("<Metaspace>",), ("<Split ' '>",)]
+    + [(marked_words(digits, spaces),) for digits in DIGITS for spaces in SPACES]
+)
+#: Splitters that differ from one of llama.cpp's in runs of white space alone.
+SINGLE_SPACES = {
+    (byte_level_words(digits, "single"),): (byte_level_words(digits),) for digits in NUMBERS
+}
+
 
 @dataclass(frozen=True)
 class Cutter:
-    """One way: what a GGUF says for it, and what it gives for pieces of text without added tokens."""
+    """One way: what a GGUF says for it, and what it gives for text without added tokens."""
 
     name: str
     #: Keys of a GGUF below ``tokenizer.ggml``.
@@ -185,9 +206,7 @@ def by_merges(vocabulary: Vocabulary) -> Cutter:
     return Cutter("gemma4" if first else "sarvam-moe", keys, all_ids(model), merges=True)
 
 
-def by_words(
-    vocabulary: Vocabulary, name: str, patterns: Sequence[str], *, whole: bool
-) -> Cutter:
+def by_words(vocabulary: Vocabulary, name: str, patterns: Sequence[str], *, whole: bool) -> Cutter:
     """Return a byte-level way with one of llama.cpp's splitters."""
     from tokenizers import Regex, pre_tokenizers
 
@@ -196,6 +215,13 @@ def by_words(
     encode = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     model.pre_tokenizer = pre_tokenizers.Sequence([*splits, encode])
     return Cutter(name, {"model": "gpt2", "pre": name}, all_ids(model), merges=True)
+
+
+def joins_spaces(vocabulary: Vocabulary) -> bool:
+    """Tell whether a token has white space behind its first character."""
+    plain = vocabulary.plain
+    texts = (plain.text(token).decode(errors="replace") for token in vocabulary.tokens)
+    return any(character.isspace() for text in texts for character in text[1:])
 
 
 def bare_bpe(vocabulary: Vocabulary, **options: bool) -> Any:
@@ -215,7 +241,11 @@ def cutters_for(vocabulary: Vocabulary) -> tuple[list[Cutter], bool]:
     """Return the ways to try, best known first, and whether they have the vocabulary's splitter."""
     if not vocabulary.byte_level:
         ways = [by_score(vocabulary)]
-        return (ways if vocabulary.space_before else [*ways, by_merges(vocabulary)]), True
-    same = [row for row in SPLITTERS if row[1] == vocabulary.splitter]
+        known = vocabulary.splitter in WITHOUT_CONTEXT
+        return (ways if vocabulary.space_before else [*ways, by_merges(vocabulary)]), known
+    splitter = vocabulary.splitter
+    if splitter in SINGLE_SPACES and not joins_spaces(vocabulary):
+        splitter = SINGLE_SPACES[splitter]
+    same = [row for row in SPLITTERS if row[1] == splitter]
     rows = same or SPLITTERS
     return [by_words(vocabulary, name, at, whole=whole) for name, at, whole in rows], bool(same)

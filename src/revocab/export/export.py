@@ -36,9 +36,7 @@ def export(words: Sequence[str]) -> str:
         raise RevocabError(f"--lines {options.lines}: no such file; give a text file")
     folder = local(Path(named[0]), "model")
     if (folder / "adapter_config.json").is_file():
-        raise RevocabError(
-            f"{folder}: a LoRA adapter; export the model that it was merged into"
-        )
+        raise RevocabError(f"{folder}: a LoRA adapter; export the model that it was merged into")
     model = ModelFolder(folder)
     out = OutputFolder(options.out, f"export to {kind.name}", [folder, options.lines])
     say = spoken()

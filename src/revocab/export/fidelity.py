@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from revocab.tokenizers.alphabets import MARKER, from_byte_level
 #: What a model folder may hold: strings and their ids, written beside a tokenizer.
 GOLDEN = "token_ids.json"
 #: Lines of several scripts, numbers, white space, symbols and code.
-PROBES = (
+PROBES: tuple[str, ...] = (
     "Hello, how are you? It's 3:45 p.m.; we'll meet at No. 10 (don't be late)!",
     "Perché l'università è così lontana? «Un po'», disse — 1.234,56 € nel 2024.",
     "Les élèves qu'on a vus, où étaient-ils ? Straßenbahn, Ärger, œuvre, naïve café.",
@@ -28,8 +28,15 @@ PROBES = (
     "  two before, two after  ",
     "\n\nline\n\n\nline\r\n\ttab\t\ttabs \n end\n",
     "UPPER lower CamelCase snake_case kebab-case HTTPServer2 v1.0.0-rc.1 a@b.c https://x.y/z?q=1",
-    "!!! ??? ... ,,, ---- ==== /* */ <tag attr=\"x\"> </tag> $5 #tag 100% 2+2=4",
+    '!!! ??? ... ,,, ---- ==== /* */ <tag attr="x"> </tag> $5 #tag 100% 2+2=4',
 )
+#: Numbers, which splitters cut in many ways.
+PROBES += tuple(
+    " ".join(str(number) for number in range(start, start + 130 * step, step))
+    for start, step in ((1900, 1), (0, 7), (1000, 997), (100000, 86413), (9**9, 9**8))
+)
+#: Characters of a line that a message repeats.
+EXAMPLE = 60
 #: A message of each side, to see a chat template's tokens.
 CHAT = ({"role": "user", "content": "Ciao!"}, {"role": "assistant", "content": "Ciao, dimmi."})
 
@@ -45,6 +52,8 @@ class Measured:
     own: int
     own_differing: int
     notes: tuple[str, ...]
+    #: One of the texts with other tokens; none: there is none.
+    example: str | None
 
     @cached_property
     def exact(self) -> bool:
@@ -55,6 +64,13 @@ class Measured:
             f"other tokens on {share(self.differing, self.lines)} lines and on"
             f" {share(self.own_differing, self.own)} tokens' own texts"
         )
+
+
+def told(measured: Measured) -> Iterator[str]:
+    equal = "the same" if measured.exact else "NOT the same"
+    yield f"tokens {equal} in llama.cpp's {measured.cutter.name!r}: {measured.told()}"
+    for note in measured.notes:
+        yield f"not tried, and cut otherwise there: {note}"
 
 
 def share(count: int, total: int) -> str:
@@ -73,13 +89,16 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     ways, known = cutters_for(vocabulary)
     tried = []
     for cutter in ways:
+        others = differing(texts, cutter.cut(texts, added), wanted)
+        others_own = differing(own, cutter.cut(own, added), wanted_own)
         measured = Measured(
             cutter,
             len(texts),
-            differences(cutter.cut(texts, added), wanted),
+            len(others),
             len(own),
-            differences(cutter.cut(own, added), wanted_own),
+            len(others_own),
             (*vocabulary.normaliser_notes(), *cutter.notes),
+            next(iter([*others, *others_own]), None),
         )
         if measured.exact and known:
             return measured
@@ -87,16 +106,21 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     best = min(tried, key=lambda one: (one.differing, one.own_differing))
     if approximate:
         return best
-    splitter = " then ".join(vocabulary.splitter) or "none"
-    what = "it merges otherwise" if known else f"it has no such splitter: {splitter}"
+    what = ", ".join(vocabulary.spacing_notes()) or "its merges are not one to a token"
+    if not known:
+        what = f"its splitter is none of llama.cpp's: {' then '.join(vocabulary.splitter)}"
+    if best.example is not None:
+        what += f"; so with {best.example[:EXAMPLE]!r}"
     raise RevocabError(
-        f"{folder}: llama.cpp cannot cut text as this tokenizer does; {what}. The nearest,"
+        f"{folder}: llama.cpp cannot cut text as this tokenizer does: {what}. The nearest,"
         f" {best.cutter.name!r}, gives {best.told()}; write it nevertheless with --approximate"
     )
 
 
-def differences(these: Sequence[list[int]], those: Sequence[list[int]]) -> int:
-    return sum(one != other for one, other in zip(these, those, strict=True))
+def differing(
+    texts: Sequence[str], these: Sequence[list[int]], those: Sequence[list[int]]
+) -> list[str]:
+    return [text for text, a, b in zip(texts, these, those, strict=True) if a != b]
 
 
 def ids_here(vocabulary: Vocabulary, texts: Sequence[str]) -> list[list[int]]:

@@ -86,8 +86,9 @@ class Vocabulary:
                 kinds[self.plain.ids[token]] = "byte"
         for number, kind in self.added.items():
             kinds[number] = kind
-        if self.plain.unknown in self.plain.ids:
-            kinds[self.plain.ids[self.plain.unknown]] = "unknown"
+        unknown = self.plain.unknown or self.tokenizer.unk_token
+        if unknown in self.plain.ids:
+            kinds[self.plain.ids[unknown]] = "unknown"
         return kinds
 
     @cached_property
@@ -124,8 +125,17 @@ class Vocabulary:
             elif kind == "Split" and "Regex" in pattern and step["behavior"] == "Isolated":
                 patterns.append(pattern["Regex"])
             else:
-                patterns.append(f"<{kind}>")
+                patterns.append(f"<{' '.join([kind, *map(repr, pattern.values())])}>")
         return tuple(patterns)
+
+    def spacing_notes(self) -> Iterator[str]:
+        """Yield before which texts llama.cpp puts a space and the tokenizer does not."""
+        for step in self._steps("pre_tokenizer"):
+            scheme = step.get("prepend_scheme", "never")
+            if scheme != "never":
+                yield "no space is added before a text that begins with one"
+            if scheme == "first":
+                yield "nor behind a special token"
 
     def normaliser_notes(self) -> Iterator[str]:
         """Yield the texts that the normaliser changes and llama.cpp leaves as they are."""

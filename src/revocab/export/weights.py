@@ -71,7 +71,9 @@ def stored_type(folder: ModelFolder) -> str:
     name = folder.vocabulary_tensors["input"]
     dtype = read_header(folder.path / folder.tensors[name][0])[0][name]["dtype"]
     if dtype not in STORED:
-        raise RevocabError(f"{folder.path}: {name} is stored as {dtype}; allowed are F16, BF16, F32")
+        raise RevocabError(
+            f"{folder.path}: {name} is stored as {dtype}; allowed are F16, BF16, F32"
+        )
     return STORED[dtype]
 
 
@@ -134,8 +136,8 @@ def incomplete(names: dict[str, str], layers: int) -> Iterator[str]:
     """Yield what is missing: tensors that other layers have, and those that every model has."""
     parts: dict[int, set[str]] = {layer: set() for layer in range(layers)}
     for name in names:
-        if layer := re.match(r"blk\.(\d+)\.(.*)", name):
-            parts.setdefault(int(layer[1]), set()).add(layer[2])
+        if matched := re.match(r"blk\.(\d+)\.(.*)", name):
+            parts.setdefault(int(matched[1]), set()).add(matched[2])
     all_parts = set().union(*parts.values())
     for layer, has in parts.items():
         if missing := sorted(all_parts - has):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.export.architecture import Architecture, architecture_of
-from revocab.export.fidelity import Measured, choose
+from revocab.export.fidelity import Measured, choose, told
 from revocab.export.format import ExportOptions, Format
 from revocab.export.vocabulary import Vocabulary
 from revocab.export.weights import Tensor, stored_type, tensors_of
@@ -49,13 +50,6 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
         save(out / FILE, model, architecture, settings, vocabulary, measured, tensors, outtype, say)
     write_text(out / "Modelfile", modelfile(vocabulary, model.path))
     return [*told(measured), f"run   llama-cli -m {FILE}, or: ollama create NAME -f Modelfile"]
-
-
-def told(measured: Measured) -> Iterator[str]:
-    equal = "the same" if measured.exact else "NOT the same"
-    yield f"tokens {equal} in llama.cpp's {measured.cutter.name!r}: {measured.told()}"
-    for note in measured.notes:
-        yield f"not tried, and cut otherwise there: {note}"
 
 
 def save(
@@ -158,18 +152,15 @@ def modelfile(vocabulary: Vocabulary, folder: Path) -> str:
     return "".join([f"FROM ./{FILE}\n", *(f'PARAMETER stop "{end}"\n' for end in ends)])
 
 
-class room:  # noqa: N801
-    """Say which file found no room: NumPy tells neither file nor reason where a disk is full."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, OSError) and error.errno is None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.file)) from error
+@contextmanager
+def room(file: Path) -> Iterator[None]:
+    """Say where a disk is full: NumPy tells neither the file nor the reason."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file)) from error
 
 
 FORMAT = Format("gguf", "one file for llama.cpp, Ollama and LM Studio", write)
