@@ -33,6 +33,10 @@ BEGUN = {
     "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
     "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
     "export": ("revocab.export.export.export", "write a model for llama.cpp, Ollama and others"),
+    "verify": (
+        "revocab.verify.verify.verify",
+        "tell whether a model gives the same tokens, text and logits in every runtime",
+    ),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.

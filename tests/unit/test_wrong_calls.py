@@ -25,11 +25,12 @@ from revocab.closed import plain
 from revocab.command import of_flags, read
 from revocab.errors import RevocabError
 from revocab.flags import flag_of, leaves, values_of
+from revocab.verify.verify import VerifyOptions
 
 COMMANDS = {
     name: import_module(f"revocab.commands.{name}").COMMAND for name in entry.command_files()
 }
-BEGUN = {"adapt": AdaptOptions, "compare": CompareOptions}
+BEGUN = {"adapt": AdaptOptions, "compare": CompareOptions, "verify": VerifyOptions}
 MODELS = {name: [*one.parts.values(), one.shorthand] for name, one in COMMANDS.items()} | {
     name: [model] for name, model in BEGUN.items()
 }

@@ -10,35 +10,17 @@ from pathlib import Path
 from revocab.errors import RevocabError
 from revocab.export.cutters import Cutter, cutters_for
 from revocab.export.vocabulary import Vocabulary
-from revocab.io import read_json, read_lines
+from revocab.io import read_lines
 from revocab.tokenizers.alphabets import MARKER, from_byte_level
+from revocab.tokenizers.golden_ids import golden_texts
 
-#: What a model folder may hold: strings and their ids, written beside a tokenizer.
-GOLDEN = "token_ids.json"
-#: Lines of several scripts, numbers, white space, symbols and code.
-PROBES: tuple[str, ...] = (
-    "Hello, how are you? It's 3:45 p.m.; we'll meet at No. 10 (don't be late)!",
-    "Perché l'università è così lontana? «Un po'», disse — 1.234,56 € nel 2024.",
-    "Les élèves qu'on a vus, où étaient-ils ? Straßenbahn, Ärger, œuvre, naïve café.",
-    "Η Αθήνα είναι μεγάλη πόλη· Москва — столица России, 12 678 079 жителей.",
-    "العربية: مرحبا بالعالم ١٢٣ हिन्दी में नमस्ते ภาษาไทย 日本語のテキスト、中文。한국어도",
-    "Habari ya asubuhi, watoto wanacheza nje. Tiếng Việt có nhiều dấu.",
-    "🙂 👩‍👩‍👧 ✅ → ½ ² ™ § © №5 e\u0301 \u00a0x\u200by",
-    "def f(x):\n\treturn {'a': x**2, \"b\": [1, 22, 333, 4444, 55555]}  # a  b   c",
-    "  two before, two after  ",
-    "\n\nline\n\n\nline\r\n\ttab\t\ttabs \n end\n",
-    "UPPER lower CamelCase snake_case kebab-case HTTPServer2 v1.0.0-rc.1 a@b.c https://x.y/z?q=1",
-    '!!! ??? ... ,,, ---- ==== /* */ <tag attr="x"> </tag> $5 #tag 100% 2+2=4',
-)
-#: Numbers, which splitters cut in many ways.
-PROBES += tuple(
+#: Numbers, which splitters cut in many ways; golden texts have few.
+NUMBERS = tuple(
     " ".join(str(number) for number in range(start, start + 130 * step, step))
     for start, step in ((1900, 1), (0, 7), (1000, 997), (100000, 86413), (9**9, 9**8))
 )
 #: Characters of a line that a message repeats.
 EXAMPLE = 60
-#: A message of each side, to see a chat template's tokens.
-CHAT = ({"role": "user", "content": "Ciao!"}, {"role": "assistant", "content": "Ciao, dimmi."})
 
 
 @dataclass(frozen=True)
@@ -83,7 +65,7 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     With ``approximate`` the one with the fewest others. Raises :class:`RevocabError`, which names
     what llama.cpp lacks and the share, where every way gives others.
     """
-    texts, own = [*lines_of(vocabulary, folder, lines)], own_texts(vocabulary)
+    texts, own = [*lines_of(vocabulary, lines)], own_texts(vocabulary)
     wanted, wanted_own = (ids_here(vocabulary, some) for some in (texts, own))
     added = {vocabulary.tokens[number]: number for number in vocabulary.added}
     ways, known = cutters_for(vocabulary)
@@ -130,26 +112,15 @@ def ids_here(vocabulary: Vocabulary, texts: Sequence[str]) -> list[list[int]]:
     return [encoding.ids for encoding in encoded]
 
 
-def lines_of(vocabulary: Vocabulary, folder: Path, lines: Path | None) -> list[str]:
-    """Return the texts on which tokens must be equal: the folder's own, ours, a user's."""
-    texts = [*PROBES, *golden(folder / GOLDEN)]
-    for number in [*vocabulary.added][:50]:
-        token = vocabulary.tokens[number]
-        texts += [f"{token}a", f"One {token} two{token}{token}\nthree"]
-    if vocabulary.chat_template():
-        texts.append(str(vocabulary.tokenizer.apply_chat_template([*CHAT], tokenize=False)))
+def lines_of(vocabulary: Vocabulary, lines: Path | None) -> Iterator[str]:
+    """Yield the texts on which tokens must be equal: the golden ones, numbers, a user's."""
+    for text, _ in golden_texts(vocabulary.tokenizer):
+        yield text
+    yield from NUMBERS
     if lines is not None:
         with lines.open(encoding="utf-8") as handle:
-            texts += [line.rstrip("\n") for line in read_lines(handle, str(lines))]
-    return texts
-
-
-def golden(file: Path) -> list[str]:
-    if not file.is_file():
-        return []
-    content = read_json(file)
-    rows = content.get("strings", content) if isinstance(content, dict) else content
-    return [row["text"] for row in rows if isinstance(row, dict) and "text" in row]
+            for line in read_lines(handle, str(lines)):
+                yield line.rstrip("\n")
 
 
 def own_texts(vocabulary: Vocabulary) -> list[str]:

@@ -32,6 +32,7 @@ from revocab.models.origin import (
 from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
+from revocab.tokenizers.golden_ids import keep_golden_ids
 
 #: Files of the body that are written anew.
 _OWN = ("config.json", "README.md")
@@ -67,6 +68,7 @@ def change_model(
     }
     with output.replaced() as folder:
         copy_documents(inputs.body, folder, _OWN)
+        keep_golden_ids(folder)
         write_json(folder / "config.json", changed.config)
         write_weights(inputs.body, changed.files, folder, progress=say is not silent)
         write_text(folder / "README.md", _card(inputs, change, options, changed))

@@ -14,6 +14,7 @@ from revocab.io import not_folder, read_json
 from revocab.models.links import check_links, copy_present, link_problems
 from revocab.models.weights.files import read_header, read_tensor
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
+from revocab.tokenizers.golden_ids import GOLDEN_IDS
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +26,7 @@ TOKENIZER_FILES = (
     "chat_template.json",
     "merges.txt",
     "special_tokens_map.json",
+    GOLDEN_IDS,
     "tokenizer.json",
     "tokenizer.model",
     "tokenizer_config.json",
