@@ -186,6 +186,7 @@ FAULTS: dict[str, Fault] = {
         "chat", vocabulary(lambda v: v.update(hole=303)), "ids-without-token", ("300", "302")),
     "rows of padding that count too few tokens": Fault(
         "chat", settings(CONFIG, **{TOKEN_ROWS: 290}), "padding", ("290", "300 tokens")),
+    "rows of no token": Fault("chat", lambda folder: None, "spare-rows", ("4 rows", "300")),
     # Ties.
     "a tied head that differs": Fault(
         "tied", weights(lambda t: t.update({HEAD: t[EMBEDDING] * 2})), "false-tie",
@@ -232,6 +233,9 @@ FAULTS: dict[str, Fault] = {
         ("only one turn",)),
     "a template that leaves the last answer out": Fault(
         "chat", template("{{ messages[0].content }}<|eot_id|>"), "answer-left-out", ("answer",)),
+    "a template whose answers do not end": Fault(
+        "chat", template("{% for m in messages %}{{ m.content }}\n{% endfor %}"), "no-end-token",
+        ("no special token",)),
     "two templates": Fault(
         "chat", settings(TOKENIZER_CONFIG, chat_template=ENDS_AS_TEXT), "two-chat-templates",
         ("chat_template.jinja", TOKENIZER_CONFIG), True),
@@ -308,9 +312,17 @@ FAULTS: dict[str, Fault] = {
     "texts cut to a length": Fault(
         "pieces", settings(TOKENIZER, truncation={"direction": "Right", "max_length": 8,
                                                   "strategy": "LongestFirst", "stride": 0}),
-        "tokenizer-truncation", (TOKENIZER, "8"), True),
+        "asks-truncation", (TOKENIZER, "8"), True),
+    "texts filled to a length": Fault(
+        "pieces", settings(TOKENIZER, padding={"strategy": {"Fixed": 8}, "direction": "Right",
+                                               "pad_to_multiple_of": None, "pad_id": 0,
+                                               "pad_type_id": 0, "pad_token": "<unk>"}),
+        "asks-padding", (TOKENIZER, "8"), True),
     "an unknown architecture": Fault(
         "pieces", settings(CONFIG, model_type="mistrall"), "unreadable", ("mistrall",)),
+    "a vocabulary that is nowhere": Fault(
+        "pieces", weights(lambda t: t.update({"rows": t.pop(EMBEDDING)})), "rows-not-read",
+        ("embedding",)),
     "no tokenizer": Fault("chat", no_tokenizer, "unreadable", ("no tokenizer",)),
     "settings that are no object": Fault(
         "pieces", lambda folder: write_text(folder / GENERATION, "[]"), "unreadable",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from revocab.model_check.kind import Kind
 from revocab.model_check.mended import Mended
@@ -75,23 +76,23 @@ def architectures(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def truncation(subject: Subject) -> Iterator[Finding]:
+def lengths(subject: Subject) -> Iterator[Finding]:
     content = subject.settings(TOKENIZER)
-    for key in ("truncation", "padding"):
+    for key, code in (("truncation", "asks-truncation"), ("padding", "asks-padding")):
         if isinstance(setting := content.get(key), dict):
             length = setting.get("max_length") or setting.get("strategy")
-
-            def unset(mended: Mended, key: str = key) -> None:
-                mended.edit(TOKENIZER)[key] = None
-
             yield Finding(
-                f"tokenizer-{key}",
+                code,
                 "warning",
                 f"{TOKENIZER} asks for {key} ({length})",
                 "programs on the tokenizers library cut or fill every text without a word",
                 "set it to null",
-                unset,
+                partial(unset, key),
             )
 
 
-KIND = Kind("settings", (dtype, architectures, truncation), quick=True)
+def unset(key: str, mended: Mended) -> None:
+    mended.edit(TOKENIZER)[key] = None
+
+
+KIND = Kind("settings", (dtype, architectures, lengths), quick=True)
