@@ -112,6 +112,8 @@ hub: install  ## run experiments of papers against a local Hub, with pico models
 
 test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python
 test-all: export REVOCAB_COMET_PYTHON = $(abspath $(VENV_COMET))/bin/python
+test-all: export REVOCAB_TRANSFORMERS4_PYTHON = $(abspath $(VENV_TRANSFORMERS4))/bin/python
+test-all: export REVOCAB_LLAMA = $(abspath $(LLAMA))
 test-all: install vllm comet transformers4 llama  ## run `make test` with the real vLLM and COMET, and `make hub`
 	$(PARALLEL) -m "not hub"
 	$(BIN)/python -m pytest -m hub

@@ -8,9 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from change_toys import changed
 from chat_toys import write_tokenizer
 from toy_models import TARGET_WORDS, build_tokenizer
 
+from revocab.api import adapt_model
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256, write_json
 from revocab.models.folder import copy_tokenizer
@@ -161,6 +163,20 @@ def test_tokenizers_and_stand_ins_are_written_with_them(toys, tmp_path):
     built = build_tokenizer(TARGET_WORDS, 20, tmp_path / "built")
     save_tokenizer(load_tokenizer(built), {}, tmp_path / "saved")
     assert read_golden_ids(tmp_path / "saved").files == file_hashes(tmp_path / "saved")
+
+
+def test_adapted_and_changed_models_have_those_of_their_tokenizer(toys, tmp_path):
+    """Those of a tokenizer without any are made; those of a changed model are its body's."""
+    target = {"target_tokenizer": toys / "target-tokenizer"}
+    assert read_golden_ids(toys / "target-tokenizer") is None
+    adapt_model(toys / "untied", tmp_path / "adapted", "fvt", **target)
+    golden = read_golden_ids(tmp_path / "adapted")
+    assert golden.files == file_hashes(tmp_path / "adapted")
+    assert golden.files["tokenizer.json"] == sha256(toys / "target-tokenizer/tokenizer.json")
+    changed("blocks", tmp_path / "adapted", tmp_path / "changed", share=0.5)
+    assert read_golden_ids(tmp_path / "changed") == golden
+    adapt_model(tmp_path / "adapted", tmp_path / "again", "fvt", **target)
+    assert read_golden_ids(tmp_path / "again") == golden
 
 
 def test_a_checkpoint_with_a_learned_chat_template_has_its_turns(toys, tmp_path):

@@ -25,15 +25,25 @@ def answer(name: str, request: dict[str, Any]) -> dict[str, Any]:
     try:
         options = {"trust_remote_code": False} if name == "AutoTokenizer" else {}
         tokenizer: Any = getattr(transformers, name).from_pretrained(request["folder"], **options)
-        ids = [
-            tokenizer(text, add_special_tokens=special)["input_ids"]
-            for text, special in request["texts"]
-        ]
-        decoded = [tokenizer.decode(ids, skip_special_tokens=True) for ids in request["decode"]]
+        ids = encoded(tokenizer, request["texts"])
+        decoded = tokenizer.batch_decode(request["decode"], skip_special_tokens=True)
     # The loader raises many unrelated types.
     except Exception as error:
         return {**named, "error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     return {**named, "ids": ids, "decoded": decoded}
+
+
+def encoded(tokenizer: Any, texts: list[tuple[str, bool]]) -> list[list[int]]:
+    """Return the ids of texts, each with or without the tokens that the tokenizer adds."""
+    ids: dict[int, list[int]] = {}
+    for special in (True, False):
+        places = [at for at, (_, adds) in enumerate(texts) if adds == special]
+        if places:
+            batch = [texts[at][0] for at in places]
+            ids |= zip(
+                places, tokenizer(batch, add_special_tokens=special)["input_ids"], strict=True
+            )
+    return [ids[at] for at in range(len(texts))]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 from revocab.evaluation.inference.engines.vllm import ENGINE, context_length, start_settings
 from revocab.models.vocabulary.padding import without_padding
 from revocab.verify.runtime import Answer, Asked, Runtime, ask_there
+from revocab.verify.transformers_tokens import encoded
 
 
 def ask(asked: Asked) -> list[Answer]:
@@ -23,8 +24,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     from vllm.tokenizers import get_tokenizer
 
     tokenizer: Any = get_tokenizer(request["folder"])
-    ids = [tokenizer.encode(text, add_special_tokens=special) for text, special in request["texts"]]
-    decoded = [tokenizer.decode(ids, skip_special_tokens=True) for ids in request["decode"]]
+    ids = encoded(tokenizer, request["texts"])
+    decoded = tokenizer.batch_decode(request["decode"], skip_special_tokens=True)
     told = {"name": __version__, "ids": ids, "decoded": decoded, "normalised": True}
     try:
         rows = log_probabilities(Path(request["folder"]), request["logits"])
