@@ -10,7 +10,7 @@ from pathlib import Path
 from revocab.errors import RevocabError
 from revocab.export.cutters import Cutter, cutters_for
 from revocab.export.vocabulary import Vocabulary
-from revocab.io import read_lines
+from revocab.io import text_lines
 from revocab.tokenizers.alphabets import MARKER, from_byte_level
 from revocab.tokenizers.golden_ids import golden_texts
 
@@ -52,7 +52,7 @@ def told(measured: Measured) -> Iterator[str]:
     equal = "the same" if measured.exact else "NOT the same"
     yield f"tokens {equal} in llama.cpp's {measured.cutter.name!r}: {measured.told()}"
     for note in measured.notes:
-        yield f"not tried, and cut otherwise there: {note}"
+        yield f"cut otherwise there: {note}"
 
 
 def share(count: int, total: int) -> str:
@@ -66,6 +66,11 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     what llama.cpp lacks and the share, where every way gives others.
     """
     texts, own = [*lines_of(vocabulary, lines)], own_texts(vocabulary)
+    notes = []
+    for what, is_changed in vocabulary.normalised.items():
+        kept = [text for text in texts if not is_changed(text)]
+        notes.append(f"text {what}, as {len(texts) - len(kept):,} of the lines")
+        texts = kept
     wanted, wanted_own = (ids_here(vocabulary, some) for some in (texts, own))
     added = {vocabulary.tokens[number]: number for number in vocabulary.added}
     ways, known = cutters_for(vocabulary)
@@ -79,7 +84,7 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
             len(others),
             len(own),
             len(others_own),
-            (*vocabulary.normaliser_notes(), *cutter.notes),
+            (*notes, *cutter.notes),
             next(iter([*others, *others_own]), None),
         )
         if measured.exact and known:
@@ -88,7 +93,8 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     best = min(tried, key=lambda one: (one.differing, one.own_differing))
     if approximate:
         return best
-    what = ", ".join(vocabulary.spacing_notes()) or "its merges are not one to a token"
+    reasons = [*vocabulary.spacing_notes(), *(f"it cuts apart {one}" for one in best.cutter.notes)]
+    what = ", ".join(reasons) or "a token's own text gives two others"
     if not known:
         what = f"its splitter is none of llama.cpp's: {' then '.join(vocabulary.splitter)}"
     if best.example is not None:
@@ -118,9 +124,7 @@ def lines_of(vocabulary: Vocabulary, lines: Path | None) -> Iterator[str]:
         yield text
     yield from NUMBERS
     if lines is not None:
-        with lines.open(encoding="utf-8") as handle:
-            for line in read_lines(handle, str(lines)):
-                yield line.rstrip("\n")
+        yield from text_lines(lines)
 
 
 def own_texts(vocabulary: Vocabulary) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -137,18 +138,22 @@ class Vocabulary:
             if scheme == "first":
                 yield "nor behind a special token"
 
-    def normaliser_notes(self) -> Iterator[str]:
-        """Yield the texts that the normaliser changes and llama.cpp leaves as they are."""
+    @cached_property
+    def normalised(self) -> dict[str, Callable[[str], bool]]:
+        """Return which texts the normaliser changes and llama.cpp leaves, in words and as a test.
+
+        Without the steps that put spaces and ``▁`` into a text, which llama.cpp has too, and
+        without those that no test is known for: lines will tell.
+        """
+        tests: dict[str, Callable[[str], bool]] = {}
         for step in self._steps("normalizer"):
             kind = step["type"]
-            if kind == "Replace":
-                old = step["pattern"].get("String", step["pattern"].get("Regex"))
-                if (old, step["content"]) != (" ", MARKER):
-                    yield f"text with {old!r} in it"
+            old = step.get("pattern", {}).get("String")
+            if kind == "Replace" and old is not None and (old, step["content"]) != (" ", MARKER):
+                tests[f"with {old!r} in it"] = partial(contains, old)
             elif kind in ("NFC", "NFD", "NFKC", "NFKD"):
-                yield f"text that is not in {kind}"
-            elif kind != "Prepend":
-                yield f"text that {kind} changes"
+                tests[f"that is not in {kind}"] = partial(is_not_in, kind)
+        return tests
 
     def frame(self) -> tuple[bool, bool]:
         """Return whether the tokenizer puts its first token before a text, and its last after.
@@ -181,3 +186,11 @@ class Vocabulary:
         if isinstance(template, dict):
             template = template.get("default")
         return template
+
+
+def contains(part: str, text: str) -> bool:
+    return part in text
+
+
+def is_not_in(form: Any, text: str) -> bool:
+    return not unicodedata.is_normalized(form, text)

@@ -19,7 +19,7 @@ from revocab.closed import Closed, unknown
 from revocab.command import of_flags
 from revocab.errors import RevocabError
 from revocab.flags import values_of
-from revocab.io import not_folder, read_lines
+from revocab.io import not_folder, text_lines
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
     GOLDEN_IDS,
@@ -108,7 +108,9 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
             f"{folder}: {reason}; give a Hugging Face model or tokenizer with a tokenizer.json"
         )
     tokenizer = load(folder)
-    texts, notes = expected(folder, tokenizer, lines_of(options.text))
+    texts, notes = expected(
+        folder, tokenizer, [line for file in options.text for line in text_lines(file)]
+    )
     is_model = (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
     computes = options.logits and is_model
     requests = logit_requests(texts, tokenizer.get_vocab_size()) if computes else ()
@@ -150,18 +152,6 @@ def check_files(options: VerifyOptions) -> None:
     ]
     if problems:
         raise RevocabError(problems)
-
-
-def lines_of(files: Sequence[Path]) -> list[str]:
-    """Return the lines of files without their ends; raise :class:`RevocabError` for no text."""
-    lines: list[str] = []
-    for path in files:
-        try:
-            with path.open(encoding="utf-8", newline="\n") as handle:
-                lines += [line.rstrip("\r\n") for line in read_lines(handle, str(path))]
-        except UnicodeDecodeError as error:
-            raise RevocabError(f"{path}: not UTF-8 text ({error.reason}); convert it") from None
-    return lines
 
 
 def expected(
