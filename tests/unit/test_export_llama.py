@@ -207,7 +207,7 @@ def test_the_commands_of_the_page_run_as_printed(real_llama, tokenizers, reposit
     (tmp_path / "new.txt").write_text("\n".join(ITALIAN[:40]))
     monkeypatch.chdir(tmp_path)
     lines = [line for line in printed(repository) if line.page == "docs/export.md"]
-    exports = [line.words[1:] for line in lines if line.words[0] == "export"]
+    exports = [line.words[1:] for line in lines if line.words[0] == "export" and line.words[1:]]
     assert len(exports) == 3
     for number, words in enumerate(exports):
         place = {"OUT": f"out{number}", "exported": f"out{number}"}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from revocab.errors import RevocabError
-from revocab.export.architecture import Architecture, architecture_of
+from revocab.export.architecture import architecture_of
 from revocab.export.fidelity import Measured, choose, told
 from revocab.export.format import ExportOptions, Format
 from revocab.export.vocabulary import Vocabulary
@@ -20,9 +22,6 @@ from revocab.models.folder import ModelFolder
 from revocab.models.vocabulary.padding import padding_problems
 from revocab.progress import Say
 
-if TYPE_CHECKING:
-    from gguf import GGUFWriter
-
 FILE = "model.gguf"
 FILE_TYPES = {"f32": "ALL_F32", "f16": "MOSTLY_F16", "bf16": "MOSTLY_BF16", "q8_0": "MOSTLY_Q8_0"}
 #: Progress is told each time so many bytes are written.
@@ -31,6 +30,8 @@ TOLD_BYTES = 1 << 30
 
 def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> list[str]:
     """Write ``model.gguf`` and ``Modelfile``; return what to tell of them."""
+    import gguf
+
     architecture, settings = architecture_of(model)
     if problems := [*padding_problems(model)]:
         raise RevocabError(problems)
@@ -46,84 +47,35 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
         )
     say(f"comparing tokens of {count:,}")
     measured = choose(vocabulary, model.path, options.lines, options.approximate)
+    ends = vocabulary.end_ids(model.path)
+    keys: dict[str, Any] = {
+        "general.type": "model",
+        "general.name": model.path.resolve().name,
+        "general.file_type": int(gguf.LlamaFileType[FILE_TYPES[outtype]]),
+        "general.quantization_version": gguf.GGML_QUANT_VERSION,
+        f"{architecture.name}.vocab_size": count,
+        **{f"{architecture.name}.{key}": v for key, v in architecture.metadata(settings).items()},
+        **{f"tokenizer.{key}": v for key, v in vocabulary_keys(vocabulary, measured, ends).items()},
+        "revocab.tokens_differ_on": measured.told(),
+        "revocab.tokens_differ_for": list(measured.notes),
+    }
     with room(out / FILE):
-        save(out / FILE, model, architecture, settings, vocabulary, measured, tensors, outtype, say)
-    write_text(out / "Modelfile", modelfile(vocabulary, model.path))
+        save(out / FILE, architecture.name, keys, tensors, say)
+    stops = [f'PARAMETER stop "{vocabulary.tokens[end]}"\n' for end in ends]
+    write_text(out / "Modelfile", "".join([f"FROM ./{FILE}\n", *stops]))
     return [*told(measured), f"run   llama-cli -m {FILE}, or: ollama create NAME -f Modelfile"]
 
 
-def save(
-    file: Path,
-    model: ModelFolder,
-    architecture: Architecture,
-    settings: Any,
-    vocabulary: Vocabulary,
-    measured: Measured,
-    tensors: list[Tensor],
-    outtype: str,
-    say: Say,
-) -> None:
-    import gguf
-
-    writer = gguf.GGUFWriter(file, architecture.name)
-    try:
-        writer.add_type(gguf.GGUFType.MODEL)
-        writer.add_name(model.path.resolve().name)
-        writer.add_file_type(gguf.LlamaFileType[FILE_TYPES[outtype]])
-        if outtype == "q8_0":
-            writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
-        keys = {**architecture.metadata(settings), "vocab_size": len(vocabulary.tokens)}
-        for key, value in keys.items():
-            add(writer, f"{architecture.name}.{key}", value)
-        add_vocabulary(writer, vocabulary, measured, vocabulary.end_ids(model.path))
-        for tensor in tensors:
-            writer.add_tensor_info(
-                tensor.name, tensor.shape, _float32(), tensor.bytes, raw_dtype=tensor.kind
-            )
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_ti_data_to_file()
-        total, done, before = sum(tensor.bytes for tensor in tensors), 0, 0
-        for tensor in tensors:
-            writer.write_tensor_data(tensor.array())
-            done += tensor.bytes
-            if done - before >= TOLD_BYTES or done == total:
-                say(f"{done / 1e9:.2f} of {total / 1e9:.2f} GB")
-                before = done
-    finally:
-        writer.close()
-
-
-def _float32() -> Any:
-    import numpy as np
-
-    return np.dtype(np.float32)
-
-
-def add(writer: GGUFWriter, key: str, value: Any) -> None:
-    """Add a key with the type of its value; numbers are unsigned."""
-    from gguf import GGUFValueType
-
-    kinds = {
-        bool: GGUFValueType.BOOL,
-        int: GGUFValueType.UINT32,
-        float: GGUFValueType.FLOAT32,
-        str: GGUFValueType.STRING,
-        list: GGUFValueType.ARRAY,
-    }
-    writer.add_key_value(key, value, kinds[type(value)])
-
-
-def add_vocabulary(
-    writer: GGUFWriter, vocabulary: Vocabulary, measured: Measured, ends: list[int]
-) -> None:
+def vocabulary_keys(
+    vocabulary: Vocabulary, measured: Measured, ends: Sequence[int]
+) -> dict[str, Any]:
     from gguf import TokenType
 
     cutter, tokenizer = measured.cutter, vocabulary.tokenizer
     first, last = vocabulary.frame()
     keys: dict[str, Any] = {f"ggml.{key}": value for key, value in cutter.keys.items()}
-    keys |= {"ggml.tokens": vocabulary.tokens}
-    keys |= {"ggml.token_type": [int(TokenType[kind.upper()]) for kind in vocabulary.kinds]}
+    keys["ggml.tokens"] = vocabulary.tokens
+    keys["ggml.token_type"] = [int(TokenType[kind.upper()]) for kind in vocabulary.kinds]
     if cutter.scores is not None:
         keys["ggml.scores"] = cutter.scores
     if cutter.merges:
@@ -139,17 +91,43 @@ def add_vocabulary(
     keys |= {"ggml.add_bos_token": first, "ggml.add_eos_token": last}
     if template := vocabulary.chat_template():
         keys["chat_template"] = template
-    for key, value in keys.items():
-        add(writer, f"tokenizer.{key}", value)
-    add(writer, "revocab.tokens_differ_on", measured.told())
-    if measured.notes:
-        add(writer, "revocab.tokens_differ_for", list(measured.notes))
+    return keys
 
 
-def modelfile(vocabulary: Vocabulary, folder: Path) -> str:
-    """Return what Ollama reads: the file, and where answers end."""
-    ends = [vocabulary.tokens[end] for end in vocabulary.end_ids(folder)]
-    return "".join([f"FROM ./{FILE}\n", *(f'PARAMETER stop "{end}"\n' for end in ends)])
+def save(
+    file: Path, architecture: str, keys: dict[str, Any], tensors: list[Tensor], say: Say
+) -> None:
+    """Write a GGUF; of the tensors one is in memory at a time."""
+    from gguf import GGUFValueType, GGUFWriter
+
+    kinds = {
+        bool: GGUFValueType.BOOL,
+        int: GGUFValueType.UINT32,
+        float: GGUFValueType.FLOAT32,
+        str: GGUFValueType.STRING,
+        list: GGUFValueType.ARRAY,
+    }
+    writer = GGUFWriter(file, architecture)
+    try:
+        for key, value in keys.items():
+            if value != []:  # which has no type
+                writer.add_key_value(key, value, kinds[type(value)])
+        for tensor in tensors:
+            writer.add_tensor_info(
+                tensor.name, tensor.shape, np.dtype(np.float32), tensor.bytes, tensor.kind
+            )
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_ti_data_to_file()
+        total, done, before = sum(tensor.bytes for tensor in tensors), 0, 0
+        for tensor in tensors:
+            writer.write_tensor_data(tensor.array())
+            done += tensor.bytes
+            if done - before >= TOLD_BYTES or done == total:
+                say(f"{done / 1e9:.2f} of {total / 1e9:.2f} GB")
+                before = done
+    finally:
+        writer.close()
 
 
 @contextmanager
