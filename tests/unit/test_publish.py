@@ -175,23 +175,43 @@ def test_who_may_see_it_is_never_changed_by_the_way(online, folder):
     assert problem.startswith("team/model is private on the Hub; publish without --public")
 
 
-def test_what_somebody_else_uploads_meanwhile_stays(online, folder, monkeypatch):
-    publish([str(folder), NAME])
+def commit_elsewhere(hub) -> None:
+    repository = hub.repositories["models", NAME]
+    repository.commits["f" * 40] = repository.commits[repository.refs["main"]]
+    repository.refs["main"] = "f" * 40
+
+
+def create_elsewhere(hub) -> None:
+    hub.repositories["models", NAME] = hub.repositories["models", "writer/taken"]
+
+
+def delete_elsewhere(hub) -> None:
+    del hub.repositories["models", NAME]
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "words"),
+    [
+        (commit_elsewhere, "somebody else created or changed it meanwhile; run again (HTTP 412)"),
+        (create_elsewhere, "somebody else created or changed it meanwhile; run again (HTTP 409)"),
+        (delete_elsewhere, "not there, or the token may not see it; check the name, and that"),
+    ],
+)
+def test_what_happens_meanwhile_is_told_and_stays(online, folder, monkeypatch, meanwhile, words):
+    if meanwhile is not create_elsewhere:
+        publish([str(folder), NAME])
     (folder / "LICENSE").write_text("new")
     validate = ModelCard.validate
 
-    def meanwhile(card, *asked):
-        repository = online.repositories["models", NAME]
-        repository.commits["f" * 40] = repository.commits[repository.refs["main"]]
-        repository.refs["main"] = "f" * 40
+    def checked(card, *asked):
+        meanwhile(online)
         return validate(card, *asked)
 
-    monkeypatch.setattr(ModelCard, "validate", meanwhile)
+    monkeypatch.setattr(ModelCard, "validate", checked)
     (problem,) = refusal(folder, NAME, "--update")
-    assert (
-        problem
-        == f"model '{NAME}': somebody else created or changed it meanwhile; run again (HTTP 412)"
-    )
+    assert problem.startswith(f"model '{NAME}': ") and words in problem
+    known = online.repositories.get(("models", NAME))
+    assert known is None or sha256(folder / "LICENSE") not in held(online).values()
 
 
 @pytest.mark.parametrize(
