@@ -15,7 +15,6 @@ from wrong_calls import write_value
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_csv, write_json
 from revocab.models.folder import OWN_FILES
-from revocab.publishing import contents
 from revocab.publishing.contents import CARD
 from revocab.publishing.publish import publish
 from revocab.training.outputs.card import TRAINING, card
@@ -79,7 +78,8 @@ def expected(folder) -> dict[str, str]:
         "LICENSE",
         "LICENSE.txt",
     )
-    names = {CARD, *documents, "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    names = {CARD, *documents, "model.safetensors", "token_ids.json"}
+    names |= {"tokenizer.json", "tokenizer_config.json"}
     return {name: sha256(folder / name) for name in names if (folder / name).exists()}
 
 
@@ -175,23 +175,43 @@ def test_who_may_see_it_is_never_changed_by_the_way(online, folder):
     assert problem.startswith("team/model is private on the Hub; publish without --public")
 
 
-def test_what_somebody_else_uploads_meanwhile_stays(online, folder, monkeypatch):
-    publish([str(folder), NAME])
+def commit_elsewhere(hub) -> None:
+    repository = hub.repositories["models", NAME]
+    repository.commits["f" * 40] = repository.commits[repository.refs["main"]]
+    repository.refs["main"] = "f" * 40
+
+
+def create_elsewhere(hub) -> None:
+    hub.repositories["models", NAME] = hub.repositories["models", "writer/taken"]
+
+
+def delete_elsewhere(hub) -> None:
+    del hub.repositories["models", NAME]
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "words"),
+    [
+        (commit_elsewhere, "somebody else created or changed it meanwhile; run again (HTTP 412)"),
+        (create_elsewhere, "somebody else created or changed it meanwhile; run again (HTTP 409)"),
+        (delete_elsewhere, "not there, or the token may not see it; check the name, and that"),
+    ],
+)
+def test_what_happens_meanwhile_is_told_and_stays(online, folder, monkeypatch, meanwhile, words):
+    if meanwhile is not create_elsewhere:
+        publish([str(folder), NAME])
     (folder / "LICENSE").write_text("new")
     validate = ModelCard.validate
 
-    def meanwhile(card, *asked):
-        repository = online.repositories["models", NAME]
-        repository.commits["f" * 40] = repository.commits[repository.refs["main"]]
-        repository.refs["main"] = "f" * 40
+    def checked(card, *asked):
+        meanwhile(online)
         return validate(card, *asked)
 
-    monkeypatch.setattr(ModelCard, "validate", meanwhile)
+    monkeypatch.setattr(ModelCard, "validate", checked)
     (problem,) = refusal(folder, NAME, "--update")
-    assert (
-        problem
-        == f"model '{NAME}': somebody else created or changed it meanwhile; run again (HTTP 412)"
-    )
+    assert problem.startswith(f"model '{NAME}': ") and words in problem
+    known = online.repositories.get(("models", NAME))
+    assert known is None or sha256(folder / "LICENSE") not in held(online).values()
 
 
 @pytest.mark.parametrize(
@@ -237,7 +257,7 @@ def test_a_wrong_name_is_told(folder, name, words):
     assert len(problems) == 1 and words in problems[0]
 
 
-def test_a_folder_that_is_no_sound_model_is_refused(online, folder, tmp_path, monkeypatch):
+def test_a_folder_that_is_no_sound_model_is_refused(online, folder, tmp_path):
     (folder / CARD).unlink()
     (problem,) = refusal(folder, NAME)
     assert "no README.md, which is the page on the Hub" in problem
@@ -245,18 +265,17 @@ def test_a_folder_that_is_no_sound_model_is_refused(online, folder, tmp_path, mo
     assert "its head cannot be read" in refusal(folder, NAME)[0]
     (folder / CARD).write_text(f"{HEAD}text")
     write_json(tmp_path / "lora/adapter_config.json", {})
-    assert "a LoRA adapter, which is no model by itself" in refusal(tmp_path / "lora", NAME)[0]
+    assert (
+        "a LoRA adapter of None (adapter_config.json), not a model"
+        in refusal(tmp_path / "lora", NAME)[0]
+    )
     assert "nowhere: no such folder" in refusal(tmp_path / "nowhere", NAME)[0]
     write_value(folder / "model.safetensors", "model.embed_tokens.weight", float("nan"))
     (problem,) = refusal(folder, NAME)
     assert "model.embed_tokens.weight" in problem
-    monkeypatch.setattr(contents, "check_model", lambda folder: refuse("not sound"))
-    assert refusal(folder, NAME) == ["not sound"]
+    (folder / CARD).unlink()
+    assert ["no README.md" in problem for problem in refusal(folder, NAME)] == [False, True]
     assert ("models", NAME) not in online.repositories
-
-
-def refuse(words: str):
-    raise RevocabError(words)
 
 
 def test_a_link_out_of_the_folder_is_not_followed(online, folder, tmp_path):

@@ -10,9 +10,9 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.initialise.diagnostics import NAME as DIAGNOSTICS
+from revocab.model_check.kind import look_at
 from revocab.models.folder import OWN_FILES, TOKENIZER_FILES, ModelFolder
 from revocab.models.links import link_problems
-from revocab.models.load import check_model
 from revocab.models.origin import PROVENANCE
 from revocab.models.weights.index import INDEX
 
@@ -36,12 +36,9 @@ class Contents:
 
 def check_folder(folder: Path) -> None:
     """Raise :class:`RevocabError` unless a model may be published: the one place that decides."""
-    if (folder / "adapter_config.json").is_file():
-        raise RevocabError(
-            f"{folder}: a LoRA adapter, which is no model by itself; merge it into its base model"
-            " first, or upload it with 'hf upload'"
-        )
-    check_model(folder)
+    errors = [finding for finding in look_at(folder) if finding.severity == "error"]
+    if errors:
+        raise RevocabError(finding.line(folder) for finding in errors)
 
 
 def contents_of(folder: Path, *, history: bool = False) -> Contents:

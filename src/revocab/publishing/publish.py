@@ -11,7 +11,7 @@ from revocab.closed import Closed, OneLine
 from revocab.command import of_flags
 from revocab.errors import RevocabError
 from revocab.flags import values_of
-from revocab.publishing.contents import Contents, check_folder, contents_of
+from revocab.publishing.contents import Contents, check_folder, contents_of, read_card
 from revocab.publishing.repository import (
     Remote,
     check_card,
@@ -66,15 +66,19 @@ def publish(words: Sequence[str]) -> str:
     values = values_of([PublishOptions], "revocab publish FOLDER OWNER/NAME", ABOUT, flags)
     options = of_flags(PublishOptions, values)
     folder, name = Path(named[0]), named[1]
-    problems = [*problems_of(check_folder, folder), *problems_of(check_name, name)]
+    unsound = problems_of(check_folder, folder)
+    problems = [*unsound, *problems_of(check_name, name)]
     problems += [] if options.dry_run else problems_of(check_token)
     try:
-        contents = contents_of(folder, history=options.history)
-        add_results(contents, name, options.scores, options.benchmarks)
+        contents = None if unsound else contents_of(folder, history=options.history)
+        if contents is not None:
+            add_results(contents, name, options.scores, options.benchmarks)
+        elif (folder / "config.json").is_file():
+            read_card(folder)
     except RevocabError as error:
         problems += error.problems
-    if problems:
-        raise RevocabError(dict.fromkeys(problems))
+    if problems or contents is None:
+        raise RevocabError(problems)
     lines = list(described(contents))
     if options.dry_run:
         state = problems_of(check_repository, contents, name, options)

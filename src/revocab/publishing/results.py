@@ -13,6 +13,7 @@ from itertools import starmap
 from pathlib import Path
 
 from revocab.errors import RevocabError
+from revocab.io import number
 from revocab.models.origin import HUB_ID, history_of
 from revocab.publishing.contents import CARD, Contents
 from revocab.training.outputs.card import TRAINING, evaluation_result
@@ -55,7 +56,7 @@ def rows_of(table: Path, step: str) -> list[dict[str, str]]:
             f"--scores {table}: no table of scores; give the multiple_choice.csv of a run, or what"
             " 'revocab score' wrote"
         )
-    own = [row for row in rows if row["step"] == step and row["value"]]
+    own = [row for row in rows if row["step"] == step and number(row["value"]) is not None]
     if not own:
         steps = ", ".join(dict.fromkeys(row["step"] for row in rows))
         raise RevocabError(f"--scores {table}: has steps {steps}, and the model is of step {step}")
