@@ -37,6 +37,8 @@ GALLERIES = {
 }
 #: Said under each table and figure of a page of results; once is enough.
 REPEATED = re.compile(r"^- Synthetic data: [^\n]*\n|(?<=\.) Synthetic data: [^\n]*$", re.M)
+#: Sections and pages of the navigation in mkdocs.yml.
+NAV = re.compile(r"^(?:  - ([^:\n]+):|(?:      |  )- ([^:\n]+): (\S+\.md))$", re.M)
 SHOWN = re.compile(r"^\*\*(.+?)\*\*(.*)$", re.M)
 
 
@@ -95,7 +97,9 @@ def with_yaml(page: str, file: str) -> str:
     """Return a page of results with the lines of the experiment under each table and figure."""
     text = (ROOT / file).read_text(encoding="utf-8")
     left = {kind: dict(entries(text, kind)) for kind in ("tables", "figures")}
-    page = REPEATED.sub("", page).replace("# Results: ", "# Gallery: ", 1)
+    heading, _, rest = REPEATED.sub("", page).partition("\n")
+    about = f"Each table and figure of an experiment, with the lines of `{file}` that make it."
+    page = f"{heading.replace('Results:', 'Gallery:')}\n\n{about}\n{rest}"
     tables, mark, figures = page.partition("\n## Figures\n")
 
     def shown(kind: str, part: str) -> str:
@@ -139,19 +143,28 @@ def entries(text: str, section: str) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def llms(out: Path) -> str:
-    """Return an index of the pages for language models: a link and the first sentence of each."""
-    lines = []
-    for page in sorted(out.rglob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        heading, _, rest = text.partition("\n")
-        first = next((part for part in rest.split("\n\n") if part.strip()[:1].isalpha()), "")
-        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split()))
-        sentence = re.split(r"(?<=[.:]) ", words)[0].rstrip(":")
-        lines.append(f"- [{heading.removeprefix('# ')}]({page.relative_to(out)}): {sentence}")
-    about = (
-        "> Give a pretrained language model a new vocabulary, and measure what is gained and lost."
-    )
-    return "\n".join(["# Revocab", "", about, "", "## Pages", "", *lines, ""])
+    """Return an index of the pages for language models, in the order of the navigation."""
+    lines = ["# Revocab", "", f"> {setting('site_description')}", "", "## Begin", ""]
+    _, _, nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")
+    for section, name, page in NAV.findall(nav):
+        if section:
+            lines += ["", f"## {section}", ""]
+        else:
+            about = first_sentence((out / page).read_text(encoding="utf-8"))
+            lines.append(f"- [{name}]({page})" + (f": {about}" if about else ""))
+    return "\n".join([*lines, ""])
+
+
+def setting(key: str) -> str:
+    (found,) = re.findall(rf"^{key}: (.+)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.M)
+    return found
+
+
+def first_sentence(page: str) -> str:
+    parts = page.split("\n\n")[1:]
+    first = next((part for part in parts if re.match(r"(?!```)[A-Z*`]", part)), "")
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split())).replace("*", "")
+    return re.split(r"(?<=[.:])(?<!al\.) ", words)[0].rstrip(":.")
 
 
 if __name__ == "__main__":
