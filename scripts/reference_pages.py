@@ -1,14 +1,12 @@
-"""Reference pages for the site, from the code: the experiment file, the commands, Python."""
+"""The reference page of the experiment file, from the schema that checks it."""
 
 from __future__ import annotations
 
 import inspect
-import io
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -296,129 +294,3 @@ def experiment_page() -> str:
     from revocab.config.schema import Experiment
 
     return ExperimentPage(Experiment).text()
-
-
-def command_page() -> str:
-    """Return the page of every verb and command with its flags."""
-    from revocab import __main__ as entry
-    from revocab.adapting.adapt import ABOUT as ADAPT
-    from revocab.adapting.adapt import AdaptOptions
-    from revocab.adapting.compare import ABOUT as COMPARE
-    from revocab.adapting.compare import CompareOptions
-    from revocab.workflow.new import ABOUT as NEW
-    from revocab.workflow.new import NewOptions
-
-    begun = {
-        "adapt": (ADAPT, AdaptOptions),
-        "compare": (COMPARE, CompareOptions),
-        "new": (NEW, NewOptions),
-    }
-    if unknown := entry.BEGUN.keys() - begun.keys():
-        raise SystemExit(f"scripts/reference_pages.py: tell where the flags of {unknown} are")
-    lines = [
-        "# Commands and flags",
-        "",
-        "Every verb of `revocab`, with its flags, from the models that read them. `revocab VERB"
-        " --help` prints the same. MODEL and TOKENIZER are folders or Hub ids"
-        " (`owner/name`, `owner/name@revision`).",
-        "",
-        "## To begin with",
-        "",
-    ]
-    for verb, (words, model) in begun.items():
-        lines += [f"### {verb}", "", *paragraphs(words), *flag_table([model])]
-    lines += ["## On an experiment", ""]
-    for verb in entry.PLANNED:
-        lines += [f"### {verb}", "", "```text", help_of(verb), "```", ""]
-    by_hand = {command: verb for verb, command in entry.VERBS.items()}
-    files = entry.command_files()
-    lines += ["## One step by hand", ""]
-    for command in entry.VERBS.values():
-        lines += command_part(command, by_hand[command])
-    lines += ["## Commands behind the workflow's rules", ""]
-    lines += ["They have no short name, and take flags like the others.", ""]
-    for command in files:
-        if command not in by_hand:
-            lines += command_part(command, command)
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def command_part(name: str, verb: str) -> list[str]:
-    module = import_module(f"revocab.commands.{name}")
-    command = module.COMMAND
-    models = [*command.parts.values(), command.shorthand]
-    out = f"| `--out PATH` | **required** | {cell(sentence(command.out))} |"
-    return [f"### {verb}", "", *paragraphs(module.__doc__), *flag_table(models, out)]
-
-
-def paragraphs(text: str | None) -> list[str]:
-    words = [" ".join(part.split()) for part in (text or "").split("\n\n")]
-    return [line for part in words for line in (cell(sentence(part)), "")]
-
-
-def flag_table(models: Iterable[Model], *more: str) -> list[str]:
-    from revocab.flags import flag_of, leaves, metavar
-
-    rows = []
-    for model in models:
-        for key, field in leaves(model):
-            kind = plain(field.annotation)
-            value = "" if kind is bool else f" {value_name(kind, metavar(kind))}"
-            rows.append(
-                f"| {code(flag_of(key) + value)} | {default(field)} |"
-                f" {cell(sentence(flag_about(model, key)))} |"
-            )
-    return ["| flag | default | meaning |", "| --- | --- | --- |", *rows, *more, ""]
-
-
-def value_name(kind: Any, name: str) -> str:
-    return "\\|".join(map(str, get_args(kind))) if get_origin(kind) is Literal else name
-
-
-def flag_about(model: Model, key: str) -> str:
-    for part in key.split(".")[:-1]:
-        model = plain(model.model_fields[part].annotation)
-    return about(model, key.rpartition(".")[2])
-
-
-def help_of(verb: str) -> str:
-    from revocab.__main__ import dispatch
-
-    text = io.StringIO()
-    with redirect_stdout(text), suppress(SystemExit):
-        dispatch(verb, ["--help"])
-    return text.getvalue().strip().replace("``", "")
-
-
-def python_page() -> str:
-    """Return the page of the package's functions, with their signatures and docstrings."""
-    import revocab
-
-    lines = [
-        "# Python API",
-        "",
-        "What the package offers to Python programs; nothing else in it promises to keep its name."
-        " [From Python](../quickstart.md#from-python) has an example of each.",
-        "",
-    ]
-    for name in revocab.__all__:
-        thing = getattr(revocab, name)
-        lines += [f"## {name}", ""]
-        if inspect.isfunction(thing):
-            lines += ["```python", signature(name, thing), "```", ""]
-        for part in inspect.getdoc(thing).split("\n\n"):
-            lines += [cell(sentence(" ".join(part.split()))), ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def signature(name: str, function: Any) -> str:
-    """Return a function's first line as it is written, without the values that are objects."""
-    source = inspect.getsource(function)
-    return source[: source.index(':\n    """')].removeprefix("def ").join(["def ", ""])
-
-
-PAGES = {
-    "experiment.md": experiment_page,
-    "commands.md": command_page,
-    "python.md": python_page,
-}

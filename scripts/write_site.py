@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-from reference_pages import PAGES
+from command_pages import command_page, python_page
+from reference_pages import experiment_page
 
 from revocab.io import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s]+)(\))")
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.M | re.S)
+#: Pages of the reference, by name.
+PAGES = {"experiment.md": experiment_page, "commands.md": command_page, "python.md": python_page}
 #: Files outside docs/ that pages link to, and where they lie in the site.
 OTHERS = {
     "README.md": "index.md",

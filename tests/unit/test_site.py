@@ -27,7 +27,7 @@ def site(repository, tmp_path_factory):
         pages = tmp_path_factory.mktemp("site") / "pages"
         write_site.write_site(pages)
         yield pages
-    for name in ("write_site", "reference_pages"):
+    for name in ("write_site", "command_pages", "reference_pages"):
         sys.modules.pop(name, None)
 
 
