@@ -188,7 +188,7 @@ def shared_keys(kinds: list[Model]) -> list[str]:
     return [key for key in first if all(key in other for other in rest)]
 
 
-def row(model: Model, key: str) -> str:
+def row(model: Model, key: str, shared: bool) -> str:
     field = model.model_fields[key]
     hints = {}
     with suppress(NameError, TypeError):
@@ -196,13 +196,13 @@ def row(model: Model, key: str) -> str:
     annotation = hints.get(key, field.annotation)
     kind = shown(annotation, field.metadata) + bounds(field)
     words = about(model, key)
-    if key in ("kind", "method"):
-        kind, words = "a name below", "Which kind it is"
+    if key in ("kind", "method") and kind_name(model):
+        kind, words = "a name below" if shared else code(kind_name(model)), "Which kind it is"
     return f"| `{key}` | {cell(kind)} | {default(field)} | {cell(sentence(words))} |"
 
 
-def keys_table(model: Model, keys: Iterable[str]) -> list[str]:
-    rows = [row(model, key) for key in keys]
+def keys_table(model: Model, keys: Iterable[str], shared: bool = False) -> list[str]:
+    rows = [row(model, key, shared) for key in keys]
     if not rows:
         return ["It has no options of its own.", ""]
     return ["| key | value | default | meaning |", "| --- | --- | --- | --- |", *rows, ""]
@@ -248,7 +248,7 @@ class ExperimentPage:
         self.told.add(heading)
         shared = shared_keys(kinds)
         self.lines += [f"### {heading}", "", "Each has these keys, and those of its kind.", ""]
-        self.lines += keys_table(kinds[0], shared)
+        self.lines += keys_table(kinds[0], shared, shared=True)
         for kind in kinds:
             self.tell(kind, [key for key in kind.model_fields if key not in shared])
         self.tell_inside(kinds[0], shared)
