@@ -14,16 +14,21 @@ VENV_COMET ?= .venv-comet
 # The site is built by a few small libraries, which stay out of the main lock file.
 VENV_DOCS ?= .venv-docs
 
+# What `revocab verify` asks beside the installed libraries: transformers 4, and a built llama.cpp for Node.
+VENV_TRANSFORMERS4 ?= .venv-transformers4
+LLAMA ?= .llama
+
 # A file's tests share their fixtures, so a file goes to one worker.
 PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations 10
 
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet demo demos test long test-all soak hub quick same-bytes lint format clean papers docs
+.PHONY: help install vllm comet transformers4 llama demo demos test long test-all soak hub quick same-bytes lint format clean papers \
+    docs
 
 help:  ## show the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 install: $(VENV)/.installed  ## create the environment
 
@@ -63,6 +68,25 @@ $(VENV_COMET)/.installed: requirements-comet.lock
 	$(VENV_COMET)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
+transformers4: $(VENV_TRANSFORMERS4)/.installed  ## create the environment with transformers 4 (docs/verify.md)
+
+$(VENV_TRANSFORMERS4)/.installed: requirements-transformers4.lock
+	$(PYTHON) -m venv $(VENV_TRANSFORMERS4)
+	$(VENV_TRANSFORMERS4)/bin/python -m pip install --quiet --upgrade pip
+	$(VENV_TRANSFORMERS4)/bin/python -m pip install --quiet --progress-bar off -r requirements-transformers4.lock
+	touch $@
+
+llama: $(LLAMA)/.installed  ## install a built llama.cpp for Linux on x86-64 (85 MB, docs/verify.md)
+
+# Optional packages are builds for other machines, half a gigabyte.
+$(LLAMA)/.installed: envs/llama/package.json envs/llama/package-lock.json
+	@command -v node > /dev/null && command -v npm > /dev/null || { \
+	    echo "make llama needs node and npm (20 or later): install Node.js, or name an installed folder in REVOCAB_LLAMA" >&2; exit 1; }
+	mkdir -p $(LLAMA)
+	cp $^ $(LLAMA)
+	npm install --prefix $(LLAMA) --no-save --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
+	touch $@
+
 demo: install  ## run the whole DAG on the embedded demo, with tables and report
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
@@ -92,7 +116,7 @@ hub: install  ## run experiments of papers against a local Hub, with pico models
 
 test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python
 test-all: export REVOCAB_COMET_PYTHON = $(abspath $(VENV_COMET))/bin/python
-test-all: install vllm comet  ## run `make test` with the real vLLM and COMET, and `make hub`
+test-all: install vllm comet transformers4 llama  ## run `make test` with the real vLLM and COMET, and `make hub`
 	$(PARALLEL) -m "not hub"
 	$(BIN)/python -m pytest -m hub
 

@@ -85,7 +85,7 @@ def flag_table(models: Iterable[Model], *more: str) -> list[str]:
 
 
 def value_name(kind: Any, name: str) -> str:
-    return "\\|".join(map(str, get_args(kind))) if get_origin(kind) is Literal else name
+    return "|".join(map(str, get_args(kind))) if get_origin(kind) is Literal else name
 
 
 def flag_about(model: Model, key: str) -> str:

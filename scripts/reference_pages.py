@@ -40,6 +40,8 @@ def comments(model: type) -> dict[str, str]:
 
 def about(model: Model, key: str) -> str:
     """Return what a key means: its description, the comment above it, or what its model says."""
+    if key not in model.model_fields:  # a flag has another name where a key of it would hide one
+        key = next(name for name, field in model.model_fields.items() if field.alias == key)
     field = model.model_fields[key]
     if field.description:
         return field.description

@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -28,7 +29,9 @@ T = TypeVar("T")
 
 Id = Annotated[str, StringConstraints(pattern=wording.ID)]
 HubId = Annotated[str, StringConstraints(pattern=wording.HUB_ID)]
-Language = Annotated[str, StringConstraints(pattern=wording.LANGUAGE)]
+Language = Annotated[
+    str, StringConstraints(pattern=wording.LANGUAGE), AfterValidator(wording.known_language)
+]
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ TaskLanguage = Annotated[Id, Refers("language with tasks")]
 HeldoutLanguage = Annotated[Id, Refers("language with held-out text")]
 MeasuredCorpusId = Annotated[Id, Refers("corpus under fertility.corpora")]
 MeasuredTokenizerId = Annotated[Id, Refers("tokenizer under fertility.tokenizers")]
+#: Of a repository on the Hub.
+Revision = Annotated[str, StringConstraints(pattern=wording.REVISION)]
 #: Free text on one line.
 OneLine = Annotated[str, StringConstraints(pattern=wording.ONE_LINE, min_length=1)]
 #: Names of checkpoints by their place among those of a run.

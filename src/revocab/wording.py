@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,14 +13,25 @@ LONGEST = 200
 ID = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 #: ISO 639-1 or 639-3, with a script or region where one is needed.
 LANGUAGE = r"^[a-z]{2,3}([_-][a-z0-9]+)?$"
+#: Those of two letters that stand for a language, and countries' codes that people write instead.
+LANGUAGES = re.compile(
+    "a[abefkmnrsvyz]|b[aeghimnors]|c[aehorsuvy]|d[aevz]|e[elnostu]|f[afijory]|g[adlnuv]|"
+    "h[aeiortuyz]|i[adegikostu]|j[av]|k[agijklmnorsuvwy]|l[abginotuv]|m[ghiklnrsty]|"
+    "n[abdeglnorvy]|o[cjmrs]|p[ailst]|qu|r[mnouw]|s[acdeghiklmnoqrstuvw]|t[aeghiklnorstwy]|"
+    "u[gkrz]|v[eio]|w[ao]|xh|y[io]|z[ahu]"
+)
+COUNTRIES = {"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "jp": "ja", "ua": "uk", "vn": "vi"}
 #: A repository of the Hub.
 HUB_NAME = r"\w[\w.-]*"
 HUB_ID = rf"^{HUB_NAME}(/{HUB_NAME})?$"
+#: A branch, tag or commit, as git names them.
+REVISION = r"^\w[\w./+-]*$"
 ONE_LINE = r"^[^\n\r\x00]*$"
 PATTERNS = {
     ID: "an id (lower-case letters and digits, with one of . _ - between them)",
     LANGUAGE: "a language's code (ISO 639, such as it)",
     HUB_ID: "a Hub id, such as owner/name",
+    REVISION: "a branch, tag or commit",
     ONE_LINE: "text on one line",
 }
 #: By the beginning of an error's type, what was expected; names in braces are of its context.
@@ -44,6 +56,15 @@ EXPECTED = {
     "too_short": "{min_length} or more entries",
     "too_long": "at most {max_length} entries",
 }
+
+
+def known_language(code: str) -> str:
+    """Return a language's code; :class:`ValueError` for two letters that stand for none."""
+    letters = code[:2]
+    if code[2:3].isalpha() or LANGUAGES.fullmatch(letters):
+        return code
+    meant = f": write {COUNTRIES[letters]}" if letters in COUNTRIES else "; give one of ISO 639"
+    raise ValueError(f"no language has the code {letters}{meant}")
 
 
 def expected(error: Mapping[str, Any]) -> str | None:

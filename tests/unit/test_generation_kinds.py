@@ -70,7 +70,7 @@ for name, part in (("pool", rows[2:]), ("test", rows[:2])):
     write_jsonl(folder / f"{name}.jsonl", part)
 experiment = validate(values)
 for task, direction, words in (
-    ("news_la", ["xx"], "xx.yaml lacks the words text (languages"),
+    ("news_la", ["eo"], "eo.yaml lacks the words text (languages"),
     ("pairs_la_it", ["la", "ru"], "ru.yaml lacks the words from_la (languages"),
     ("pairs_la_it", ["la", "la"], "both are equal"),
 ):

@@ -34,7 +34,7 @@ def test_the_page_runs(toys, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     blocks = [part.partition("```")[0] for part in page.split("```python\n")[1:]]
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for number, block in enumerate(blocks):
         exec(compile(block, f"docs/quickstart.md, block {number}", "exec"), names)
     assert len(names["tokenizer"]) == len(names["model"].get_input_embeddings().weight)

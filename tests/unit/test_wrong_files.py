@@ -94,6 +94,7 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{TRAIN}.stages", lora(layers=[True]), "lora.layers.0: expected a whole number"),
     (f"{TRAIN}.stages", lora(modules=["q_porj"]), "'q_porj' is not a linear module"),
     (f"{TRAIN}.stages", stage(train=["nothing"]), "only.train: 'nothing' fits no parameter"),
+    (f"{TRAIN}.stages", stage(train=["added_blocks"]), "no block expansion made the model"),
     (f"{TRAIN}.stages", stage(train=["("]), "'(' is not a regular expression"),
     (f"{TRAIN}.stages", stage(groups={"x9": {"weight_decay": 0.1}}), "groups: 'x9' fits no"),
     (f"{TRAIN}.stages", stage(train=["lora"]), "train names 'lora'; give lora:"),
@@ -115,6 +116,8 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     ("runs", {}, "no run group 'mistral'"),
     # Languages.
     (f"{CORPUS}.language", "klingon", "language: expected a language's code (ISO 639"),
+    (f"{CORPUS}.language", "xx", "language: no language has the code xx; give one of ISO 639"),
+    (f"{CORPUS}.language", "gr", "language: no language has the code gr: write el"),
     (f"{CORPUS}.language", False, "YAML reads no, yes, off and on as false and true"),
     (f"{CORPUS}.language", "Italian", "expected a language's code"),
     (f"{CHOICES}.tasks.hellaswag_it.language", "klingon", "expected a language's code"),
@@ -151,6 +154,10 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     ("models.mistral", {**STAND_IN, "hub": "a/b/c"}, "expected a Hub id, such as owner/name"),
     ("models.mistral", {**STAND_IN, "hub": "../x"}, "expected a Hub id"),
     ("tokenizers.source", {"hub": "an id"}, "tokenizers.source.hub: expected a Hub id"),
+    (
+        "models.mistral", {**STAND_IN, "hub": "a/b", "revision": "x y"},
+        "models.mistral.revision: expected a branch, tag or commit, received 'x y'",
+    ),
     (f"{CORPUS}.source", {"hub": {"id": "an id"}}, "source.hub.id: expected a Hub id"),
     ("experiment", "No Id", "experiment: expected an id"),
     ("title", "", "title: expected text that is not empty"),

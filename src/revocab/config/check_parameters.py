@@ -26,32 +26,38 @@ def check_parameters(experiment: Experiment) -> Iterator[str]:
     trained |= {(run.recipe, run.source) for run in e.expanded.values() if run.recipe and run.made}
     for recipe, model in sorted(trained):
         stages = e.recipes[recipe].stages if recipe in e.recipes else None
-        names, width = parameters_of(e, model) if stages else ([], 0)
+        names, width, expanded = parameters_of(e, model) if stages else ([], 0, False)
         for stage in stages or () if names else ():
-            for problem in stage_problems(stage, names, width):
+            for problem in stage_problems(stage, names, width, expanded=expanded):
                 yield f"recipes.{recipe}.stages.{stage.name}.{problem} (model {model!r})"
 
 
-def parameters_of(experiment: Experiment, model: str) -> tuple[list[str], int]:
-    """Return the names of a model's parameters and its width; none where they are not known."""
+def parameters_of(experiment: Experiment, model: str) -> tuple[list[str], int, bool]:
+    """Return the names of a model's parameters, its width, and whether block expansion made it.
+
+    There are no names where they are not known.
+    """
     *changed, root = bodies(experiment, model)
     entry = experiment.models.get(root)
     try:
         if entry is not None and entry.pretrain:
             blocks = number_of_blocks(experiment, model)
             shape = entry.pretrain.architecture.model_copy(update={"layers": blocks})
-            return parameter_names(shape), shape.hidden_size
+            return parameter_names(shape), shape.hidden_size, len(changed) > 0
         if entry is not None and entry.path and not changed:
             folder = ModelFolder(Path(entry.path))
-            return list(folder.tensors), folder.text_config["hidden_size"]
+            expanded = ADDED_BLOCKS in folder.config
+            return list(folder.tensors), folder.text_config["hidden_size"], expanded
     except (RevocabError, KeyError):
         pass  # said of the model, or of its folder by the job that reads it
-    return [], 0
+    return [], 0, False
 
 
-def stage_problems(stage: Stage, names: list[str], width: int) -> Iterator[str]:
+def stage_problems(stage: Stage, names: list[str], width: int, *, expanded: bool) -> Iterator[str]:
     for key, parts in (("train", stage.train), ("groups", stage.groups)):
         for part in parts:
+            if part == ADDED_BLOCKS and not expanded:
+                yield f"{key}: {part!r}: no block expansion made the model; train one that it made"
             known = part in (LORA, ADDED_BLOCKS, *MATRICES)
             if not known and not any(re.search(PATTERNS.get(part, part), name) for name in names):
                 yield f"{key}: {part!r} fits no parameter; name a group, or correct the pattern"

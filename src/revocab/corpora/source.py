@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, HubId, Id, OneLine, exactly_one
+from revocab.closed import Closed, HubId, Id, OneLine, Revision, exactly_one
 from revocab.corpora.formats import (
     HUB_ALLOWED,
     HUB_CONTENTS,
@@ -47,7 +47,7 @@ class HubData(Closed):
         description="glob pattern of the data set's files, such as 'data/*.jsonl.zst': for files "
         "that no configuration names, or that lie beside a loading script",
     )
-    revision: OneLine | None = Field(default=None, description="commit, tag or branch")
+    revision: Revision | None = Field(default=None, description="commit, tag or branch")
     fields: dict[str, OneLine] = Field(
         default_factory=dict,
         description="the data set's name for each of our fields, where they differ; dots "

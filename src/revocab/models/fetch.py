@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.closed import HubId, Job, OneLine
+from revocab.closed import HubId, Job, Revision
 from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole, read_claim
 from revocab.hub import resolve
@@ -25,7 +25,7 @@ class FetchJob(Job):
     """A model on the Hub; nothing where it is a local folder."""
 
     hub: HubId | None = Field(default=None, description="Hub repository")
-    revision: OneLine | None = Field(default=None, description="Hub branch, tag or commit")
+    revision: Revision | None = Field(default=None, description="Hub branch, tag or commit")
     vocabulary_only: bool = Field(
         default=False,
         exclude_if=lambda given: not given,

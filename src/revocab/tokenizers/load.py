@@ -39,7 +39,10 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             f"{folder}: {not_folder(folder)}; give a folder with a tokenizer.json, or a .tiktoken"
             " file"
         )
-    problems = list(file_problems(Path(name, "tokenizer.json")))
+    try:
+        problems = list(file_problems(Path(name, "tokenizer.json")))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        problems = []  # a file of another kind, which the loader refuses
     if problems:
         raise RevocabError(problems)
     try:

@@ -8,7 +8,7 @@ from pydantic import Field, create_model, model_validator
 
 from revocab.answering.judge import JudgeOptions, judges
 from revocab.answering.options import AnswerOptions
-from revocab.closed import Closed, HubId, OneLine, any_of, exactly_one
+from revocab.closed import Closed, HubId, OneLine, Revision, any_of, exactly_one
 from revocab.corpora.options import CorpusOptions
 from revocab.corpora.source import Source
 from revocab.models.change import ModelReference
@@ -48,7 +48,7 @@ class TokenizerPlace(Closed):
     #: Repository of the Hub; short for `substitute`.
     hub: HubId | None = None
     #: Its commit, tag or branch; none: looked up once, and told.
-    revision: OneLine | None = None
+    revision: Revision | None = None
     #: Folder or file; short for `substitute`.
     path: OneLine | None = None
 

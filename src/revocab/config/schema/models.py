@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model, model_serializer, model_validator
 
-from revocab.closed import Closed, HubId, MixtureId, OneLine, RecipeId, TokenizerId, exactly_one
+from revocab.closed import (
+    Closed,
+    HubId,
+    MixtureId,
+    OneLine,
+    RecipeId,
+    Revision,
+    TokenizerId,
+    exactly_one,
+)
 from revocab.limits import POSITIONS
 from revocab.models.change import ChangeOptions, ModelReference, changes
 from revocab.models.parameters import Architecture
@@ -44,7 +53,7 @@ class ModelPlace(Closed):
     #: Repository of the Hub.
     hub: HubId | None = None
     #: Its commit, tag or branch; none: looked up once, and told.
-    revision: OneLine | None = None
+    revision: Revision | None = None
     #: Folder with the model.
     path: OneLine | None = None
     pretrain: Pretraining | None = None

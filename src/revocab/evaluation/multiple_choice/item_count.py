@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.closed import Closed, OneLine
+from revocab.closed import Closed, Revision
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows
 from revocab.io import read_jsonl
@@ -17,7 +17,7 @@ class ExpectedItems(Closed):
     """How many rows a task's data must have, and which commit of a Hub data set has them."""
 
     number: Count = Field(description="number of rows that the scored split must have")
-    revision: OneLine | None = Field(
+    revision: Revision | None = Field(
         default=None,
         description="commit expected to have them, named in the error if the data does not",
     )

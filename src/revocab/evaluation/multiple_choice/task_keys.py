@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from revocab.closed import Closed, Id, Language, OneLine, checked, exactly_one
+from revocab.closed import Closed, Id, Language, OneLine, Revision, checked, exactly_one
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import LABEL_METRICS
 from revocab.evaluation.multiple_choice.rendering import compile_template
@@ -34,7 +34,7 @@ def data_set(path: str) -> str:
 class DataOptions(Closed):
     """Which version or files of a data set are read."""
 
-    revision: OneLine | None = None
+    revision: Revision | None = None
     data_files: str | dict[str, str | list[str]] | None = None
     data_dir: str | None = None
 
@@ -147,7 +147,7 @@ class ShippedTask(Closed):
 
     harness: OneLine
     num_fewshot: ShotCount | None = None
-    revision: OneLine | None = None
+    revision: Revision | None = None
 
 
 #: Fields of a template that the harness renders for every row.

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from revocab import yaml_file
-from revocab.closed import Closed, Id, Job, Language, OneLine, near, unknown
+from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, near, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.item_count import ExpectedItems
@@ -44,7 +44,7 @@ class TaskOptions(Closed):
         default=None, description="language of a template that serves several"
     )
     harness: OneLine | None = Field(default=None, description="task name in lm-evaluation-harness")
-    revision: OneLine | None = Field(
+    revision: Revision | None = Field(
         default=None, description="revision of a harness task's Hub data set"
     )
     shots: ShotCount | None = Field(default=None, description="default: that of all tasks")

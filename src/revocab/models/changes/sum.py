@@ -23,7 +23,7 @@ from revocab.models.change import (
     ModelReference,
     reference_name,
 )
-from revocab.models.load import some
+from revocab.models.finding import some
 from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from revocab.closed import HubId
+from revocab.closed import HubId, Revision
 from revocab.hub import resolve
 from revocab.tokenizer_building.construction import (
     BuildInputs,
@@ -27,7 +27,7 @@ class SubstituteOptions(ConstructionOptions):
     #: Repository of the Hub.
     hub: HubId | None = None
     #: Commit, tag or branch of the repository.
-    revision: str | None = None
+    revision: Revision | None = None
 
     @model_validator(mode="after")
     def _one_place(self) -> SubstituteOptions:
