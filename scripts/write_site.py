@@ -6,6 +6,7 @@ import argparse
 import re
 import shutil
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
 import yaml
@@ -40,6 +41,9 @@ GALLERIES = {
 }
 #: Said under each table and figure of a page of results; once is enough.
 REPEATED = re.compile(r"^- Synthetic data: [^\n]*\n|(?<=\.) Synthetic data: [^\n]*$", re.M)
+#: A bar in code in a table.
+PIPE = "\\|"
+PIPED = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
 #: Sections and pages of the navigation in mkdocs.yml.
 NAV = re.compile(r"^(?:  - ([^:\n]+):|(?:      |  )- ([^:\n]+): (\S+\.md))$", re.M)
 SHOWN = re.compile(r"^\*\*(.+?)\*\*(.*)$", re.M)
@@ -61,11 +65,17 @@ def write_site(out: Path) -> None:
         else:
             text = (ROOT / source).read_text(encoding="utf-8")
         if place.endswith(".md"):
-            text = relinked(text, source, place).replace("\\<", "&lt;").replace("\\>", "&gt;")
+            text = for_mkdocs(relinked(text, source, place))
         write_text(out / place, text)
     for name, page in PAGES.items():
-        write_text(out / "reference" / name, page())
+        write_text(out / "reference" / name, for_mkdocs(page()))
     write_text(out / "llms.txt", llms(out))
+
+
+def for_mkdocs(text: str) -> str:
+    """Return a page with what GitHub and mkdocs escape in different ways as both show it."""
+    text = text.replace("\\<", "&lt;").replace("\\>", "&gt;")
+    return PIPED.sub(lambda code: f"<code>{escape(code[1]).replace(PIPE, '&#124;')}</code>", text)
 
 
 def places() -> dict[str, str]:
