@@ -11,6 +11,9 @@ VENV_VLLM ?= .venv-vllm
 # unbabel-comet needs transformers 4 and numpy 1.
 VENV_COMET ?= .venv-comet
 
+# The site is built by a few small libraries, which stay out of the main lock file.
+VENV_DOCS ?= .venv-docs
+
 # What `revocab verify` asks beside the installed libraries: transformers 4, and a built llama.cpp for Node.
 VENV_TRANSFORMERS4 ?= .venv-transformers4
 LLAMA ?= .llama
@@ -21,7 +24,8 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet transformers4 llama demo demos test long test-all soak hub quick same-bytes lint format clean papers
+.PHONY: help install vllm comet transformers4 llama demo demos test long test-all soak hub quick same-bytes lint format clean papers \
+    docs
 
 help:  ## show the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,7 +40,7 @@ $(VENV)/.installed: requirements.lock requirements-parity.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
-vllm: $(VENV_VLLM)/.installed  ## create the environment for engine: vllm (docs/vllm.md)
+vllm: $(VENV_VLLM)/.installed  ## create the environment for engine: vllm (docs/evaluation.md)
 
 # --no-deps: the lock file is complete, and leaves out torchvision, torchaudio and torchcodec, whose
 # wheels on PyPI are built for CUDA and break the import of the CPU build.
@@ -107,7 +111,7 @@ long: install  ## run whole experiments, a cluster, the quick start and notebook
 soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes
 	$(BIN)/python tests/support/soak.py --kills $(or $(KILLS),200) --cores $(CORES)
 
-hub: install  ## run experiments of papers against a local Hub, with pico models (docs/hub.md)
+hub: install  ## run experiments of papers against a local Hub, with pico models (docs/machines.md)
 	$(BIN)/python -m pytest -m hub
 
 test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python
@@ -122,12 +126,22 @@ quick: install  ## run the fast tests: no DAG, no style, no training
 	$(PARALLEL) -m "not slow and not dag and not long and not hub"
 
 # More options: make same-bytes BASE=COMMIT ARGS="--moved results/a=results/b"
-same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (docs/development.md)
+same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (CONTRIBUTING.md)
 	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
 	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
 
 papers: install  ## write docs/papers from config/*/settings.yaml and the experiment files
 	$(BIN)/python scripts/write_papers.py
+
+$(VENV_DOCS)/.installed: requirements-docs.lock
+	$(PYTHON) -m venv $(VENV_DOCS)
+	$(VENV_DOCS)/bin/python -m pip install --quiet --progress-bar off -r requirements-docs.lock
+	touch $@
+
+docs: install $(VENV_DOCS)/.installed  ## build the site in build/site, with every link and anchor checked
+	$(BIN)/python scripts/write_site.py --out build/pages
+	NO_MKDOCS_2_WARNING=1 $(VENV_DOCS)/bin/mkdocs build --strict --quiet
+	cd build/pages && find . -name '*.md' -exec cp --parents {} ../site \;
 
 lint: install  ## check style and types of Python, style of the workflow
 	$(BIN)/ruff check .

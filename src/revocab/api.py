@@ -1,4 +1,4 @@
-"""What Python programs call; ``docs/python.md`` shows it.
+"""What Python programs call; ``docs/quickstart.md`` shows it.
 
 Models and tokenizers are folders or Hub ids (``owner/name``, ``owner/name@revision``), matrices are
 tensors. Everything that cannot be done raises :class:`revocab.RevocabError`.

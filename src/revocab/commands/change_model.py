@@ -1,4 +1,4 @@
-"""Make a model from other models: expand blocks, add model differences (docs/models.md)."""
+"""Make a model from other models: expand blocks, add model differences (docs/methods.md)."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ class Term(Closed):
     minus: ModelReference | None = Field(
         default=None, description="default: the model that is changed"
     )
+    #: How much of the difference; may be negative.
     weight: Weight = Field(default=1.0, allow_inf_nan=False)
 
 
