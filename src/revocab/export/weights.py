@@ -82,8 +82,7 @@ def tensors_of(
 ) -> Iterator[Tensor]:
     """Yield the tensors, embedding first, then the layers.
 
-    Raises :class:`RevocabError` with all tensors that the architecture does not have, and with what
-    a layer lacks.
+    Raises :class:`RevocabError` with all tensors that llama.cpp's architecture does not have.
     """
     import gguf
 
@@ -101,11 +100,11 @@ def tensors_of(
             unknown.append(name)
         else:
             placed[there] = name
-    problems = [f"{folder.path}: {name}: llama.cpp's {architecture.name} has no such tensor"
-                for name in sorted(unknown)]  # fmt: skip
-    problems += [f"{folder.path}: {one}" for one in incomplete(placed, settings.num_hidden_layers)]
-    if problems:
-        raise RevocabError(problems)
+    if unknown:
+        raise RevocabError(
+            f"{folder.path}: {name}: llama.cpp's {architecture.name} has no such tensor"
+            for name in sorted(unknown)
+        )
 
     def made(there: str, name: str) -> Tensor:
         _, shape = folder.tensors[name]
@@ -130,18 +129,3 @@ def tensors_of(
 def in_order(name: str) -> tuple[int, str]:
     layer = re.match(r"blk\.(\d+)\.", name)
     return (int(layer[1]) if layer else -1, name)
-
-
-def incomplete(names: dict[str, str], layers: int) -> Iterator[str]:
-    """Yield what is missing: tensors that other layers have, and those that every model has."""
-    parts: dict[int, set[str]] = {layer: set() for layer in range(layers)}
-    for name in names:
-        if matched := re.match(r"blk\.(\d+)\.(.*)", name):
-            parts.setdefault(int(matched[1]), set()).add(matched[2])
-    all_parts = set().union(*parts.values())
-    for layer, has in parts.items():
-        if missing := sorted(all_parts - has):
-            yield f"layer {layer} has no {', '.join(missing)}; fetch the model again"
-    for name in ("token_embd.weight", "output_norm.weight"):
-        if name not in names:
-            yield f"no tensor for {name}; fetch the model again"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from revocab.errors import RevocabError
 from revocab.export.architecture import architecture_of
 from revocab.export.fidelity import Measured, choose, told
 from revocab.export.format import ExportOptions, Format
@@ -19,7 +18,7 @@ from revocab.export.vocabulary import Vocabulary
 from revocab.export.weights import Tensor, stored_type, tensors_of
 from revocab.io import write_text
 from revocab.models.folder import ModelFolder
-from revocab.models.vocabulary.padding import padding_problems
+from revocab.models.load import check_model
 from revocab.progress import Say
 
 FILE = "model.gguf"
@@ -33,18 +32,11 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     import gguf
 
     architecture, settings = architecture_of(model)
-    if problems := [*padding_problems(model)]:
-        raise RevocabError(problems)
+    check_model(model.path)
     vocabulary = Vocabulary.read(model.path)
     outtype = stored_type(model) if options.outtype == "auto" else options.outtype
     count = len(vocabulary.tokens)
     tensors = [*tensors_of(model, architecture, settings, count, outtype)]
-    rows = min(model.tensors[name][1][0] for name in model.vocabulary_tensors.values())
-    if rows < count:
-        raise RevocabError(
-            f"{model.path}: {rows} rows for a tokenizer of {count} tokens; model and tokenizer do"
-            " not belong together"
-        )
     say(f"comparing tokens of {count:,}")
     measured = choose(vocabulary, model.path, options.lines, options.approximate)
     ends = vocabulary.end_ids(model.path)
