@@ -75,7 +75,7 @@ def bill_of(plan: Plan, options: BillOptions) -> Bill:
         total("tokens of inference", [tokens for tokens, _ in inferred]),
         total("FLOP of inference", [flops for _, flops in inferred]),
         total("disk at the end", disk),
-        peak_of(disk, trainings),
+        peak_of(plan, disk, trainings),
     ]
     totals = {amount.name: amount for amount in amounts if amount.unit}
     totals |= {amount.name: amount for amount in times(totals, hours, len(trainings), options)}

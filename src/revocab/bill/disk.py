@@ -14,6 +14,7 @@ from revocab.bill.inference import queries
 from revocab.bill.outline import Outline
 from revocab.bill.sizes import Config, Sizes
 from revocab.bill.trainings import Training, tokens_held_out
+from revocab.commands.drop_checkpoints import dropped_steps
 from revocab.plan.plan import Plan
 from revocab.training.recipe import ANSWERS
 
@@ -32,6 +33,8 @@ DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
 #: Bytes of a task's record at a checkpoint, of an answer, of a figure (page included), of a table,
 #: and of a job's log and record.
 TASK, ANSWER, FIGURE, TABLE, JOB = 5_500, 1_050, 340_000, 15_000, 3_100
+#: Stages that stand on trained models.
+SCORED = ("scores", "figures, tables, logs")
 
 
 def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amount]:
@@ -42,7 +45,7 @@ def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amo
         "packed rows": [*packed(plan, sizes)],
         "models": [*models(plan, sizes)],
         "starts of runs": [*starts(plan, sizes)],
-        "checkpoints": [*checkpoints(trainings)],
+        "checkpoints": [*checkpoints(plan, trainings)],
         "scores": [*scores(plan)],
         "figures, tables, logs": [
             [(len(plan.experiment.figures), "figures"), (FIGURE, "B")],
@@ -53,11 +56,20 @@ def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amo
     return [Amount(name, "B", products) for name, products in stages.items()]
 
 
-def peak_of(stages: Sequence[Amount], trainings: Sequence[Training]) -> Amount:
-    """Return the most that lies there at once: the end, and the states of the largest training."""
+def peak_of(plan: Plan, stages: Sequence[Amount], trainings: Sequence[Training]) -> Amount:
+    """Return the most that lies there at once: everything trained and nothing scored, with the
+    states of the largest training and what ``keep`` is to remove; or the end, if that is more.
+    """
     states = [training.amounts["resume states"].value for training in trainings]
-    largest: Factor = (max(states, default=0), "B of the largest training's states")
-    return Amount("disk at its peak", "B", [[stage.value] for stage in stages] + [[largest]])
+    removed = sum(dropped(plan, one) * checkpoint_bytes(one) for one in trainings)
+    products: list[list[Factor]] = [
+        [(max(states, default=0), "B of the largest training's states")],
+        [(removed, "B removed when scored")],
+    ]
+    products += [[(one.value, f"B of {one.name}")] for one in stages if one.name not in SCORED]
+    peak = Amount("disk at its peak", "B", products)
+    end = Amount(peak.name, "B", [[(stage.value, f"B of {stage.name}")] for stage in stages])
+    return max(peak, end, key=lambda amount: amount.value)
 
 
 def text(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
@@ -133,13 +145,23 @@ def folder(config: Config, what: str) -> Iterator[list[Factor]]:
     yield [(CARD, "B beside")]
 
 
-def checkpoints(trainings: Sequence[Training]) -> Iterator[list[Factor]]:
+def checkpoints(plan: Plan, trainings: Sequence[Training]) -> Iterator[list[Factor]]:
+    """Yield what stays of checkpoints and losses."""
     for training in trainings:
-        (number, *_), *_ = training.amounts["checkpoints"].products
-        yield [(training.amounts["checkpoints"].value, f"B of {training.name}")]
-        yield [number, (training.vocabulary, "tokens"), (TOKENIZER, "B")]
-        yield [number, (CARD, "B beside")]
+        number = training.checkpoints - dropped(plan, training)
+        yield [(number, f"checkpoints of {training.name}"), (checkpoint_bytes(training), "B")]
         yield [training.steps, (LOSS_LINE, "B of losses")]
+
+
+def checkpoint_bytes(training: Training) -> float:
+    weights = training.amounts["checkpoints"].value / training.checkpoints
+    return weights + training.vocabulary * TOKENIZER + CARD
+
+
+def dropped(plan: Plan, training: Training) -> int:
+    """Return how many checkpoints are removed once they are scored."""
+    run = plan.runs.get(training.name)
+    return len(dropped_steps(plan, run)) if run else 0
 
 
 def scores(plan: Plan) -> Iterator[list[Factor]]:

@@ -57,6 +57,8 @@ class Training:
     #: Rows of a pass.
     micro_batch: int
     steps: int
+    #: Number of checkpoints.
+    checkpoints: int
     vocabulary: int
     amounts: Mapping[str, Amount]
 
@@ -112,7 +114,7 @@ def training_of(
             break
     amounts = amounts_of(plan, settings, outline, guess.micro_batch, source_rows, laid_out)
     return Training(
-        name, fitting, processes, guess.micro_batch, settings.steps,
+        name, fitting, processes, guess.micro_batch, settings.steps, len(settings.checkpoint_steps),
         outline.config.vocab_size, {amount.name: amount for amount in amounts},
     )  # fmt: skip
 
