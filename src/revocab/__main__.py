@@ -47,6 +47,7 @@ BEGUN = {
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
+    "plan": ("revocab.bill.plan.plan", "print what an experiment costs before it runs: FILE.yaml"),
     "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
     "preflight": (
         "revocab.workflow.preflight.preflight",

@@ -23,6 +23,8 @@ from revocab.rule import BY_ITEM, JOIN
 
 #: Files of a folder that an error names.
 SHOWN = 5
+#: Beside a training's manifest: the checkpoints that were removed, as its recipe's ``keep`` says.
+DROPPED = "dropped.json"
 T = TypeVar("T")
 
 
@@ -118,11 +120,17 @@ def below(files: Mapping[str, T], paths: Iterable[Path]) -> dict[str, T]:
 def changed(
     record: Record, *, fully: bool, read: Mapping[str, Stamp] | None = None
 ) -> Iterator[str]:
-    """Yield a problem if what a job wrote, or what of it is read, is not as it was."""
+    """Yield a problem if what a job wrote, or what of it is read, is not as it was; what was
+    removed on purpose is one where it is read.
+    """
     wrong = []
+    dropped = below(record.writes, dropped_from(record))
     for name, stamp in (record.writes if read is None else read).items():
         if not Path(name).is_file():
-            wrong.append(f"{name} is missing")
+            if name not in dropped:
+                wrong.append(f"{name} is missing")
+            elif read is not None:
+                wrong.append(f"{name} was removed (keep of its recipe)")
         elif not stamp.fits(Path(name), fully=fully):
             wrong.append(name)
     if wrong:
@@ -132,6 +140,12 @@ def changed(
             f"{listed}: not as the job {record} wrote it; something else has changed it:"
             f" {record.advice}, or put it back"
         )
+
+
+def dropped_from(record: Record) -> list[Path]:
+    """Return the folders that were removed of what a job wrote."""
+    file = Path(record.out, DROPPED)
+    return [Path(folder) for folder in read_json(file)["removed"]] if file.is_file() else []
 
 
 def reads_of(inputs: BaseModel, made: Mapping[str, str], records: Path) -> dict[str, str]:

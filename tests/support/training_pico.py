@@ -87,7 +87,7 @@ def write_adapted(root: Path, **changes: object) -> None:
     """Write ``source``, and ``adapted``, whose rows are :func:`pico_weights` of the source's."""
     import torch
 
-    from revocab.training.adapters.opening import matrices_of
+    from revocab.training.stages import matrices_of
 
     source, adapted = pico_mistral(SOURCE_ROWS, **changes), pico_mistral(**changes)
     weights = pico_weights()

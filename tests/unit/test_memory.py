@@ -15,7 +15,8 @@ from revocab.training.estimates import (
     step_bytes,
     token_bytes,
 )
-from revocab.training.loop.loss import GPU_CHUNK_ELEMENTS, forward_to_loss
+from revocab.training.loop.loss import forward_to_loss
+from revocab.training.machine.head import GPU_CHUNK_ELEMENTS
 from revocab.training.stages import ParameterGroup, PeakRates
 
 SHAPE = ModelShape(

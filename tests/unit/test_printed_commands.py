@@ -21,6 +21,7 @@ from printed import Printed, pages, printed
 
 from revocab import __main__ as entry
 from revocab import config
+from revocab.bill import plan as bill_plan
 from revocab.command import of_flags, read
 from revocab.flags import flag_of, leaves
 from revocab.plan import Plan
@@ -118,6 +119,8 @@ def test_a_command_on_an_experiment_is_read_as_far_as_the_experiment(line, monke
     words = entry.with_experiment([STANDS_FOR.get(word, word) for word in words])
     if verb == "job":
         assert "scripts/run_job.py" in show_job(words)
+    elif verb == "plan":
+        assert bill_plan.plan(words)
     elif verb == "status":
         assert status.status(words)
     elif verb == "preflight":

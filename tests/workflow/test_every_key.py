@@ -62,6 +62,8 @@ FEEDS = {
     "recipes": f"{PACKED} adapt_model pretrain_stand_in",
     # How many steps there are, and after which the model is scored.
     **dict.fromkeys(map("recipes.*.{}".format, STEPS), f"{RUN} pretrain_stand_in collect_scores"),
+    "recipes.*.keep": "drop_checkpoints check_artefacts",
+    "recipes.*.keep_best": "adapt_model pretrain_stand_in",
     "models": "fetch_model change_model build_stand_in",
     "models.*.tokenizer": f"{RUN} build_stand_in pretrain_stand_in build_report",
     "models.*.pretrain": f"build_stand_in pretrain_stand_in {PACKED}",

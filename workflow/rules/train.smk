@@ -75,6 +75,20 @@ use rule adapt_model as pretrain_stand_in with:
         launcher=launcher,
 
 
+# Checkpoints that nothing is to read any more, as a recipe's `keep` says.
+use rule job as drop_checkpoints with:
+    input:
+        unpack(needs("drop_checkpoints")),
+    output:
+        f"{PATHS.run('{run}')}/dropped.json",
+    log:
+        f"{RESULTS}/logs/drop_checkpoints/{{run}}.log",
+    wildcard_constraints:
+        **ids_of("drop_checkpoints"),
+    params:
+        **params_of("drop_checkpoints"),
+
+
 use rule job as measure_heldout with:
     input:
         unpack(needs("measure_heldout")),

@@ -8,6 +8,7 @@ from typing import Any
 
 from revocab.adapting.source import STAND_IN_TOKENS, Source
 from revocab.adapting.texts import Text
+from revocab.bill.device import BYTES_PER_TOKEN, UTILISATION
 from revocab.errors import RevocabError
 
 #: Bytes of text for each new token where the user names no size: at about four bytes a token, each
@@ -25,9 +26,6 @@ FEWEST_STEPS, ENOUGH_STEPS, MANY_STEPS = 20, 100, 2000
 #: Passes over a text after which more of the same teach little: Muennighoff et al. 2023, "Scaling
 #: Data-Constrained Language Models".
 PASSES = 4
-BYTES_PER_TOKEN = 4
-#: Training reaches about so much of what a device does in large products.
-EFFICIENCY = 0.4
 #: Shares of the mixture where there is text of the old language to keep.
 NEW_SHARE = 0.75
 #: Held out of each text: a share, and at most so many bytes, so that measuring takes less time than
@@ -146,7 +144,7 @@ def choose(
     size = sum(text.bytes for text in texts)
     vocabulary = vocabulary_size(options.vocabulary, source.tokens, size)
     parameters = source.parameters + 2 * (vocabulary - source.tokens) * source.width
-    speed = flops * EFFICIENCY / (6 * parameters)
+    speed = flops * UTILISATION / (6 * parameters)
     share = NEW_SHARE if keep else 1.0
     tokens = options.tokens
     if tokens is None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from revocab.chain import DROPPED
 from revocab.closed import Job
 from revocab.command import Command, Nothing
+from revocab.commands import drop_checkpoints
 from revocab.report.inputs import ResultsAndResources
 from revocab.rule import Plan, Rule, Step
 
@@ -42,6 +44,7 @@ COMMAND = Command(
 
 def planned(plan: Plan) -> Step:
     also = [*plan.tables, *plan.figures, *plan.baselines]
+    also += [f"{plan.paths.run(run)}/{DROPPED}" for run in drop_checkpoints.ids(plan)]
     out = f"{plan.paths.results}/checks.json"
     return Step(out, inputs=plan.results("scores.parquet"), also=also)
 

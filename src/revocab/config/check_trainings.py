@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from revocab.config.lineage import holds_conversations, text_corpora, trainings
 from revocab.config.schema import Experiment
 from revocab.limits import ALL_CHECKPOINTS
-from revocab.training.recipe import ANSWERS
+from revocab.training.recipe import ALL, ANSWERS
 
 
 def check_trainings(experiment: Experiment) -> Iterator[str]:
     yield from recipe_problems(experiment)
     yield from corpus_problems(experiment)
     yield from best_problems(experiment)
+    for name, model in experiment.models.items():
+        recipe = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
+        if model.pretrain and recipe and recipe.keep != ALL:
+            yield (
+                f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} has keep:"
+                f" {recipe.keep}, which is for runs; give the stand-in a recipe without it"
+            )
 
 
 def recipe_problems(experiment: Experiment) -> Iterator[str]:

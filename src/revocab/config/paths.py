@@ -53,6 +53,10 @@ class Paths:
     def records(self) -> str:
         return f"{self.results}/.records"
 
+    def preflight(self, run: str) -> str:
+        """Return where the speed is kept that preflight measured."""
+        return f"{self.results}/.preflight/{run}.json"
+
     @property
     def fertility(self) -> str:
         return f"{self.results}/fertility"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -79,7 +80,49 @@ class ParametersJob(Job):
 def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) -> PretrainedConfig:
     from transformers import LlamaConfig, MistralConfig
 
-    shape: dict[str, Any] = {
+    shape = {**config_keys(architecture, vocabulary_size), **keys}
+    if architecture.family == "mistral":
+        # Full attention, as in Mistral-7B from v0.2 on; contexts here are shorter than the window.
+        return MistralConfig(sliding_window=None, **shape)
+    return LlamaConfig(**shape)
+
+
+def weight_shapes(config: Any) -> dict[str, tuple[int, ...]]:
+    """Return the parameters of a Llama-like decoder by name, without building it.
+
+    ``config`` has what ``config.json`` has; Qwen2 adds biases, and Qwen3 norms of queries and keys.
+    """
+    hidden, inner, rows = config.hidden_size, config.intermediate_size, config.vocab_size
+    head = getattr(config, "head_dim", None) or hidden // config.num_attention_heads
+    queries, keys = config.num_attention_heads * head, config.num_key_value_heads * head
+    block: dict[str, tuple[int, ...]] = {
+        "self_attn.q_proj.weight": (queries, hidden),
+        "self_attn.k_proj.weight": (keys, hidden),
+        "self_attn.v_proj.weight": (keys, hidden),
+        "self_attn.o_proj.weight": (hidden, queries),
+        "mlp.gate_proj.weight": (inner, hidden),
+        "mlp.up_proj.weight": (inner, hidden),
+        "mlp.down_proj.weight": (hidden, inner),
+        "input_layernorm.weight": (hidden,),
+        "post_attention_layernorm.weight": (hidden,),
+    }
+    if config.model_type == "qwen2":
+        block |= {f"self_attn.{which}_proj.bias": block[f"self_attn.{which}_proj.weight"][:1]
+                  for which in "qkv"}  # fmt: skip
+    if config.model_type == "qwen3":
+        block |= {f"self_attn.{which}_norm.weight": (head,) for which in "qk"}
+    layers = range(config.num_hidden_layers)
+    return {
+        "model.embed_tokens.weight": (rows, hidden),
+        **{f"model.layers.{n}.{name}": shape for n in layers for name, shape in block.items()},
+        "model.norm.weight": (hidden,),
+        **({} if config.tie_word_embeddings else {"lm_head.weight": (rows, hidden)}),
+    }
+
+
+def config_keys(architecture: Architecture, vocabulary_size: int) -> dict[str, Any]:
+    """Return the shape of a model as ``config.json`` names it."""
+    return {
         "vocab_size": vocabulary_size,
         "hidden_size": architecture.hidden_size,
         "intermediate_size": architecture.intermediate_size,
@@ -87,26 +130,13 @@ def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) 
         "num_attention_heads": architecture.heads,
         "num_key_value_heads": architecture.kv_heads,
         "tie_word_embeddings": architecture.tied,
-        **keys,
     }
-    if architecture.family == "mistral":
-        # Full attention, as in Mistral-7B from v0.2 on; contexts here are shorter than the window.
-        return MistralConfig(sliding_window=None, **shape)
-    return LlamaConfig(**shape)
-
-
-#: Linear modules of a block, by where they are in it.
-LINEAR = {"self_attn": ("q", "k", "v", "o"), "mlp": ("gate", "up", "down")}
 
 
 def parameter_names(architecture: Architecture) -> list[str]:
     """Return the names that the parameters of an architecture have, without building it."""
-    modules = ["model.embed_tokens", "model.norm", *([] if architecture.tied else ["lm_head"])]
-    for layer in range(architecture.layers):
-        block = f"model.layers.{layer}"
-        modules += [f"{block}.{part}.{one}_proj" for part in LINEAR for one in LINEAR[part]]
-        modules += [f"{block}.input_layernorm", f"{block}.post_attention_layernorm"]
-    return [f"{module}.weight" for module in modules]
+    keys = config_keys(architecture, 1)
+    return list(weight_shapes(SimpleNamespace(model_type=architecture.family, **keys)))
 
 
 def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from revocab.training.machine.costs import adapter_flops, mean_flops_per_token
+from revocab.training.machine.head import GPU_CHUNK_ELEMENTS, has_plain_head
 from revocab.training.machine.micro_batch import halved
 from revocab.training.outputs.resume_state import KEPT
+from revocab.training.stages import matrices_of
 
 if TYPE_CHECKING:
-    import torch
-
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.recipe import VocabularyAdapters
     from revocab.training.run import Settings, TrainingRun
@@ -49,7 +49,7 @@ class ModelShape:
     #: Of all query heads.
     queries: int
     vocabulary: int
-    #: Logits are made chunk by chunk (:func:`revocab.training.loop.loss.has_plain_head`).
+    #: Logits are made chunk by chunk (:func:`revocab.training.machine.head.has_plain_head`).
     chunked_head: bool = True
     #: Numbers in the matrices of vocabulary adapters, which have moments and no gradient.
     adapters: int = 0
@@ -82,8 +82,6 @@ class ModelShape:
 def shape_of(
     model: Any, groups: Iterable[ParameterGroup], stages: int, adapters: int = 0
 ) -> ModelShape:
-    from revocab.training.loop.loss import has_plain_head
-
     return ModelShape.of(
         model.config,
         sum(parameter.numel() for parameter in model.parameters()),
@@ -158,8 +156,6 @@ def token_bytes(shape: ModelShape, options: StepOptions) -> int:
 
 def head_bytes(shape: ModelShape, options: StepOptions, tokens: int) -> int:
     """Return the bytes of the head's own gradient, and of a chunk of logits with its own."""
-    from revocab.training.loop.loss import GPU_CHUNK_ELEMENTS
-
     gradient = shape.vocabulary * shape.hidden * (2 * options.width + FLOAT)
     if not shape.chunked_head:
         return gradient
@@ -186,6 +182,13 @@ def starting_micro_batch(free: int, shape: ModelShape, options: StepOptions, sha
     return size or 1
 
 
+class NumberType(Protocol):
+    """What a number is stored as: a dtype of torch's, or any that knows its bytes."""
+
+    @property
+    def itemsize(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class TrainingEstimate:
     """What one training takes; sizes in bytes."""
@@ -208,7 +211,7 @@ class TrainingEstimate:
 
 def estimate(
     model: Any,
-    stored: torch.dtype,
+    stored: NumberType,
     settings: Settings,
     length: int,
     machine: Mapping[str, Any],
@@ -218,10 +221,10 @@ def estimate(
 ) -> TrainingEstimate:
     """Return the estimate of a training on rows of ``length`` tokens.
 
-    ``model`` may be on the meta device; adapters are its own already. ``machine`` are the machine
-    options of ``train_model``. ``free`` are the bytes of a device; without them and without a
-    ``micro_batch`` the whole share of a step is taken at once. ``source_rows`` are those that
-    vocabulary adapters combine.
+    ``model`` may be on the meta device, or an :class:`~revocab.bill.outline.Outline`; adapters are
+    its own already. ``machine`` are the machine options of ``train_model``. ``free`` are the bytes
+    of a device; without them and without a ``micro_batch`` the whole share of a step is taken at
+    once. ``source_rows`` are those that vocabulary adapters combine.
     """
     plan = settings.plan
     groups = plan.groups(model)
@@ -251,8 +254,6 @@ def estimate(
 
 def adapted_shapes(model: Any, options: VocabularyAdapters | None) -> list[tuple[int, int]]:
     """Return rows and width of what each adapter makes: of a shared one, of both side by side."""
-    from revocab.training.adapters.opening import matrices_of
-
     shapes = [(len(matrix), matrix.shape[1]) for _, matrix in matrices_of(model)] if options else []
     if options and options.shared:
         return [(shapes[0][0], sum(width for _, width in shapes))]

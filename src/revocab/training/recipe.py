@@ -35,6 +35,9 @@ from revocab.training.budgets import Schedule, learning_rate_factor, resolved
 #: What a loss is a mean over: every token of text, or the answers of conversations.
 ALL: Literal["all"] = "all"
 ANSWERS: Literal["answers"] = "answers"
+#: Which checkpoints of a run stay: those that nothing reads go, or all but the last once read.
+EVALUATED: Literal["evaluated"] = "evaluated"
+LAST: Literal["last"] = "last"
 #: What ``train`` of a stage calls embedding and head.
 EMBEDDINGS = "embeddings"
 #: What decides nothing where conversations are packed, and where documents are.
@@ -353,4 +356,11 @@ class Recipe(TrainingOptions, PackingOptions):
         default=None,
         description="Jinja file that marks answers, or the name of a template of the package; "
         "default: the tokenizer's own",
+    )
+    #: No part of a training's job: what becomes of its checkpoints trains nothing again.
+    keep: Literal["all", "evaluated", "last"] = Field(
+        default=ALL,
+        exclude_if=lambda given: given == ALL,
+        description="which checkpoints of a run stay when all that reads them is done: all, those "
+        "that something reads, or the last alone (and the best)",
     )

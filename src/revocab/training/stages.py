@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from revocab.training.recipe import EMBEDDINGS, GroupRates, Stage
 
 if TYPE_CHECKING:
     import torch
+
+    from revocab.models.folder import Which
 
 #: Named groups found by their names in every decoder of the Hugging Face kind.
 PATTERNS = {"all": "", "attention": r"\.self_attn\.", "mlp": r"\.mlp\.", "norms": r"norm\.weight$"}
@@ -138,3 +140,11 @@ def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -
     pattern = re.compile(PATTERNS.get(group, group))
     own = [name for name, _ in named if adapter_of(name) is None]
     return {name for name in own if pattern.search(plain_name(name))}
+
+
+def matrices_of(model: Any) -> Iterator[tuple[Which, torch.nn.Parameter]]:
+    """Yield a model's vocabulary matrices; of a tied model one."""
+    first, second = model.get_input_embeddings(), model.get_output_embeddings()
+    yield "input", first.weight
+    if second is not None and second.weight is not first.weight:
+        yield "output", second.weight

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
+from revocab.chain import DROPPED
 from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole
 from revocab.initialise.rows.source_weights import FILE, read_source_weights
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 #: TensorBoard's event files.
 EVENTS = "tensorboard/events.out.tfevents.*"
 #: Tables that the DAG puts beside a run.
-NEIGHBOURS = ("multiple_choice*", ".multiple_choice*", MEASURED, f".{MEASURED}*")
+NEIGHBOURS = ("multiple_choice*", ".multiple_choice*", MEASURED, f".{MEASURED}*", DROPPED)
 #: How torch and safetensors word that a file could not be written.
 DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpected pos", re.I)
 

@@ -100,6 +100,7 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
     from revocab.adapting.experiment_file import flow
     from revocab.adapting.source import LONGEST_ROW, look_at
     from revocab.adapting.texts import measure_texts
+    from revocab.bill.device import BYTES_PER_TOKEN
     from revocab.languages import language_label
 
     model = str(options.model)
@@ -122,7 +123,7 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
         row = source.row
     name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "mine"
     label = Path(model).name.partition("@")[0]
-    tokens = sum(sizes.values()) // choices.BYTES_PER_TOKEN
+    tokens = sum(sizes.values()) // BYTES_PER_TOKEN
     steps = max(choices.FEWEST_STEPS, tokens // (row * choices.ROWS))
     return {
         "file": str(file),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.flags import Parser
-from revocab.io import read_json
+from revocab.io import read_json, write_json
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, flags_of, planned
 from revocab.rule import Artefact, Step
@@ -64,10 +64,13 @@ def preflight(words: Sequence[str]) -> str:
     try:
         for part in (rehearsal.kill, rehearsal.resume, rehearsal.score, rehearsal.generate):
             lines += timed(part)
-        lines += measured_lines(plan, step, read_json(rehearsal.out / "timing.json"), tried)
+        timing = read_json(rehearsal.out / "timing.json")
+        lines += measured_lines(plan, step, timing, tried)
     except RevocabError as error:
         raise RevocabError([*error.problems, f"passed before: {'; '.join(lines[1:])}"]) from None
+    write_json(record := plan.paths.preflight(arguments.run), timing)
     shutil.rmtree(scratch)
+    lines.append(line("", f"kept in {record}; revocab plan counts with this speed"))
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import FILE, read_source_weights
 from revocab.models.folder import ModelFolder, Which
 from revocab.training.adapters.vocabulary_adapter import Place, VocabularyAdapter, side_by_side
+from revocab.training.stages import matrices_of
 
 if TYPE_CHECKING:
     from revocab.training.recipe import VocabularyAdapters
@@ -65,14 +66,6 @@ def placed(
     }
     at = {which: places[id(matrix)] for which, matrix in matrices_of(model)} if adapters else {}
     return {tuple(at[which] for which in whichs): adapter for whichs, adapter in adapters.items()}
-
-
-def matrices_of(model: Any) -> Iterator[tuple[Which, torch.nn.Parameter]]:
-    """Yield a model's vocabulary matrices; of a tied model one."""
-    first, second = model.get_input_embeddings(), model.get_output_embeddings()
-    yield "input", first.weight
-    if second is not None and second.weight is not first.weight:
-        yield "output", second.weight
 
 
 def _makes(adapter: VocabularyAdapter, parameter: torch.Tensor) -> bool:

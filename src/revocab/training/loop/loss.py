@@ -15,14 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from revocab.models.vocabulary.padding import token_rows
-
-#: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
-CPU_CHUNK_ELEMENTS = 1 << 19
-#: A GPU wants large products: 64 Mi floats are 256 MiB.
-GPU_CHUNK_ELEMENTS = 1 << 26
-
-#: Architectures whose logits are exactly ``hidden @ lm_head.weight.T`` (no bias, cap or scale).
-PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
+from revocab.training.machine.head import CPU_CHUNK_ELEMENTS, GPU_CHUNK_ELEMENTS, has_plain_head
 
 
 def chunk_rows(vocabulary: int, device: torch.device) -> int:
@@ -108,14 +101,6 @@ def linear_cross_entropy(
     if not torch.is_grad_enabled():  # else gradients would be made, and thrown away
         hidden_ND, weight_VD = hidden_ND.detach(), weight_VD.detach()
     return _LinearCrossEntropy.apply(hidden_ND, weight_VD, labels_N, tokens)
-
-
-def has_plain_head(model: Any) -> bool:
-    """Say whether ``model`` may be trained with :func:`linear_cross_entropy`."""
-    head = getattr(model, "lm_head", None)
-    return (
-        model.config.model_type in PLAIN_HEADS and isinstance(head, nn.Linear) and head.bias is None
-    )
 
 
 def next_token_loss(

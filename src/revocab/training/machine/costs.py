@@ -7,6 +7,7 @@ Everything here is a measurement or a statement of where a number comes from; it
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,17 @@ def flops_per_token(model: Any, groups: list[ParameterGroup], stage: int, length
     ``12 x layers x width x length`` for all passes, causal or not). The lookup of input embeddings
     is free, and activations computed again do not count.
     """
+    forward, own = multiplied(model, groups, stage)
+    return 4.0 * forward + 2.0 * own + 12.0 * attended(model.config) * length
+
+
+def forward_flops_per_token(model: Any, length: int) -> float:
+    """Return the operations of a forward pass per token, a third of those of a training."""
+    return 2.0 * multiplied(model, [], 0)[0] + 4.0 * attended(model.config) * length
+
+
+def multiplied(model: Any, groups: Sequence[ParameterGroup], stage: int) -> tuple[int, int]:
+    """Return the weights that a token is multiplied by, and how many of them ``stage`` trains."""
     lookup = model.get_input_embeddings().weight
     head = model.get_output_embeddings()
     tied = head is not None and head.weight is lookup
@@ -44,10 +56,14 @@ def flops_per_token(model: Any, groups: list[ParameterGroup], stage: int, length
             continue
         forward += parameter.numel()
         own += parameter.numel() if id(parameter) in trained else 0
-    config = model.config
+    return forward, own
+
+
+def attended(config: Any) -> int:
+    """Return the width of all query heads of all layers."""
     heads = config.num_attention_heads
     width = heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)
-    return 4.0 * forward + 2.0 * own + 12.0 * config.num_hidden_layers * width * length
+    return int(config.num_hidden_layers * width)
 
 
 def mean_flops_per_token(

@@ -1,0 +1,96 @@
+"""What a bill is made for: devices of a known or stated kind, and how well they are used."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from revocab import yaml_file
+from revocab.bill.amounts import Factor, short
+from revocab.closed import Closed, OneLine, look_up
+from revocab.limits import Count, Flops, NotNegative, Share, Size, at_most
+
+KNOWN = Path(__file__).parent / "known"
+#: Training reaches about so much of what a device does in large products.
+UTILISATION = 0.4
+#: Text in bytes for each token, where no tokenizer has counted it.
+BYTES_PER_TOKEN = 4
+
+
+@cache
+def known(kind: str) -> dict[str, dict[str, Any]]:
+    """Return the data file ``models`` or ``devices``, by name."""
+    value, _ = yaml_file.read(KNOWN / f"{kind}.yaml")
+    return value
+
+
+class BillOptions(Closed):
+    """The machine that a bill is for; sizes that the experiment's files do not tell."""
+
+    gpu: OneLine | None = Field(default=None, description="a known device, such as a100-80gb")
+    peak: Flops | None = Field(
+        default=None, description="operations per second of one device at its best, bfloat16"
+    )
+    memory: Annotated[float, Field(gt=0), at_most(10**15, "no device has as much")] | None = Field(
+        default=None, description="bytes of memory of one device"
+    )
+    devices: Count = Field(default=1, description="how many there are")
+    utilisation: Share = Field(
+        default=UTILISATION, description="share of the peak that training reaches"
+    )
+    watts: NotNegative | None = Field(default=None, description="power of one device")
+    carbon: NotNegative | None = Field(default=None, description="grams of CO2 per kWh")
+    shape: dict[str, Path] = Field(
+        default_factory=dict, description="config.json of models whose sizes are not known, by id"
+    )
+    vocabulary: dict[str, Size] = Field(
+        default_factory=dict, description="tokens of tokenizers whose size is not known, by id"
+    )
+
+    @model_validator(mode="after")
+    def _one_device(self) -> BillOptions:
+        if self.gpu is not None and self.peak is not None:
+            raise ValueError("gpu and peak are both given; give one")
+        if self.gpu is not None:
+            try:
+                look_up("gpu", self.gpu, known("devices"), "device")
+            except Exception as error:
+                raise ValueError(f"{error}; or give peak, memory and watts") from None
+        return self
+
+    def stated(self, key: str) -> float | None:
+        """Return the ``flops``, ``memory`` or ``watts`` of one device, as given or as known."""
+        own = {"flops": self.peak, "memory": self.memory, "watts": self.watts}[key]
+        return (
+            own if own is not None or self.gpu is None else float(known("devices")[self.gpu][key])
+        )
+
+    @property
+    def memory_bytes(self) -> int | None:
+        memory = self.stated("memory")
+        return None if memory is None else int(memory)
+
+
+def speed_of(options: BillOptions) -> list[Factor] | None:
+    """Return the factors of the operations per second of a named device; None where none is."""
+    peak = options.stated("flops")
+    return None if peak is None else [(peak, "FLOP/s"), (options.utilisation, "utilisation")]
+
+
+def processes_for(devices: int, batch: int) -> int:
+    """Return how many devices a training can use: its batch is divided among them evenly."""
+    return math.gcd(devices, batch)
+
+
+def told(options: BillOptions) -> str:
+    flops, memory = options.stated("flops"), options.stated("memory")
+    if flops is None:
+        return "no device is named: give --gpu NAME, or --peak; times are those measured here"
+    source = known("devices")[options.gpu]["source"] if options.gpu else "as stated"
+    parts = [short(flops, "FLOP/s") + f" x {options.utilisation:g}", f"{options.devices} of them"]
+    parts += [short(memory, "B")] if memory else []
+    return f"{options.gpu or 'a device'} ({', '.join(parts)}; {source})"

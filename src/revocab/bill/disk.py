@@ -1,0 +1,175 @@
+"""What lies on the disk when an experiment is done, by stage, and at its peak before.
+
+Weights, packed rows and resume states follow from sizes alone. The constants are for what is small
+beside them, and were measured on the demo (docs/costs.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from revocab.bill.amounts import Amount, Factor
+from revocab.bill.inference import queries
+from revocab.bill.outline import Outline
+from revocab.bill.sizes import Config, Sizes
+from revocab.bill.trainings import Training, tokens_held_out
+from revocab.commands.drop_checkpoints import dropped_steps
+from revocab.plan.plan import Plan
+from revocab.training.recipe import ANSWERS
+
+#: Vocabularies up to this size are packed in two bytes a token, larger ones in four.
+SHORT_IDS = 65_536
+#: Bytes of a tokenizer.json for each token.
+TOKENIZER = 56
+#: Compressed bytes of a generated document, and of a pair, question or item.
+WORLD_DOCUMENT, WORLD_ROW = 90, 30
+#: Bytes of a document from elsewhere (assumed), and what gzip leaves of text.
+DOCUMENT, GZIPPED = 4000, 0.4
+#: Tokens are held out in four bytes, and windows are filled by half.
+HELDOUT = 8
+#: Bytes of a start's figures and report, of card and settings beside weights, of a line of losses.
+DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
+#: Bytes of a task's record at a checkpoint, of an answer, of a figure (page included), of a table,
+#: and of a job's log and record.
+TASK, ANSWER, FIGURE, TABLE, JOB = 5_500, 1_050, 340_000, 15_000, 3_100
+#: Stages that stand on trained models.
+SCORED = ("scores", "figures, tables, logs")
+
+
+def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amount]:
+    """Return the bytes of each stage, in the order of the workflow, without resume states."""
+    stages: dict[str, list[list[Factor]]] = {
+        "text": [*text(plan, sizes)],
+        "tokenizers": [*tokenizers(plan, sizes)],
+        "packed rows": [*packed(plan, sizes)],
+        "models": [*models(plan, sizes)],
+        "starts of runs": [*starts(plan, sizes)],
+        "checkpoints": [*checkpoints(plan, trainings)],
+        "scores": [*scores(plan)],
+        "figures, tables, logs": [
+            [(len(plan.experiment.figures), "figures"), (FIGURE, "B")],
+            [(len(plan.experiment.tables), "tables"), (TABLE, "B")],
+            [(len(plan.jobs), "jobs"), (JOB, "B")],
+        ],
+    }
+    return [Amount(name, "B", products) for name, products in stages.items()]
+
+
+def peak_of(plan: Plan, stages: Sequence[Amount], trainings: Sequence[Training]) -> Amount:
+    """Return the most that lies there at once: everything trained and nothing scored, with the
+    states of the largest training and what ``keep`` is to remove; or the end, if that is more.
+    """
+    states = [training.amounts["resume states"].value for training in trainings]
+    removed = sum(dropped(plan, one) * checkpoint_bytes(one) for one in trainings)
+    products: list[list[Factor]] = [
+        [(max(states, default=0), "B of the largest training's states")],
+        [(removed, "B removed when scored")],
+    ]
+    products += [[(one.value, f"B of {one.name}")] for one in stages if one.name not in SCORED]
+    peak = Amount("disk at its peak", "B", products)
+    end = Amount(peak.name, "B", [[(stage.value, f"B of {stage.name}")] for stage in stages])
+    return max(peak, end, key=lambda amount: amount.value)
+
+
+def text(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
+    world = plan.experiment.world
+    if world:
+        yield [(2 * world.documents, "documents"), (WORLD_DOCUMENT, "B")]
+        rows = 2 * (world.parallel + world.questions) + 12 * world.items
+        yield [(rows, "pairs, questions, items"), (WORLD_ROW, "B")]
+    for name, corpus in plan.experiment.corpora.items():
+        compressed: Factor = (GZIPPED, "gzipped")
+        if corpus.limit_bytes:
+            yield [(corpus.limit_bytes, f"B of {name}"), compressed]
+        elif corpus.source.kind == "world" and world:
+            documents = min(world.documents, corpus.limit_documents or world.documents)
+            yield [(documents, f"documents of {name}"), (WORLD_DOCUMENT, "B")]
+        elif corpus.limit_documents:
+            yield [(corpus.limit_documents, f"documents of {name}"), (DOCUMENT, "B"), compressed]
+        elif (size := size_on_disk(corpus.source.files(plan.paths.world))) is not None:
+            yield [(size, f"B of {name}"), compressed]
+        else:
+            sizes.unknown[f"corpora.{name}"] = "give it limit_bytes or limit_documents"
+
+
+def size_on_disk(files: Sequence[str]) -> int | None:
+    """Return the bytes of files; None where there are none, or one is missing."""
+    if not files or not all(Path(file).is_file() for file in files):
+        return None
+    return sum(Path(file).stat().st_size for file in files)
+
+
+def tokenizers(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
+    for name in plan.experiment.tokenizers:
+        if rows := sizes.vocabulary(name):
+            yield [(rows, f"tokens of {name}"), (TOKENIZER, "B")]
+
+
+def packed(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
+    experiment = plan.experiment
+    for tokenizer, mixture, recipe in dict.fromkeys(
+        (tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings
+    ):
+        entry, rows = experiment.recipes[recipe], sizes.vocabulary(tokenizer)
+        if rows is not None:
+            width = 2 if rows <= SHORT_IDS else 4
+            # Of conversations, where each begins and what is learned are packed as well.
+            each = width + 2 if entry.loss == ANSWERS else width
+            yield [(entry.steps * entry.batch_size, f"rows of {mixture}"),
+                   (entry.sequence_length, "tokens"), (each, "B")]  # fmt: skip
+            yield [(tokens_held_out(plan), "tokens held out"), (HELDOUT, "B")]
+
+
+def models(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
+    for name, entry in plan.experiment.models.items():
+        if entry.path:
+            continue  # its weights are linked
+        if config := sizes.model(name):
+            yield from folder(config, f"of {name}")  # of a stand-in: before it is trained
+
+
+def starts(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
+    for run in plan.runs.values():
+        if run.made and (config := sizes.run(run)):
+            yield from folder(config, f"of {run.id}")
+            if not run.keeps_vocabulary:
+                yield [(DIAGNOSTICS, "B of diagnostics")]
+
+
+def folder(config: Config, what: str) -> Iterator[list[Factor]]:
+    outline = Outline(config)
+    weights = sum(weight.numel() for weight in outline.parameters())
+    yield [(weights, f"weights {what}"), (outline.itemsize, "B")]
+    yield [(config["vocab_size"], "tokens"), (TOKENIZER, "B")]
+    yield [(CARD, "B beside")]
+
+
+def checkpoints(plan: Plan, trainings: Sequence[Training]) -> Iterator[list[Factor]]:
+    """Yield what stays of checkpoints and losses."""
+    for training in trainings:
+        number = training.checkpoints - dropped(plan, training)
+        yield [(number, f"checkpoints of {training.name}"), (checkpoint_bytes(training), "B")]
+        yield [training.steps, (LOSS_LINE, "B of losses")]
+
+
+def checkpoint_bytes(training: Training) -> float:
+    weights = training.amounts["checkpoints"].value / training.checkpoints
+    return weights + training.vocabulary * TOKENIZER + CARD
+
+
+def dropped(plan: Plan, training: Training) -> int:
+    """Return how many checkpoints are removed once they are scored."""
+    run = plan.runs.get(training.name)
+    return len(dropped_steps(plan, run)) if run else 0
+
+
+def scores(plan: Plan) -> Iterator[list[Factor]]:
+    evaluation = plan.experiment.evaluation
+    for run in plan.evaluated():
+        scored = len(run.select(evaluation.multiple_choice.steps))
+        tasks = plan.choice_tasks(run)
+        yield [(scored, f"checkpoints of {run.id}"), (len(tasks), "tasks"), (TASK, "B")]
+        answered = len(run.select(evaluation.generation.steps))
+        asked = sum(queries(plan, task) or 0 for task in plan.generation_tasks(run))
+        yield [(answered, f"checkpoints of {run.id}"), (asked, "answers"), (ANSWER, "B")]

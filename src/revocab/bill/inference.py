@@ -1,0 +1,80 @@
+"""Tokens and operations of scoring and generation, as far as an experiment's file tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from revocab.bill.amounts import Amount, Factor
+from revocab.bill.outline import Outline
+from revocab.bill.sizes import Sizes
+from revocab.config.expand import Run
+from revocab.plan.plan import Plan
+from revocab.training.machine.costs import forward_flops_per_token
+
+#: Tokens of a multiple-choice item, its question with all choices: assumed, no file tells it.
+ITEM_TOKENS = 400
+#: A quarter of the world's pairs and questions are the test side.
+TEST_SHARE = 4
+
+
+def choice_items(plan: Plan, task: str) -> int | None:
+    """Return how many items a task has; None where the file does not tell."""
+    choices = plan.experiment.evaluation.multiple_choice
+    entry, world = choices.tasks[task], plan.experiment.world
+    expected = entry.items.number if entry.items else None
+    made = world.items if world and entry.data and entry.data.world else None
+    known = [number for number in (choices.limit, expected, made) if number is not None]
+    return min(known) if known else None
+
+
+def queries(plan: Plan, task: str) -> int | None:
+    """Return how many queries a generation task has; None where the file does not tell."""
+    entry, world = plan.experiment.evaluation.generation.tasks[task], plan.experiment.world
+    if entry.limit is None and world and (name := entry.test.world):
+        kind = name.partition(".")[0]
+        made = {"parallel": world.parallel, "questions": world.questions}.get(kind)
+        return made and made // TEST_SHARE
+    return entry.limit
+
+
+def inference_of(plan: Plan, sizes: Sizes) -> Iterator[tuple[Amount, Amount]]:
+    """Yield tokens and operations of the scored runs whose sizes are known, under one name."""
+    for run in plan.evaluated():
+        config = sizes.run(run)
+        if config is None:
+            continue
+        outline = Outline(config)
+        for name, products, length in (scoring(plan, sizes, run), generation(plan, sizes, run)):
+            per_token: Factor = (forward_flops_per_token(outline, length), "FLOP")
+            tokens = Amount(f"{name} of {run.id}", "tokens", products)
+            if products:
+                yield tokens, Amount(tokens.name, "FLOP", [[(tokens.value, "tokens"), per_token]])
+
+
+def scoring(plan: Plan, sizes: Sizes, run: Run) -> tuple[str, list[list[Factor]], int]:
+    choices = plan.experiment.evaluation.multiple_choice
+    steps: Factor = (len(run.select(choices.steps)), "checkpoints")
+    products: list[list[Factor]] = []
+    for task in plan.choice_tasks(run):
+        items, shots = choice_items(plan, task), choices.tasks[task].shots
+        if items is None:
+            sizes.untold[task] = "evaluation.multiple_choice.limit"
+            continue
+        examples = 1 + (choices.shots if shots is None else shots)
+        products.append([steps, (items, f"items of {task}"), (ITEM_TOKENS, "tokens"), examples])
+    return "scoring", products, ITEM_TOKENS
+
+
+def generation(plan: Plan, sizes: Sizes, run: Run) -> tuple[str, list[list[Factor]], int]:
+    """Return at most how many tokens are read and written: contexts that are full."""
+    options = plan.experiment.evaluation.generation
+    steps: Factor = (len(run.select(options.steps)), "checkpoints")
+    products: list[list[Factor]] = []
+    for task in plan.generation_tasks(run):
+        asked = queries(plan, task)
+        if asked is None:
+            sizes.untold[task] = "evaluation.generation.tasks.TASK.limit"
+            continue
+        full = (options.context_length, "tokens at most")
+        products.append([steps, (asked, f"queries of {task}"), full])
+    return "generation", products, options.context_length

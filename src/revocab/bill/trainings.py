@@ -1,0 +1,233 @@
+"""What each training of an experiment takes, as amounts with their formulas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revocab.bill.amounts import Amount, Factor, device_hours
+from revocab.bill.device import BYTES_PER_TOKEN, BillOptions, processes_for, speed_of
+from revocab.bill.outline import Outline
+from revocab.bill.sizes import Sizes
+from revocab.io import read_json
+from revocab.plan.plan import Plan
+from revocab.rule import Artefact, Step
+from revocab.training.estimates import (
+    FLOAT,
+    USED,
+    StepOptions,
+    adapted_shapes,
+    estimate,
+    head_bytes,
+    shape_of,
+    state_bytes,
+    token_bytes,
+)
+from revocab.training.machine.costs import (
+    adapter_flops,
+    attended,
+    forward_flops_per_token,
+    multiplied,
+)
+from revocab.training.outputs.resume_state import KEPT
+from revocab.training.run import Settings
+
+#: Ways to lay a training out, each with less memory than the one before.
+LAYOUTS: Mapping[str, Mapping[str, int]] = {
+    "": {},
+    "recomputed": {"activation_checkpointing": 1},
+    "sharded": {"fsdp": 1},
+    "sharded, recomputed": {"fsdp": 1, "activation_checkpointing": 1},
+}
+TOO_LARGE = "too large for a device"
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training: a run's, or a stand-in's."""
+
+    name: str
+    #: How it fits into a device's memory; empty where that asks nothing, or is not known.
+    layout: str
+    #: Devices that its batch can be divided among.
+    processes: int
+    #: Rows of a pass.
+    micro_batch: int
+    steps: int
+    #: Number of checkpoints.
+    checkpoints: int
+    vocabulary: int
+    amounts: Mapping[str, Amount]
+
+    @property
+    def flops(self) -> float:
+        return self.amounts["training"].value + self.amounts["held-out losses"].value
+
+
+def trainings_of(plan: Plan, sizes: Sizes, options: BillOptions) -> Iterator[Training]:
+    """Yield a bill for each training whose model's sizes are known."""
+    for model in plan.stand_ins:
+        step, config = plan.step("pretrain_stand_in", model=model), sizes.model(model)
+        if config is not None:
+            yield training_of(plan, f"models.{model}", step, config, 0, options)
+    for run in plan.trained:
+        entry, step = plan.runs[run], plan.step("adapt_model", run=run)
+        config, source = sizes.run(entry), None
+        if step.inputs.get("source"):
+            source = sizes.referred(entry.source)
+        if config is not None:
+            rows = 0 if source is None else source["vocab_size"]
+            yield training_of(plan, run, step, config, rows, options)
+
+
+def training_of(
+    plan: Plan,
+    name: str,
+    step: Step,
+    config: Mapping[str, Any],
+    source_rows: int,
+    options: BillOptions,
+) -> Training:
+    """Return the bill of a training, laid out so that it fits a device, if it can be."""
+    settings, packed = step.job, step.inputs["packed"]
+    assert isinstance(settings, Settings) and isinstance(packed, Artefact)
+    length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
+    outline = Outline(config, settings.plan)
+    processes, memory = processes_for(options.devices, settings.batch_size), options.memory_bytes
+    whole = processes == 1 or any(stage.lora for stage in settings.plan.stages)
+    given, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
+    for layout, machine in LAYOUTS.items():
+        if whole and machine.get("fsdp"):
+            continue
+        guess = estimate(
+            outline, outline, settings, length, {**machine, **given}, processes, memory, source_rows
+        )
+        laid_out = StepOptions(
+            length, settings.precision, "activation_checkpointing" in machine,
+            processes if "fsdp" in machine else 1,
+        )  # fmt: skip
+        if guess.memory <= USED * (memory or math.inf):
+            fitting = layout
+            break
+    amounts = amounts_of(plan, settings, outline, guess.micro_batch, source_rows, laid_out)
+    return Training(
+        name, fitting, processes, guess.micro_batch, settings.steps, len(settings.checkpoint_steps),
+        outline.config.vocab_size, {amount.name: amount for amount in amounts},
+    )  # fmt: skip
+
+
+def amounts_of(
+    plan: Plan,
+    settings: Settings,
+    outline: Outline,
+    micro_batch: int,
+    source_rows: int,
+    laid_out: StepOptions,
+) -> Iterator[Amount]:
+    batch, stages, config = settings.batch_size, settings.plan, outline.config
+    length = laid_out.sequence_length
+    groups, width = stages.groups(outline), attended(config)
+    yield Amount(
+        "tokens", "tokens",
+        [[(settings.steps, "steps"), (batch, "rows"), (length, "tokens")]],
+    )  # fmt: skip
+    products: list[list[Factor]] = []
+    for number, stage in enumerate(stages.stages):
+        tokens = (stage.steps * batch * length, "tokens")
+        forward, own = multiplied(outline, groups, number)
+        products += [
+            [tokens, 4, (forward, "weights")],
+            [tokens, 2, (own, "trained")],
+            [tokens, 12, (width, "wide"), (length, "positions")],
+        ]
+    for rows, wide in adapted_shapes(outline, settings.adapter):
+        step = (adapter_flops(rows, source_rows, wide), "FLOP of an adapter")
+        products.append([(stages.ends[0], "steps"), step])
+    yield Amount("training", "FLOP", products)
+    passes = (len(settings.heldout_steps), "times")
+    text = (tokens_held_out(plan), "tokens held out")
+    yield Amount(
+        "held-out losses", "FLOP",
+        [[text, passes, (forward_flops_per_token(outline, length), "FLOP")]],
+    )  # fmt: skip
+    yield parameters_of(outline)
+    shape = shape_of(outline, groups, len(stages.stages), sum(
+        rows * source_rows for rows, _ in adapted_shapes(outline, settings.adapter)
+    ))  # fmt: skip
+    stored: Factor = (outline.itemsize, "B")
+    yield Amount(
+        "checkpoints", "B",
+        [[(len(settings.checkpoint_steps), "checkpoints"), (shape.parameters, "weights"), stored]],
+    )  # fmt: skip
+    single: Factor = (FLOAT, "B")
+    kept: Factor = (KEPT + 1, "states")
+    yield Amount(
+        "resume states", "B",
+        [
+            [kept, single, (shape.parameters, "weights")],
+            [kept, single, 2, (shape.trained, "trained")],
+            [kept, single, 3, (shape.adapters, "of adapters")],
+        ],
+    )  # fmt: skip
+    pass_tokens: list[Factor] = [(micro_batch, "rows"), (length, "tokens")]
+    yield Amount(
+        "memory", "B",
+        [
+            [(state_bytes(shape, laid_out), "B of weights, gradients, moments")],
+            [(head_bytes(shape, laid_out, micro_batch * length), "B of the head")],
+            [*pass_tokens, (token_bytes(shape, laid_out), "B")],
+        ],
+    )  # fmt: skip
+
+
+def parameters_of(outline: Outline) -> Amount:
+    """Return how a model's parameters add up: its blocks, then everything else."""
+    sizes = {name: weight.numel() for name, weight in outline.named_parameters()}
+    blocks = sum(size for name, size in sizes.items() if ".layers." in name)
+    layers = outline.config.num_hidden_layers
+    rest = [
+        [(size, name.rpartition(".")[0])] for name, size in sizes.items() if ".layers." not in name
+    ]
+    return Amount("parameters", "parameters", [[(layers, "blocks"), blocks / layers], *rest])
+
+
+def tokens_held_out(plan: Plan) -> float:
+    corpora = plan.experiment.corpora
+    return sum(corpora[name].heldout_bytes for name in plan.heldout_corpora) / BYTES_PER_TOKEN
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+
+def measured(plan: Plan, training: str) -> tuple[str, float] | None:
+    """Return where a training's speed was measured, and its operations per second and device.
+
+    ``preflight`` leaves a record of its steps; a finished training one of all.
+    """
+    model = training.removeprefix("models.")
+    folder = plan.paths.run(model) if model == training else plan.paths.model(model)
+    for file in (Path(plan.paths.preflight(training)), Path(folder, "timing.json")):
+        if file.is_file():
+            timing = read_json(file)
+            return str(file), timing["model_flops_per_second"] / timing["processes"]
+    return None
+
+
+def hours_of(plan: Plan, trainings: Sequence[Training], options: BillOptions) -> dict[str, Amount]:
+    """Return the device hours of trainings by name.
+
+    Where no device is named, speeds are as measured: each training's own, or that of the first one
+    that has been measured; without any there are no hours.
+    """
+    speed, hours = speed_of(options), {}
+    records = {one.name: measured(plan, one.name) for one in trainings} if speed is None else {}
+    first = next(filter(None, records.values()), None)
+    for training in trainings:
+        if record := records.get(training.name) or first:
+            speed = [(record[1], f"FLOP/s in {record[0]}")]
+        if speed:
+            hours[training.name] = device_hours(training.name, training.flops, speed)
+    return hours

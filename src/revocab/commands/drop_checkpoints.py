@@ -1,0 +1,94 @@
+"""Remove checkpoints of a finished training that nothing is to read any more (``keep``)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.chain import DROPPED
+from revocab.closed import Closed, Job
+from revocab.command import Command, Nothing
+from revocab.config.expand import Run
+from revocab.config.paths import MANIFEST
+from revocab.io import write_json
+from revocab.limits import StepNumber
+from revocab.rule import Artefact, Plan, Rule, Step, artefacts
+from revocab.training.outputs.checkpoints import step_folder
+from revocab.training.recipe import EVALUATED, LAST
+
+
+class Inputs(Closed):
+    """A finished training."""
+
+    manifest: Path = Field(description="manifest.json of the training's folder")
+
+
+class DropJob(Job):
+    """What is removed."""
+
+    steps: list[StepNumber] = Field(min_length=1, description="steps of the checkpoints")
+
+
+def run(inputs: Inputs, job: DropJob, machine: Nothing, out: Path) -> None:
+    folders = [step_folder(inputs.manifest.parent, step) for step in job.steps]
+    # Said first: after a kill in the middle, what is missing is known to be missing on purpose.
+    write_json(out, {"removed": [folder.as_posix() for folder in folders]})
+    for folder in folders:
+        gone = folder.with_name(f".{folder.name}.dropped")  # at no moment half a checkpoint
+        if folder.is_dir():
+            folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+COMMAND = Command(run, job=DropJob, inputs=Inputs, out="JSON file to write", writes="file")
+
+
+def planned(plan: Plan, run: str) -> Step:
+    """Return the job that removes a run's checkpoints when all that read them is there."""
+    entry = plan.runs[run]
+    readers = readers_of(plan, entry)
+    steps = dropped_steps(plan, entry)
+    waits = [file for step in steps for file in readers[step]]
+    manifest = f"{plan.paths.run(run)}/{MANIFEST}"
+    inputs = {"manifest": Artefact.file(manifest, f"adapt_model--{run}")}
+    out = f"{plan.paths.run(run)}/{DROPPED}"
+    return Step(out, DropJob(steps=steps), inputs, also=list(dict.fromkeys(waits)))
+
+
+def dropped_steps(plan: Plan, run: Run) -> list[int]:
+    """Return the steps whose checkpoints are removed, as the run's recipe says."""
+    keep = plan.experiment.recipes[run.recipe].keep if run.recipe else None
+    between = run.steps[1:-1]
+    if keep == EVALUATED:
+        readers = readers_of(plan, run)
+        return [step for step in between if not readers[step]]
+    return between if keep == LAST else []
+
+
+def readers_of(plan: Plan, run: Run) -> dict[int, list[str]]:
+    """Return what the jobs that read a run's checkpoints write, by step."""
+    from revocab.plan.plan import rules
+
+    paths = {plan.checkpoint(run, step).path: step for step in run.steps}
+    readers: dict[int, list[str]] = {step: [] for step in run.steps}
+    for rule in rules().values():
+        if rule.name in (RULE.name, "check_artefacts"):
+            continue
+        for step in (plan.job("--".join([rule.name, *ids])) for ids in rule.known(plan)):
+            written = step.out if rule.command.writes == "file" else f"{step.out}/{MANIFEST}"
+            read = {item.path for given in step.inputs.values() for item in artefacts(given)}
+            for path in sorted(read & paths.keys()):
+                readers[paths[path]].append(written)
+    return readers
+
+
+def ids(plan: Plan) -> Iterator[str]:
+    for name in plan.trained:
+        if dropped_steps(plan, plan.runs[name]):
+            yield name
+
+
+RULE = Rule(COMMAND, planned, ids)

@@ -1,0 +1,277 @@
+"""What ``revocab plan`` counts: outlines beside real models, formulas beside values, statements."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from revocab import io
+from revocab.bill.bill import bill_of
+from revocab.bill.device import BillOptions, known
+from revocab.bill.outline import Outline
+from revocab.bill.plan import plan as plan_verb
+from revocab.bill.stated import FILE, stated_by
+from revocab.config import read
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+from revocab.training.adapters.lora import Adapters, plain_name
+from revocab.training.estimates import estimate
+from revocab.training.machine.costs import flops_per_token
+from revocab.training.run import Settings
+
+SIZES = {
+    "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 50,
+}  # fmt: skip
+GIVEN = {"batch_size": 8, "learning_rate": 1e-3, "seed": 1, "checkpoint_every": 5}
+PAPER = Path("config/paper.yaml")
+
+
+def real_model(kind: str, **keys: object):
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SIZES, **keys))
+        model.tie_weights()
+    return model
+
+
+def outline(kind: str, settings: Settings | None = None, **keys: object) -> Outline:
+    return Outline({"model_type": kind, **SIZES, **keys}, settings.plan if settings else None)
+
+
+def stage(name: str, **more: object) -> dict[str, object]:
+    return {"name": name, "steps": 5, "learning_rate": 1e-3, **more}
+
+
+def shapes(model: object) -> dict[str, tuple[int, ...]]:
+    return {plain_name(name): tuple(weight.shape) for name, weight in model.named_parameters()}
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("kind", ["llama", "mistral", "qwen2", "qwen3"])
+def test_an_outline_has_the_weights_of_the_model(kind, tied):
+    keys = {"tie_word_embeddings": tied, "head_dim": 6 if kind == "qwen3" else 4}
+    assert shapes(outline(kind, **keys)) == shapes(real_model(kind, **keys))
+
+
+LORA = {"train": ["lora", "output_embeddings"], "lora": {"rank": 3, "alpha": 4, "layers": [-1]}}
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [{}],
+        [{"train": ["embeddings"]}, {"train": ["attention", r"mlp\.up"]}],
+        [{"train": ["embeddings"], "adapter": {"auxiliary": 0.1}}],
+        [{"train": ["embeddings"], "adapter": {"auxiliary": 0.1, "shared": True}}, {}],
+        [LORA, {"train": ["lora"], "lora": {"rank": 2, "alpha": 4, "modules": ["mlp"]}}],
+    ],
+)
+def test_an_outline_is_estimated_as_the_model_is(stages):
+    import torch
+
+    named = [stage(f"s{number}", **more) for number, more in enumerate(stages)]
+    settings = Settings(stages=named, **GIVEN)
+    model, drawn = real_model("mistral"), outline("mistral", settings, dtype="bfloat16")
+    Adapters(model, settings.plan, 1)
+    assert shapes(drawn) == shapes(model)
+    ours, theirs = (
+        estimate(one, kind, settings, 16, {}, source_rows=40)
+        for one, kind in ((drawn, drawn), (model, torch.bfloat16))
+    )
+    assert ours == theirs
+
+
+def test_known_models_have_the_parameters_that_their_sources_state():
+    counted = [entry for entry in known("models").values() if "parameters" in entry]
+    assert len(counted) > 15
+    for entry in counted:
+        weights = sum(weight.numel() for weight in Outline(entry).parameters())
+        assert weights == pytest.approx(entry["parameters"], rel=0.005), entry
+
+
+def test_every_known_device_and_model_has_a_source():
+    for kind in ("models", "devices"):
+        assert all(entry["source"] for entry in known(kind).values())
+    assert all({"flops", "memory", "watts"} <= entry.keys() for entry in known("devices").values())
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({"model_type": "gpt_neox", **SIZES}, "'gpt_neox'"),
+        ({"model_type": "llama"}, "without hidden_size, intermediate_size"),
+        ({**SIZES, "hidden_size": "many", "model_type": "llama"}, "without hidden_size"),
+    ],
+)
+def test_a_configuration_without_sizes_is_refused(config, why):
+    with pytest.raises(RevocabError, match=re.escape(why)):
+        Outline(config)
+
+
+# --- bills of shipped files -----------------------------------------------------------------------
+
+
+def a_bill(file: str | Path, **options: object):
+    return bill_of(Plan(read(file)), BillOptions(**options))
+
+
+def typed_in(formula: str) -> float:
+    """Return what a printed formula gives on a calculator: numbers, x, + and / are all it has."""
+    numbers = re.sub(r"(?<=\d),(?=\d{3})", "", formula)
+    kept = re.findall(r"(?<![\w.-])\d[\d.]*(?:e[+-]\d+)?(?![\w])|[x+/()](?=\s|\d|$)", numbers)
+    assert kept, formula
+    return eval(" ".join(kept).replace("x", "*"))
+
+
+@pytest.mark.parametrize("file", ["demo", "paper", "vocadt", "lep"])
+def test_every_number_is_what_its_printed_formula_gives(repository, monkeypatch, file):
+    monkeypatch.chdir(repository)
+    bill = a_bill(f"config/{file}.yaml", gpu="h100", devices=8, carbon=400)
+    amounts = [one for training in bill.trainings for one in training.amounts.values()]
+    amounts += [*bill.hours.values(), *bill.disk, *bill.totals.values()]
+    assert len(amounts) > 50
+    for amount in amounts:
+        text = re.sub(r" of [a-z][\w-]*| in \S+", "", amount.formula)
+        assert typed_in(text) == pytest.approx(amount.value, rel=1e-6), amount.told()
+
+
+def test_the_bill_of_the_paper_is_beside_what_it_states(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    bill = a_bill(PAPER, gpu="a100-80gb", devices=64, carbon=432)
+    sava = next(one for one in bill.trainings if one.name == "mistral-sava")
+    assert sava.amounts["tokens"].value == 2000 * 3072 * 2048
+    assert sava.amounts["parameters"].value == 7_248_023_552
+    assert sava.layout == "sharded"
+    stated = {entry.statement.what: entry for entry in bill.stated}
+    assert stated["device hours"].statement.value == 50_000
+    hours = bill.totals["device hours"].value
+    assert stated["device hours"].difference == pytest.approx(hours / 50_000 - 1)
+    assert stated["CO2"].counted == pytest.approx(hours * 0.4 * 0.432)
+
+
+def test_devices_divide_time_and_not_cost(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    alone, many = (a_bill(PAPER, peak=1e15, devices=devices) for devices in (1, 64))
+    name = "hours with all devices busy"
+    assert alone.totals["device hours"].value == many.totals["device hours"].value
+    assert alone.totals[name].value == pytest.approx(64 * many.totals[name].value)
+    assert "energy" not in alone.totals  # of a device without a stated power
+
+
+def test_what_no_device_holds_is_said(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    assert {one.layout for one in a_bill(PAPER, gpu="a10").trainings} == {"too large for a device"}
+    assert {one.micro_batch for one in a_bill(PAPER).trainings} == {1}  # no memory is named
+
+
+def test_what_is_not_known_is_listed_and_can_be_given(repository, monkeypatch, tmp_path):
+    monkeypatch.chdir(repository)
+    values = yaml.safe_load(Path("config/one-gpu.yaml").read_text(encoding="utf-8"))
+    values["models"]["smollm2"]["hub"] = values["tokenizers"]["smollm2"]["hub"] = "nobody/knows"
+    file = tmp_path / "file.yaml"
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    bill = a_bill(file)
+    assert {"models.smollm2", "tokenizers.smollm2"} <= {*bill.unknown} and not bill.trainings
+    config = tmp_path / "config.json"
+    io.write_json(config, {"model_type": "llama", **SIZES})
+    told = a_bill(file, shape={"smollm2": config}, vocabulary={"smollm2": 50})
+    assert not {"models.smollm2", "tokenizers.smollm2"} & {*told.unknown}
+    assert len(told.trainings) == 5
+    with pytest.raises(RevocabError) as caught:
+        a_bill(file, shape={"none": config}, vocabulary={"other": 5})
+    assert len(caught.value.problems) == 2
+    for content, why in (("{}", "without hidden_size"), ("[]", "expected a mapping")):
+        config.write_text(content, encoding="utf-8")
+        assert why in a_bill(file, shape={"smollm2": config}).unknown["models.smollm2"]
+
+
+def test_a_measured_step_stands_for_a_device(repository, monkeypatch, tmp_path):
+    file = repository / "config/demo.yaml"
+    monkeypatch.chdir(tmp_path)
+    assert "device hours" not in a_bill(file).totals
+    record = {"model_flops_per_second": 6e9, "processes": 2}
+    io.write_json("results/demo/runs/mistral-sava/timing.json", record)
+    bill = a_bill(file)
+    for training in bill.trainings:  # of the others, the speed of the one that has been measured
+        assert bill.hours[training.name].value == pytest.approx(training.flops / 3e9 / 3600)
+    io.write_json("results/demo/.preflight/mistral-sava.json", {**record, "processes": 1})
+    assert ".preflight" in a_bill(file).hours["mistral-sava"].formula
+    nominal = a_bill(file, gpu="l4").hours["mistral-sava"]
+    assert nominal.value == pytest.approx(bill.trainings[8].flops / (121e12 * 0.4) / 3600)
+
+
+def test_json_has_every_number_with_its_formula(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    words = ["--configfile", "config/demo.yaml", "--gpu", "h100", "--json"]
+    bill = json.loads(plan_verb(words))
+    assert bill["totals"]["energy"]["value"] > 0 and bill["stated"] == []
+    for training in bill["trainings"].values():
+        assert training["device hours"]["formula"].endswith("3,600 s")
+    text = plan_verb([*words[:-1], "--explain"])
+    assert "144 steps x 4 rows x 256 tokens" in text and math.isfinite(
+        bill["disk"]["text"]["value"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("costs: [{what: a, value: -1, unit: h, where: x}]", "costs.0.value"),
+        ("costs: [{what: a, hours: 3, unit: h, where: x}]", "hours"),
+        ("costs: [", "not valid YAML"),
+        ("costs: []\ncosts: []", "costs"),
+    ],
+)
+def test_a_wrong_file_of_statements_is_refused(tmp_path, content, why):
+    (tmp_path / FILE).write_text(content, encoding="utf-8")
+    with pytest.raises(RevocabError, match=re.escape(why)) as caught:
+        stated_by(str(tmp_path))
+    assert FILE in caught.value.problems[0]
+    assert stated_by(str(tmp_path / "none")) == stated_by(None) == []
+
+
+def test_papers_state_their_costs_as_data(repository):
+    folders = sorted(path.parent for path in repository.glob(f"config/*/{FILE}"))
+    assert [folder.name for folder in folders] == ["bilingual", "lep", "paper", "vocadt"]
+    assert all(stated_by(str(folder)) for folder in folders)
+
+
+# --- beside what is measured ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [128, 512])
+@pytest.mark.parametrize(
+    ("part", "most"), [("all", 0.02), ("embeddings", 0.02), ("mlp", 0.2), ("attention", 0.2)]
+)
+def test_operations_are_those_that_torch_counts_in_a_step(part, most, length):
+    """Torch knows the products of plain attention and of full logits; those of fused ones it leaves
+    out. Of a training that leaves the first matrices alone it needs no gradients below: ours are
+    then too many, by at most a layer of three.
+    """
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    sizes = {**SIZES, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 3,
+             "vocab_size": 300}  # fmt: skip
+    model = AutoModelForCausalLM.from_config(
+        AutoConfig.for_model("mistral", **sizes), attn_implementation="eager"
+    )
+    plan = Settings(stages=[stage("whole", train=part)], **GIVEN).plan
+    trained = {id(p) for group in plan.groups(model) for p in group.parameters}
+    for parameter in model.parameters():
+        parameter.requires_grad_(id(parameter) in trained)
+    ids = torch.randint(0, 300, (2, length))
+    with FlopCounterMode(display=False) as counter:
+        model(input_ids=ids, labels=ids).loss.backward()
+    drawn = Outline({"model_type": "mistral", **sizes})
+    counted = 2 * length * flops_per_token(drawn, plan.groups(drawn), 0, length)
+    assert 1 - 0.001 < counted / counter.get_total_flops() < 1 + most

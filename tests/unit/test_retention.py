@@ -1,0 +1,109 @@
+"""``keep`` of a recipe: which checkpoints go, after which jobs, and that it is no damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from revocab import chain, io
+from revocab.bill.bill import bill_of
+from revocab.bill.device import BillOptions
+from revocab.commands.drop_checkpoints import DropJob, Inputs, Nothing, run
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+
+RUN = "mistral-sava"
+FOLDER = f"results/small/runs/{RUN}"
+
+
+def planned(repository: Path, keep: str, scored: list[object] | None = None) -> Plan:
+    text = (repository / "tests/experiments/small.yaml").read_text(encoding="utf-8")
+    values = yaml.safe_load(text)
+    values["recipes"]["adapt"] = {
+        **values["recipes"]["train"], "keep": keep, "checkpoint_every": 5
+    }  # fmt: skip
+    values["runs"]["mistral"]["methods"]["sava"] = {"recipe": "adapt"}
+    if scored:
+        for kind in ("multiple_choice", "generation"):
+            values["evaluation"][kind]["steps"] = scored
+            for table in values["tables"].values():
+                if table["kind"] == kind:
+                    table["steps"] = scored
+    return Plan(validate(values))
+
+
+def dropped(plan: Plan) -> dict[str, list[int]]:
+    jobs = plan.needed_jobs().values()
+    return {job.ids[0]: job.step.job.steps for job in jobs if job.rule == "drop_checkpoints"}
+
+
+def test_all_but_the_last_go_when_they_are_scored(repository):
+    plan = planned(repository, "last")
+    assert dropped(plan) == {RUN: [5, 10, 15]}
+    step = plan.step("drop_checkpoints", run=RUN)
+    scores = {f"{FOLDER}/multiple_choice.csv", f"{FOLDER}/generation/manifest.json"}
+    assert {*step.also} == scores
+    assert f"{FOLDER}/{chain.DROPPED}" in plan.step("check_artefacts").also
+
+
+def test_what_something_reads_stays_where_that_is_asked(repository):
+    assert dropped(planned(repository, "evaluated")) == {}  # tables show every checkpoint
+    plan = planned(repository, "evaluated", [10, "last"])
+    assert dropped(plan) == {RUN: [5, 15]}
+    assert plan.step("drop_checkpoints", run=RUN).also == ()
+
+
+def test_without_it_there_is_no_such_job_and_no_training_is_another(repository):
+    kept, without = planned(repository, "last"), planned(repository, "all")
+    assert dropped(without) == {}
+    first, second = (plan.step("adapt_model", run=RUN).job for plan in (kept, without))
+    assert first.canonical() == second.canonical()
+    assert "keep" not in without.experiment.recipes["adapt"].model_dump()
+
+
+def test_a_stand_in_keeps_its_checkpoints(repository):
+    text = (repository / "tests/experiments/small.yaml").read_text(encoding="utf-8")
+    values = yaml.safe_load(text)
+    values["recipes"]["train"]["keep"] = "last"
+    with pytest.raises(RevocabError, match="which is for runs"):
+        validate(values)
+
+
+def test_disk_at_the_end_is_less_and_its_peak_is_not(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    every, last = (
+        bill_of(planned(repository, keep), BillOptions()).totals for keep in ("all", "last")
+    )
+    assert last["disk at the end"].value < every["disk at the end"].value
+    peaks = [totals["disk at its peak"].value for totals in (every, last)]
+    assert peaks[1] == pytest.approx(peaks[0], rel=0.01)
+
+
+def test_what_was_removed_is_no_damage_and_cannot_be_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    training = Path("results/small/runs/r")
+    files = [training / "checkpoints" / f"step-{step:06d}" / "model" for step in (5, 10)]
+    for file in (*files, training / "manifest.json"):
+        io.write_text(file, "x")
+    stamps = {str(file): chain.Stamp.of(file) for file in (*files, training / "manifest.json")}
+    records = Path("records")
+    chain.Record("adapt_model--r", str(training), stamps).write(records / "adapt_model--r.json")
+    out = training / chain.DROPPED
+    asked = Inputs(manifest=training / "manifest.json"), DropJob(steps=[5]), Nothing(), out
+    run(*asked)
+    run(*asked)  # as after a kill
+    assert [file.exists() for file in files] == [False, True]
+    assert [*(training / "checkpoints").iterdir()] == [files[1].parent]
+    assert list(chain.problems(records, ["adapt_model--r"])) == []
+
+    class Reads(Inputs):
+        model: Path
+
+    reader = Reads(manifest=training / "manifest.json", model=files[0].parent)
+    with pytest.raises(RevocabError, match=r"model was removed \(keep of its recipe\).*forcerun"):
+        chain.reads_of(reader, {str(training): "adapt_model--r 0"}, records)
+    files[1].unlink()
+    assert "model is missing" in next(chain.problems(records, ["adapt_model--r"]))
