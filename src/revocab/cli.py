@@ -79,7 +79,7 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
 @contextmanager
 def glanced_at(command: Command, inputs: Closed, out: Path) -> Iterator[None]:
     """Tell what is wrong with the model that is read and, anew, with the last that is written."""
-    from revocab.model_check.glance import tell
+    from revocab.model_check.kind import tell
 
     assert command.remakes is not None  # or nothing is told
     name, pattern = command.remakes

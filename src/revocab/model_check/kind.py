@@ -1,8 +1,10 @@
-"""A kind of fault, and how all kinds look at a folder."""
+"""A kind of fault, and how kinds look at a folder."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, partial
 from operator import attrgetter
@@ -57,6 +59,23 @@ def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
     alone = [finding for finding in findings.values() if finding.code == "adapter"]
     ranked = sorted(alone or findings.values(), key=attrgetter("code", "what"))
     return sorted(ranked, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def tell(folder: Path, known: AbstractSet[str] = frozenset()) -> set[str]:
+    """Print a warning for each error and warning of the quick kinds; return what was found.
+
+    What is ``known`` is not said again. What cannot be read is left to the command, which refuses
+    it.
+    """
+    try:
+        found = look_at(folder, [kind for kind in kinds().values() if kind.quick])
+    except RevocabError:
+        return set()
+    told = [one for one in found if one.severity != "note" and one.code != "unreadable"]
+    for finding in told:
+        if finding.what not in known:
+            print(f"warning: {finding.line(folder)}", file=sys.stderr)
+    return {finding.what for finding in told}
 
 
 def unreadable(

@@ -106,12 +106,9 @@ def _refuse(folder: str | Path, findings: Iterator[Finding]) -> None:
 def _layout(model: ModelFolder) -> Iterator[Finding]:
     if (model.path / WEIGHTS).is_file() and WEIGHTS not in model.files:
         yield Finding(
-            "two-layouts",
-            "error",
-            f"both {WEIGHTS} and an index of other files, which may differ",
-            "programs read one or the other",
-            "remove one",
-        )
+            "two-layouts", "error", f"both {WEIGHTS} and an index of other files, which may differ",
+            "programs read one or the other", "remove one",
+        )  # fmt: skip
 
 
 def _architecture(model: ModelFolder) -> Iterator[Finding]:
@@ -168,30 +165,22 @@ def _differences(
     name = type(model).__name__
     if missing := sorted(info["missing_keys"]):
         yield Finding(
-            "missing-tensors",
-            "error",
-            f"tensors of {name} are missing: {some(missing)}",
-            "they would be initialised at random",
-            "fetch or save the model again",
-        )
+            "missing-tensors", "error", f"tensors of {name} are missing: {some(missing)}",
+            "they would be initialised at random", "fetch or save the model again",
+        )  # fmt: skip
     copies = folder.tied_copies  # under whatever name a head is known by
     if unexpected := sorted({*info["unexpected_keys"]} - {*copies}):
         yield Finding(
-            "unknown-tensors",
-            "error",
-            f"tensors that {name} does not have: {some(unexpected)}",
+            "unknown-tensors", "error", f"tensors that {name} does not have: {some(unexpected)}",
             "they would be ignored",
             "correct config.json if it describes another model, or remove them",
-        )
+        )  # fmt: skip
     if mismatched := sorted(info["mismatched_keys"]):
         shapes = [f"{key} {list(is_)} in place of {list(due)}" for key, is_, due in mismatched]
         yield Finding(
-            "shapes",
-            "error",
-            f"tensors whose shapes differ from config.json: {some(shapes)}",
-            "they do not belong together",
-            "correct config.json, or fetch or save the model again",
-        )
+            "shapes", "error", f"tensors whose shapes differ from config.json: {some(shapes)}",
+            "they do not belong together", "correct config.json, or fetch or save the model again",
+        )  # fmt: skip
 
 
 def largest_id(folder: Path) -> int | None:
@@ -213,12 +202,10 @@ def _vocabulary(folder: ModelFolder) -> Iterator[Finding]:
     rows, largest = folder.text_config.get("vocab_size"), largest_id(folder.path)
     if isinstance(rows, int) and largest is not None and largest >= rows:
         yield Finding(
-            "token-without-row",
-            "error",
+            "token-without-row", "error",
             f"its tokenizer has {largest + 1:,} tokens, and the model {rows:,} rows",
-            "they do not belong together",
-            "give both of one model",
-        )
+            "they do not belong together", "give both of one model",
+        )  # fmt: skip
 
 
 def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[Finding]:
@@ -232,13 +219,11 @@ def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[Find
         places = [(folder.path / folder.tensors[name][0], name) for name in (copy, original)]
         if not equal_tensors(*places):
             yield Finding(
-                "false-tie",
-                "error",
-                f"{copy} is tied to {original}, but stored with other values",
+                "false-tie", "error", f"{copy} is tied to {original}, but stored with other values",
                 "transformers would use it, and vLLM would not",
                 "set tie_word_embeddings to false in config.json if the model has both, or remove"
                 " it",
-            )
+            )  # fmt: skip
 
 
 #: What is looked at beside the values of weights, a function each.

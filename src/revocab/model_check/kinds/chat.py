@@ -27,13 +27,11 @@ def two_templates(subject: Subject) -> Iterator[Finding]:
     used = (subject.path / FILE).read_text(encoding="utf-8", errors="replace")
     if said.strip() != used.strip():
         yield Finding(
-            "two-chat-templates",
-            "warning",
+            "two-chat-templates", "warning",
             f"{FILE} and the chat_template of {TOKENIZER_CONFIG} differ",
-            "transformers 5 writes the first, older programs the second",
-            "remove one",
+            "transformers 5 writes the first, older programs the second", "remove one",
             lambda mended: mended.edit(TOKENIZER_CONFIG).pop("chat_template"),
-        )
+        )  # fmt: skip
 
 
 def stop_ids(subject: Subject) -> list[int]:
@@ -56,12 +54,9 @@ def rendering(subject: Subject) -> Iterator[Finding]:
             rendered = template.rendered(PROBE, "two questions and answers").text
     except RevocabError as error:
         yield Finding(
-            "template-fails",
-            "error",
-            error.problems[0].partition("; ")[0],
-            "no chat program can talk to the model",
-            "correct the template",
-        )
+            "template-fails", "error", error.problems[0].partition("; ")[0],
+            "no chat program can talk to the model", "correct the template",
+        )  # fmt: skip
         return
     yield from ending(subject, rendered)
 
@@ -72,32 +67,27 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
     vocabulary = subject.tokenizer.get_vocab()
     if not answered:
         yield Finding(
-            "answer-left-out",
-            "error",
+            "answer-left-out", "error",
             "the chat template does not write the last answer of a conversation",
-            "the model sees, and learns, nothing of it",
-            "correct the template",
-        )
+            "the model sees, and learns, nothing of it", "correct the template",
+        )  # fmt: skip
         return
     spelt = _SPELLING.match(after)
     if spelt and spelt[1] not in vocabulary:
         yield Finding(
-            "end-is-no-token",
-            "warning",
+            "end-is-no-token", "warning",
             f"the chat template ends answers with {spelt[1]!r}, which is no token",
             "the model writes it in pieces, at which generation cannot stop",
             "add it to the tokenizer and the model, or end answers with a token that is there",
-        )
+        )  # fmt: skip
         return
     ends = [token for token in special_texts(subject.tokenizer) if token in after]
     if not ends:
         yield Finding(
-            "no-end-token",
-            "note",
-            "the chat template ends answers with no special token",
+            "no-end-token", "note", "the chat template ends answers with no special token",
             "a model that is tuned on it does not learn to stop",
             "write the end token after answers",
-        )
+        )  # fmt: skip
         return
     end = vocabulary[min(ends, key=lambda token: (after.index(token), -len(token)))]
     stops = stop_ids(subject)
@@ -109,14 +99,11 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         mended.edit(GENERATION)["eos_token_id"] = [*met, end] if met else end
 
     yield Finding(
-        "end-not-stopped",
-        "error",
+        "end-not-stopped", "error",
         f"the chat template ends answers with {some_tokens([end], subject.tokens)}, and generation"
         f" stops at {some_tokens(stops, subject.tokens) or 'nothing'}",
-        "answers run on until the limit",
-        f"add {end} to eos_token_id of {GENERATION}",
-        stop_there,
-    )
+        "answers run on until the limit", f"add {end} to eos_token_id of {GENERATION}", stop_there,
+    )  # fmt: skip
 
 
 KIND = Kind("chat", (two_templates, rendering), quick=True)

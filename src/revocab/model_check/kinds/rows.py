@@ -1,4 +1,4 @@
-"""Rows of embedding and head that are zero, the same, never trained, or far larger than others.
+"""Rows of embedding and head: zero, the same, never trained, far larger than others, of no use.
 
 Suffixes: V rows, D width.
 """
@@ -26,6 +26,8 @@ _FAR = 20
 _FEWEST_KNOWN, _BELOW = 3, 0.5
 #: Of ordinary tokens: more untrained ones are no leftovers.
 _MANY = 0.2
+#: Of all tokens: more that no text reaches are none, either.
+_LOST = 0.25
 #: Of all rows: where more are far above the median, it is that which is odd.
 _OUTLIERS = 0.1
 
@@ -65,12 +67,10 @@ class Rows:
 def check(subject: Subject) -> Iterator[Finding]:
     if not subject.matrices:
         yield Finding(
-            "rows-not-read",
-            "note",
-            "embedding and head are not told among the tensors",
+            "rows-not-read", "note", "embedding and head are not told among the tensors",
             "their rows are not looked at, and no new vocabulary can be given to the model",
             "nothing, if the other findings are none",
-        )
+        )  # fmt: skip
     for name in dict.fromkeys(subject.matrices.values()):
         if name in subject.model.tensors and (rows := Rows.read(subject, name)) is not None:
             yield from zero(subject, name, rows)
@@ -89,12 +89,9 @@ def ordinary_rows(subject: Subject, rows: Rows) -> list[int]:
 def zero(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     if not rows.norms_V.any():
         yield Finding(
-            "zero-matrix",
-            "error",
-            f"{name} is all zeros",
-            "the model computes the same for every text",
-            "fetch or save the model again",
-        )
+            "zero-matrix", "error", f"{name} is all zeros",
+            "the model computes the same for every text", "fetch or save the model again",
+        )  # fmt: skip
         return
     empty = [n for n in (rows.norms_V == 0).nonzero()[:, 0].tolist() if n < len(subject.tokens)]
     words = sorted({*empty} & {*ordinary_rows(subject, rows)})
@@ -104,12 +101,11 @@ def zero(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     for ids, severity in zip((words, others), severities, strict=True):
         if ids:
             yield Finding(
-                "zero-rows",
-                severity,
+                "zero-rows", severity,
                 f"{name}: {len(ids):,} rows are zeros: {some_tokens(ids, subject.tokens)}",
                 "the model reads such a token as nothing, or writes it in place of unlikely ones",
                 "train the model on text with these tokens, or fill them (revocab init)",
-            )
+            )  # fmt: skip
 
 
 def equal(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
@@ -122,12 +118,10 @@ def equal(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     if same:
         shown = [f"{len(ids):,} ({some_tokens(ids, subject.tokens)})" for ids in same[:3]]
         yield Finding(
-            "equal-rows",
-            "note" if begins else "warning",
+            "equal-rows", "note" if begins else "warning",
             f"{name}: {sum(map(len, same)):,} tokens share {len(same):,} rows: {some(shown)}",
-            "the model cannot tell these tokens apart",
-            "train it on text with these tokens",
-        )
+            "the model cannot tell these tokens apart", "train it on text with these tokens",
+        )  # fmt: skip
 
 
 def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
@@ -140,13 +134,12 @@ def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     large = (rows.norms_V > _FAR * median).nonzero()[:, 0].tolist()
     if 0 < len(large) < _OUTLIERS * len(rows.norms_V):
         yield Finding(
-            "loud-rows",
-            "warning",
+            "loud-rows", "warning",
             f"{name}: {len(large):,} rows are over {_FAR} times as long as the median:"
             f" {some_tokens(large, subject.tokens)}",
             "one such row decides what is written wherever it is compared",
             "fill them anew (revocab init), or mask rows that no token has",
-        )
+        )  # fmt: skip
     never = {n for n, reason in subject.unreachable.items() if reason == "utf8"}
     never |= {*range(len(subject.tokens), len(rows.norms_V))}
     known = rows.norms_V[sorted(never)]
@@ -163,7 +156,7 @@ def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
             f" (up to {bound:.2g}, median {median:.2g}): {some_tokens(still, subject.tokens)}",
             "the model was hardly trained on text with these tokens",
             "train it on such text, or leave the tokens out",
-        )
+        )  # fmt: skip
 
 
 def ties(subject: Subject) -> Iterator[Finding]:
@@ -173,12 +166,28 @@ def ties(subject: Subject) -> Iterator[Finding]:
     stored = [(subject.path / subject.model.tensors[name][0], name) for name in names.values()]
     if equal_tensors(stored[0], stored[1]):
         yield Finding(
-            "equal-matrices",
-            "note",
+            "equal-matrices", "note",
             f"{names['output']} has the values of {names['input']}, and is not tied to it",
             "it takes twice the room, and training sets the two apart",
             "set tie_word_embeddings to true if the model was tied",
-        )
+        )  # fmt: skip
 
 
-KIND = Kind("rows", (check, ties))
+def unreachable(subject: Subject) -> Iterator[Finding]:
+    tokens = subject.tokens
+    # Bytes are there for texts that have no other token, whether there are such texts or not.
+    lost = [
+        n
+        for n, reason in subject.unreachable.items()
+        if reason != "utf8" and not BYTE_TOKEN.fullmatch(tokens[n])
+    ]
+    if lost:
+        yield Finding(
+            "unreachable-tokens", "warning" if len(lost) > _LOST * len(subject.tokens) else "note",
+            f"{len(lost):,} tokens that no text is cut into: {some_tokens(lost, subject.tokens)}",
+            "their rows take room, and no training moves them",
+            "leave them out of the next vocabulary (revocab tokenizer)",
+        )  # fmt: skip
+
+
+KIND = Kind("rows", (check, ties, unreachable))

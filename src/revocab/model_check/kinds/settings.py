@@ -41,13 +41,10 @@ def dtype(subject: Subject) -> Iterator[Finding]:
 
     if other:
         yield Finding(
-            "dtype",
-            "warning",
-            f"{' and '.join(other)}, and weights are stored as {stored}",
+            "dtype", "warning", f"{' and '.join(other)}, and weights are stored as {stored}",
             "they are converted when they are loaded: memory is wasted, or digits are lost",
-            f"set it to {stored}",
-            say_stored if len(sizes) == 1 else None,
-        )
+            f"set it to {stored}", say_stored if len(sizes) == 1 else None,
+        )  # fmt: skip
 
 
 def architectures(subject: Subject) -> Iterator[Finding]:
@@ -57,23 +54,20 @@ def architectures(subject: Subject) -> Iterator[Finding]:
     type_ = subject.config.get("model_type")
     if not isinstance(said, list) or not said or not isinstance(type_, str):
         yield Finding(
-            "architectures",
-            "warning",
-            "config.json names no architectures or no model_type",
+            "architectures", "warning", "config.json names no architectures or no model_type",
             "vLLM and converters, which go by them, refuse the model",
             "write both, such as those of the model that it was made from",
-        )
+        )  # fmt: skip
         return
     others = sorted(other for other, name in names.items() if name == said[0])
     if type_ in names and others and type_ not in others:
         yield Finding(
-            "architectures",
-            "error",
+            "architectures", "error",
             f"config.json has architectures {said[0]!r}, and model_type {type_!r}, which is"
             f" {names[type_]}'s",
             "transformers goes by the second and vLLM by the first: they compute different things",
             "correct the wrong one",
-        )
+        )  # fmt: skip
 
 
 def lengths(subject: Subject) -> Iterator[Finding]:
@@ -82,13 +76,10 @@ def lengths(subject: Subject) -> Iterator[Finding]:
         if isinstance(setting := content.get(key), dict):
             length = setting.get("max_length") or setting.get("strategy")
             yield Finding(
-                code,
-                "warning",
-                f"{TOKENIZER} asks for {key} ({length})",
+                code, "warning", f"{TOKENIZER} asks for {key} ({length})",
                 "programs on the tokenizers library cut or fill every text without a word",
-                "set it to null",
-                partial(unset, key),
-            )
+                "set it to null", partial(unset, key),
+            )  # fmt: skip
 
 
 def unset(key: str, mended: Mended) -> None:

@@ -47,21 +47,18 @@ def in_range(subject: Subject) -> Iterator[Finding]:
             wrong = [n for n in ids if not is_id(n) or not 0 <= n < rows]
             if wrong:
                 yield Finding(
-                    "id-out-of-range",
-                    "error",
+                    "id-out-of-range", "error",
                     f"{key} of {file} is {', '.join(map(repr, wrong))}; ids are 0 to {rows - 1:,}",
-                    "generation fails, or never meets the token",
-                    "give the id of a token, or null",
-                )
+                    "generation fails, or never meets the token", "give the id of a token, or null",
+                )  # fmt: skip
             unnamed = [n for n in ids if n not in wrong and (n >= len(tokens) or not tokens[n])]
             if unnamed and key != "suppress_tokens":
                 yield Finding(
-                    "id-without-token",
-                    "error",
+                    "id-without-token", "error",
                     f"{key} of {file} is {some_tokens(unnamed, ())}, which no token has",
                     "text never holds it, so that generation does not begin or stop as it should",
                     f"give the id of a token, 0 to {len(tokens) - 1:,}",
-                )
+                )  # fmt: skip
 
 
 def ordinary(subject: Subject) -> Iterator[Finding]:
@@ -75,12 +72,11 @@ def ordinary(subject: Subject) -> Iterator[Finding]:
             ]  # fmt: skip
             if words:
                 yield Finding(
-                    "id-of-ordinary-token",
-                    "error" if role == "eos" else "warning",
+                    "id-of-ordinary-token", "error" if role == "eos" else "warning",
                     f"{role}_token_id of {file} is {some_tokens(words, tokens)}, an ordinary token",
                     "generation stops in the middle of a text" if role == "eos" else _EFFECTS[role],
                     "give the id of a special token",
-                )
+                )  # fmt: skip
 
 
 def agreement(subject: Subject) -> Iterator[Finding]:
@@ -100,12 +96,9 @@ def agreement(subject: Subject) -> Iterator[Finding]:
         if others:
             listed = "; ".join(f"{file} {some_tokens(ids, tokens)}" for file, ids in said.items())
             yield Finding(
-                "ids-disagree",
-                "warning",
-                f"{role} token: {listed.replace('; ', ', ')}",
-                _EFFECTS[role],
-                "make them one; the tokenizer's is the one that training texts had",
-            )
+                "ids-disagree", "warning", f"{role} token: {listed.replace('; ', ', ')}",
+                _EFFECTS[role], "make them one; the tokenizer's is the one that training texts had",
+            )  # fmt: skip
 
 
 KIND = Kind("special_ids", (in_range, ordinary, agreement), quick=True)

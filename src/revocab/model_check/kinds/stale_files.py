@@ -21,13 +21,10 @@ _FLAGS = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
 
 def differs(file: str, what: str, severity: Any = "error") -> Finding:
     return Finding(
-        "stale-file",
-        severity,
-        f"{file} is not that of {TOKENIZER}: {what}",
+        "stale-file", severity, f"{file} is not that of {TOKENIZER}: {what}",
         "programs that read it (llama.cpp's converter, slow tokenizers) cut text into other ids",
-        f"remove {file}",
-        lambda mended: mended.remove(file),
-    )
+        f"remove {file}", lambda mended: mended.remove(file),
+    )  # fmt: skip
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
@@ -120,13 +117,11 @@ def added_tokens_decoder(subject: Subject) -> Iterator[Finding]:
 
     if what := difference(theirs, ours):
         yield Finding(
-            "added-tokens",
-            "error",
+            "added-tokens", "error",
             f"added_tokens_decoder of {TOKENIZER_CONFIG} is not that of {TOKENIZER}: {what}",
             "these tokens are added again under other ids, or matched where they are none",
-            f"write it from the added_tokens of {TOKENIZER}",
-            write_again,
-        )
+            f"write it from the added_tokens of {TOKENIZER}", write_again,
+        )  # fmt: skip
 
 
 def special_tokens_map(subject: Subject) -> Iterator[Finding]:
@@ -146,12 +141,10 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
     if other:
         shown = [f"{key} is {first!r} and {second!r}" for key, (first, second) in other.items()]
         yield Finding(
-            "special-tokens-map",
-            "warning",
-            f"{file} and {TOKENIZER_CONFIG} differ: {some(shown)}",
+            "special-tokens-map", "warning", f"{file} and {TOKENIZER_CONFIG} differ: {some(shown)}",
             "which of them counts depends on the program and its version",
             "take the wrong ones out",
-        )
+        )  # fmt: skip
 
 
 KIND = Kind(

@@ -26,12 +26,10 @@ def adapter(subject: Subject) -> Iterator[Finding]:
     if subject.is_adapter:
         base = subject.settings(ADAPTER).get("base_model_name_or_path")
         yield Finding(
-            "adapter",
-            "error",
-            f"a LoRA adapter of {base!r} ({ADAPTER}), not a model",
+            "adapter", "error", f"a LoRA adapter of {base!r} ({ADAPTER}), not a model",
             "its weights mean nothing without those of that model",
             "merge it into the model with peft (merge_and_unload), and save the result",
-        )
+        )  # fmt: skip
 
 
 def index(subject: Subject) -> Iterator[Finding]:
@@ -76,13 +74,11 @@ def stray(subject: Subject) -> Iterator[Finding]:
     ]
     if strays:
         yield Finding(
-            "stray-weights",
-            "warning",
+            "stray-weights", "warning",
             f"files of weights that are not the model's: {some(strays)}",
-            "programs that read every *.safetensors take them for part of the model",
-            "remove them",
+            "programs that read every *.safetensors take them for part of the model", "remove them",
             lambda mended: mended.remove(*strays),
-        )
+        )  # fmt: skip
 
 
 def structure(

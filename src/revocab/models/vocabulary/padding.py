@@ -105,13 +105,10 @@ def padding_findings(folder: ModelFolder) -> Iterator[Finding]:
         held = len(load_tokenizer(folder.path))
         if held > tokens:
             yield Finding(
-                "padding",
-                "error",
-                f"{said}, but the folder's tokenizer has {held} tokens",
-                effect,
+                "padding", "error", f"{said}, but the folder's tokenizer has {held} tokens", effect,
                 f"set it to {held}, and take their ids out of suppress_tokens in"
                 " generation_config.json",
-            )
+            )  # fmt: skip
 
 
 @contextmanager

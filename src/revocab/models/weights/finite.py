@@ -105,12 +105,10 @@ def finite_findings(
     }
     if broken:
         yield Finding(
-            "not-finite",
-            "error",
-            f"weights that are NaN or infinite: {describe(broken, label)}",
+            "not-finite", "error", f"weights that are NaN or infinite: {describe(broken, label)}",
             "anything computed with them would be meaningless",
             "fetch or save the model again, or take another checkpoint",
-        )
+        )  # fmt: skip
 
 
 def tensor_problem(tensors: Mapping[str, torch.Tensor]) -> str:
