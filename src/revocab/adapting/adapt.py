@@ -224,6 +224,7 @@ def told(plan: Plan, out: Path) -> str:
             f"page     {results / 'report.html'}",
             f"model    {model}",
             f"compare  revocab compare {source} {model} --text {new}={heldout}",
+            f"ship     revocab export {model} --to gguf {out / 'gguf'}, for llama.cpp and Ollama",
             f"go on    edit {out / FILE}: without the mark before 'more:' it trains on; then",
             f"         cd {out} && revocab run {FILE}",
         ]
