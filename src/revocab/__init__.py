@@ -10,8 +10,8 @@ so ``source_VD`` is a vocabulary-by-hidden matrix. No suffix where only one shap
 
 __version__ = "0.1.0"
 
-#: What Python programs call (docs/python.md); loaded at first use, so that importing is instant.
-__all__ = ["RevocabError", "adapt_model", "shared_tokens", "target_matrix"]
+#: What Python programs call (docs/quickstart.md), loaded at first use: importing is instant.
+__all__ = ["RevocabError", "adapt_model", "check", "shared_tokens", "target_matrix"]
 
 
 def __getattr__(name: str) -> object:

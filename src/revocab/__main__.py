@@ -32,6 +32,16 @@ VERBS = {
 BEGUN = {
     "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
     "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
+    "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),
+    "verify": (
+        "revocab.verify.verify.verify",
+        "tell whether a model gives the same tokens, text and logits in every runtime",
+    ),
+    "export": ("revocab.export.export.export", "write a model for llama.cpp, Ollama and others"),
+    "publish": (
+        "revocab.publishing.publish.publish",
+        "upload a checked model folder to the Hub, private by default: FOLDER OWNER/NAME",
+    ),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.

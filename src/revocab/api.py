@@ -1,4 +1,4 @@
-"""What Python programs call; ``docs/python.md`` shows it.
+"""What Python programs call; ``docs/quickstart.md`` shows it.
 
 Models and tokenizers are folders or Hub ids (``owner/name``, ``owner/name@revision``), matrices are
 tensors. Everything that cannot be done raises :class:`revocab.RevocabError`.
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import torch
 
     from revocab.intersection.intersect import Intersection
+    from revocab.models.finding import Finding
 
-__all__ = ["RevocabError", "adapt_model", "shared_tokens", "target_matrix"]
+__all__ = ["RevocabError", "adapt_model", "check", "shared_tokens", "target_matrix"]
 
 #: A folder or a Hub id.
 Place = str | Path
@@ -164,6 +165,17 @@ def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") ->
 
     first, second = (load_tokenizer(_folder(place, "tokenizer")) for place in (source, target))
     return intersect(first, second, identity)
+
+
+def check(model: Place) -> list[Finding]:
+    """Return what is wrong with a model, errors first, as ``revocab check`` says it.
+
+    Each has a ``code``, a ``severity`` (error, warning, note), ``what`` is wrong, its ``effect``
+    and what will ``mend`` it.
+    """
+    from revocab.model_check.kind import look_at
+
+    return look_at(_folder(model, "model"))
 
 
 def _folder(place: Place, what: What) -> Path:

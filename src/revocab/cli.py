@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from revocab.closed import Closed
@@ -61,16 +61,32 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
     from revocab.output import asked_for
 
     made_by.check(asked.made)
-    record = asked.record if os.environ.get("RANK", "0") == "0" else None
+    first = os.environ.get("RANK", "0") == "0"
+    record = asked.record if first else None
     reads = chain.reads_of(asked.inputs, asked.made, record.parent) if record else {}
     keeps_job = asked_for(command.name, asked.job, by_rule=not asked.by_hand)
     enough = explained(command.name, asked.job, asked.machine)
     with keeps_job, inputs_of(asked) as inputs, enough:
-        result = command.run(inputs, asked.job, asked.machine, asked.out)
+        telling = asked.by_hand and first and command.remakes is not None
+        with glanced_at(command, inputs, asked.out) if telling else nullcontext():
+            result = command.run(inputs, asked.job, asked.machine, asked.out)
     if record:
         chain.keep(record, asked.out, reads)
     if asked.by_hand and result is not None:
         print(result)
+
+
+@contextmanager
+def glanced_at(command: Command, inputs: Closed, out: Path) -> Iterator[None]:
+    """Tell what is wrong with the model that is read and, anew, with the last that is written."""
+    from revocab.model_check.glance import tell
+
+    assert command.remakes is not None  # or nothing is told
+    name, pattern = command.remakes
+    known = tell(getattr(inputs, name))
+    yield
+    for folder in sorted(out.glob(pattern))[-1:] if pattern else [out]:
+        tell(folder, known)
 
 
 @contextmanager

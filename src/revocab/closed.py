@@ -129,7 +129,9 @@ def has_default(model: type[BaseModel], key: str) -> bool:
 class RunStep(Closed):
     """A checkpoint of another run; 0 is its model before training."""
 
+    #: The run whose model is taken.
     run: Id
+    #: 0, a number, first, last, best, or the name of a stage.
     step: Step = "last"
 
 

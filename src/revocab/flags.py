@@ -40,7 +40,7 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fiel
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from leaves(inner, f"{prefix}{name}.")
         else:
-            yield prefix + name, field
+            yield prefix + (field.alias or name), field
 
 
 def flag_of(key: str) -> str:

@@ -73,6 +73,15 @@ def read_lines(handle: IO[AnyStr], where: str) -> Iterator[AnyStr]:
         yield line
 
 
+def text_lines(path: Path) -> list[str]:
+    """Return a file's lines without their ends; raise :class:`RevocabError` for what is no text."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as handle:
+            return [line.rstrip("\r\n") for line in read_lines(handle, str(path))]
+    except UnicodeDecodeError as error:
+        raise RevocabError(f"{path}: not UTF-8 text ({error.reason}); convert it") from None
+
+
 def read_json(path: str | Path) -> Any:
     """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one."""
     try:

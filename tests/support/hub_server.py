@@ -4,7 +4,7 @@ Serves folders laid out as ``ROOT/{models,datasets}/ORG/NAME/REF/…``, REF quot
 (``main``, ``refs%2Fconvert%2Fparquet``). Commits are hashes of the contents. A file ``.gated``
 beside the refs gates a repository: without a token it answers 401, with a token that has not been
 granted access 403. Files that Git LFS would hold are redirected to a content store on another host
-name, as is done there.
+name, as is done there. Uploads: :mod:`hub_uploads`.
 
     python tests/support/hub_server.py ROOT --port 8123
     HF_ENDPOINT=http://127.0.0.1:8123 HF_TOKEN=hf_granted python …
@@ -19,12 +19,14 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+import hub_uploads
 from hub_repositories import File, Repository, read_repositories
 
 #: A token whose user has accepted the terms of gated repositories; any other has not.
@@ -54,6 +56,12 @@ class HubServer(ThreadingHTTPServer):
         }
         self.breaks: dict[str, int] = {}
         self.requests: list[tuple[str, str, int, str | None]] = []
+        self._uploads = tempfile.TemporaryDirectory()
+        self.uploads = Path(self._uploads.name)
+
+    def server_close(self) -> None:
+        super().server_close()
+        self._uploads.cleanup()
 
     @property
     def endpoint(self) -> str:
@@ -83,6 +91,7 @@ def run_against(server: HubServer, home: Path, command: list, *, token: str | No
     """Run a command with the server as its Hub and ``home`` as its cache; return the process."""
     environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
     environment |= {"HF_ENDPOINT": server.endpoint, "HF_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment["HF_HUB_DISABLE_XET"] = "1"  # what this Hub speaks is HTTP
     environment |= {"HF_TOKEN": token} if token else {}
     done = subprocess.run(
         [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
@@ -125,10 +134,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Route a request; turn a refusal into the status and headers that clients read."""
-        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.body = self.read_body()
         address = urlsplit(self.path)
         try:
-            if found := OLD_NAME.match(address.path):
+            if (said := self.uploaded(address.path)) is not None:
+                self.send_json(said)
+            elif found := OLD_NAME.match(address.path):
                 place = f"{found[1]}{MOVED[found[2]]}{self.path[found.end() :]}"
                 self.send_json({}, 307, {"Location": place})
             elif match := CACHE.fullmatch(address.path):
@@ -146,18 +157,38 @@ class Handler(BaseHTTPRequestHandler):
             headers = {"X-Error-Code": refused.code, "X-Error-Message": refused.message}
             self.send_json({"error": refused.message}, refused.status, headers)
 
-    do_HEAD = do_POST = do_GET
+    do_HEAD = do_POST = do_PUT = do_GET
+
+    def read_body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        parts = []
+        while size := int(self.rfile.readline(), 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
+
+    def uploaded(self, path: str):
+        try:
+            return hub_uploads.answer(self.server, self.command, path, self.token, self.body)
+        except hub_uploads.Denied as denied:
+            raise Refused(*denied.args) from None
 
     @property
     def token(self) -> str | None:
         words = (self.headers.get("Authorization") or "").split()
         return words[1] if len(words) == 2 and words[0] == "Bearer" else None
 
+    def may_see(self, repository: Repository) -> bool:
+        return repository.id.partition("/")[0] in hub_uploads.WRITERS.get(self.token, ())
+
     def find(self, match: re.Match, *, open_gate: bool) -> tuple[Repository, str]:
         """Return the repository and commit that an address names, if they may be seen."""
         kind = (match["kind"] or "models").strip("/")
         repository = self.server.repositories.get((kind, unquote(match["id"])))
-        if repository is None:
+        hidden = repository is not None and repository.private and not self.may_see(repository)
+        if repository is None or hidden:
             # Without a token the Hub does not say whether a repository is missing or private.
             raise Refused(404 if self.token else 401, "RepoNotFound", "Repository not found")
         revision = unquote(match["revision"] or "main")

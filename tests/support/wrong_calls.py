@@ -107,8 +107,49 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"compare {{toy}} {{bare}} {TEXT}", "bare: no tokenizer could be loaded"),
     (f"compare {{toy}} {{large}} {TEXT}", "its tokenizer has 329 tokens"),
     (f"compare {{toy}} {TEXT}", "give two models"),
+    ("verify --text {few.txt}", "give a model, folder or Hub id"),
+    ("verify nowhere", "nowhere: no such folder"),
+    ("verify {few.txt}", "few.txt: a file, not a folder"),
+    ("verify {bare}", "bare: it has no tokenizer.json"),
+    ("verify {toy} --text none.txt", "--text: none.txt is no file"),
+    ("verify {toy} --text {latin.txt}", "latin.txt: not UTF-8 text"),
+    ("verify {toy} --gguf none.gguf", "--gguf: none.gguf is no file"),
+    ("verify {toy} --gguf {few.txt} --runtime vllm", "--gguf: only llama.cpp reads it"),
+    ("export --to gguf o", "MODEL comes first"),
+    ("export {toy} --to gguf", "--out: "),
+    ("export {toy} --to ggml o", "--to: no format 'ggml'"),
+    ("export {toy} --to gguf o --outtype q4_0", "invalid choice: 'q4_0'"),
+    ("export {toy} --to gguf o --lines none.txt", "none.txt: no such file"),
+    ("export {toy} --to gguf o --lines {latin.txt}", "latin.txt"),
+    ("export {toy} --to gguf {toy}", "is or holds the input"),
+    ("export {bare} --to gguf o", "bare: no tokenizer could be loaded"),
+    ("export {large} --to gguf o", "rows for a tokenizer of"),
+    ("export {quantised} --to gguf o", "quantised weights"),
+    ("export {packed} --to gguf o", "not a model folder"),
+    ("verify {toy} --runtime llama.cpp", "--runtime llama.cpp: give --gguf FILE"),
+    ("verify {toy} --runtime onnx", "--runtime: no runtime 'onnx'"),
     ("adapt nowhere --text it={few.txt} --out o", "nowhere: no folder with"),
+    ("check --fix o", "give a model"),
+    ("check nowhere", "nowhere: no such folder"),
+    ("check {corpus}", "corpus: not a model folder (it has no config.json)"),
+    ("check {toy} --fix {toy}", "toy: is or holds the input"),
+    ("check {toy} --fix {few.txt}", "few.txt: a file; an output is"),
+    ("check {toy} --json {corpus}", "corpus: not a plain file"),
+    ("check {toy} --jsn o", "did you mean '--json'?"),
     (f"{PACK}{{bare}} --corpora it={{corpus}} --rows 8", "bare: no tokenizer could be loaded"),
+    # What is published.
+    ("publish {toy}", "give a folder and a name"),
+    ("publish {toy} owner/name --dry-run", "toy: no README.md, which is the page on the Hub"),
+    ("publish {few.txt} owner/name --dry-run", "few.txt: a file, not a folder"),
+    ("publish nowhere owner/name --dry-run", "nowhere: no such folder"),
+    ("publish {zero} owner/name --dry-run", "zero: no README.md"),
+    ("publish {toy} a/b/c --dry-run", "'a/b/c': not a name on the Hub"),
+    ("publish {toy} name --dry-run", "'name': names no owner"),
+    ("publish {toy} a/b --privat", "--privat: no such flag"),
+    ("publish {carded} a/b --dry-run --scores none.csv", "--scores none.csv: cannot be read"),
+    ("publish {carded} a/b --dry-run --scores {few.txt}", "few.txt: no table of scores"),
+    ("publish {carded} a/b --dry-run --benchmarks x:acc=a/b:c", "--benchmarks x:acc: no such"),
+    ("publish {carded} a/b --dry-run --benchmarks x", "--benchmarks 'x': expected NAME=VALUE"),
     # Text.
     (f"{PREPARE}{{deep.jsonl}}", "deep.jsonl, line 1: not valid JSON (nested too deep)"),
     (f"{PREPARE}{{digits.jsonl}}", "digits.jsonl, line 2: not valid JSON"),
@@ -211,13 +252,14 @@ def write_inputs(folder: Path, repository: Path) -> None:
     (folder / "bare").mkdir()
     for name in ("config.json", "model.safetensors"):
         os.link(folder / "toy" / name, folder / "bare" / name)
-    for name in ("broken", "large", "zero", "quantised"):
+    for name in ("broken", "large", "zero", "quantised", "carded"):
         shutil.copytree(folder / "toy", folder / name)
     (folder / "broken/tokenizer.json").write_text("{")
+    (folder / "carded/README.md").write_text("---\nlicense: mit\n---\n")
     more = ["abcdefgh", "zzzzzz", *TARGET_WORDS * 3]
     build_tokenizer(more, 80, folder / "more")
     shutil.copytree(folder / "more", folder / "large", dirs_exist_ok=True)
-    write_zeros(folder / "zero/model.safetensors", "model.embed_tokens.weight")
+    write_value(folder / "zero/model.safetensors", "model.embed_tokens.weight", 0)
     config = folder / "quantised/config.json"
     write_json(config, {**read_json(config), "quantization_config": {"load_in_4bit": True}})
     write_texts(folder)
@@ -263,9 +305,9 @@ def write_texts(folder: Path) -> None:
     (folder / "chat.jsonl").write_text(json.dumps({"messages": said}) + "\n")
 
 
-def write_zeros(file: Path, name: str) -> None:
+def write_value(file: Path, name: str, value: float) -> None:
     from safetensors.torch import load_file, save_file
 
     tensors = load_file(file)
-    tensors[name].zero_()
+    tensors[name].fill_(value)
     save_file(tensors, file, {"format": "pt"})

@@ -192,20 +192,26 @@ def line(page: str, name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("page", "file", "name", "script"),
+    ("section", "file", "name", "script"),
     [
-        ("adding-a-method.md", "initialise/methods/scaled_mean.py", "scaled-mean", METHOD),
-        ("tokenizers.md", "tokenizer_building/constructions/trim.py", "trimmed", CONSTRUCTION),
-        ("models.md", "models/changes/ablate.py", "ablated", CHANGE),
-        ("evaluation.md", "evaluation/multiple_choice/templates/riddle.yaml", "riddles_en", TASK),
+        ("A method", "initialise/methods/scaled_mean.py", "scaled-mean", METHOD),
+        (
+            "A construction of a tokenizer",
+            "tokenizer_building/constructions/trim.py",
+            "trimmed",
+            CONSTRUCTION,
+        ),
+        ("A change of a model", "models/changes/ablate.py", "ablated", CHANGE),
+        (None, "evaluation/multiple_choice/templates/riddle.yaml", "riddles_en", TASK),
     ],
     ids=["method", "construction", "change", "task"],
 )
-def test_one_file_and_one_line(toys, tmp_path, page, file, name, script):
-    if file.endswith(".yaml"):
-        (code,) = [one for one in blocks(page, "yaml") if one.startswith("include:")]
+def test_one_file_and_one_line(toys, tmp_path, section, file, name, script):
+    page = "extending.md" if section else "evaluation.md"
+    if section:
+        (code,) = blocks(page, "python", section)
     else:
-        (code,) = blocks(page, "python")
+        (code,) = [one for one in blocks(page, "yaml") if one.startswith("include:")]
     assert f"`src/revocab/{file}`" in (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
     scratch(tmp_path, **{file: code})
     small = REPOSITORY / "tests/experiments/small.yaml"

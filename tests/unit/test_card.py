@@ -37,6 +37,7 @@ def test_the_hub_reads_what_the_card_says(toys, source, tmp_path):
         "library_name": "transformers",
         "pipeline_tag": "text-generation",
         "base_model": HUB,
+        "base_model_relation": "finetune",
         "language": ["it", "en"],
         "license": "apache-2.0",
         "tags": ["vocabulary-adaptation", "revocab"],

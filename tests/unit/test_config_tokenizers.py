@@ -158,9 +158,9 @@ def test_a_ring_of_tokenizers_is_one_problem(demo):
 def test_examples_in_the_docs_are_valid(repository, demo):
     page = (repository / "docs/tokenizers.md").read_text()
     blocks = [part.split("```")[0] for part in page.split("```yaml\n")[1:]]
-    assert len(blocks) >= 3
-    for block in blocks:
-        values = yaml.safe_load(block)
+    entries = [values for values in map(yaml.safe_load, blocks) if "tokenizers" in values]
+    assert len(entries) >= 3
+    for values in entries:
         corpora = {**demo["corpora"], **values.get("corpora", {})}
         made = validate({**with_tokenizers(demo, **values["tokenizers"]), "corpora": corpora})
         assert values["tokenizers"].keys() <= made.tokenizers.keys()

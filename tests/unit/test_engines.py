@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
+from scratch_package import blocks
 
 from revocab.config import validate
 from revocab.errors import RevocabError
@@ -96,11 +97,11 @@ def place(tmp_path_factory, repository) -> Path:
 
 def test_an_engine_is_one_file(place, repository):
     """That of the docs, in a copy of the package: the text and scores of transformers."""
-    docs = (repository / "docs" / "adding-an-engine.md").read_text(encoding="utf-8")
-    blocks = [part.split("```")[0] for part in docs.split("```python\n")[1:]]
+    docs = (repository / "docs" / "extending.md").read_text(encoding="utf-8")
+    shown = blocks("extending.md", "python", "An inference engine")
     file = "src/revocab/evaluation/inference/engines/plain.py"
     assert f"`{file}`" in docs and not (place / file).exists()
-    (place / file).write_text("\n\n".join(blocks), encoding="utf-8")
+    (place / file).write_text("\n\n".join(shown), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(place)],
         cwd=repository,

@@ -20,13 +20,17 @@ from revocab.plan.plan import rules
 
 pytestmark = pytest.mark.long
 
-#: The page that shows a file, and where that lies in the package.
-METHOD = ("adding-a-method.md", "initialise/methods/scaled_mean.py")
-REPORT = ("tables/group_sizes.py", "figures/steps.py", "claims/trained.py")
-SUMMARY = ("adding-a-generation-task.md", "evaluation/generation/kinds/summary.py")
-ENGINE = ("adding-an-engine.md", "evaluation/inference/engines/plain.py")
-CONSTRUCTION = ("tokenizers.md", "tokenizer_building/constructions/trim.py")
-CHANGE = ("models.md", "models/changes/ablate.py")
+#: The section of docs/extending.md that shows a file, and where that lies in the package.
+SHOWN = {
+    "A method": "initialise/methods/scaled_mean.py",
+    "A table": "report/tables/group_sizes.py",
+    "A figure": "report/figures/steps.py",
+    "A claim": "report/claims/trained.py",
+    "A kind of generation task": "evaluation/generation/kinds/summary.py",
+    "An inference engine": "evaluation/inference/engines/plain.py",
+    "A construction of a tokenizer": "tokenizer_building/constructions/trim.py",
+    "A change of a model": "models/changes/ablate.py",
+}
 GERMANIC = "name: Low German\nwords: {question: Fraag, answer: Antwoort, text: Text}\n"
 RIDDLE = "include: base.yaml\ndoc_to_text: 'Riddel: {{question}}'\n"
 SHORT = "{% for message in messages %}{% generation %}{{ message.content }}"
@@ -69,10 +73,8 @@ def folder(tmp_path) -> Path:
         "evaluation/multiple_choice/templates/riddle.yaml": RIDDLE,
         "chat/templates/short.jinja": SHORT,
     }
-    for page, place in (SUMMARY, METHOD, ENGINE, CONSTRUCTION, CHANGE):
-        files[place] = "\n".join(blocks(page, "python"))
-    shown = blocks("adding-a-table.md", "python")
-    files |= {f"report/{place}": code for place, code in zip(REPORT, shown, strict=True)}
+    for section, place in SHOWN.items():
+        files[place] = "\n".join(blocks("extending.md", "python", section))
     for place, content in files.items():
         (tmp_path / "mine" / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "mine" / place).write_text(content, encoding="utf-8")
@@ -101,7 +103,7 @@ def test_things_of_every_kind_are_found_outside_the_package(folder):
 
 
 def test_the_page_counts_the_lines_of_each_file(folder):
-    page = (REPOSITORY / "docs/extensions.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs/extending.md").read_text(encoding="utf-8")
     counted = dict(re.findall(r"^\| [^|]+ \| `([^`]+)` \| (\d+) \|", page, re.M))
     lines = {
         str(file.relative_to(folder / "mine")): str(
@@ -131,9 +133,14 @@ def test_a_change_there_makes_jobs_again_as_one_in_the_package(folder, monkeypat
     monkeypatch.setenv("REVOCAB_EXTENSIONS", str(folder / "mine"))
     before = hashes()
     for place, more, concerned, spared in (
-        (METHOD[1], "\n# a comment\n", (), ("init_embeddings",)),
-        (METHOD[1], "\nVALUE = 1\n", ("init_embeddings",), ("pack_tokens", "generate_text")),
-        (ENGINE[1], "\nVALUE = 1\n", ("generate_text",), ("init_embeddings",)),
+        (SHOWN["A method"], "\n# a comment\n", (), ("init_embeddings",)),
+        (
+            SHOWN["A method"],
+            "\nVALUE = 1\n",
+            ("init_embeddings",),
+            ("pack_tokens", "generate_text"),
+        ),
+        (SHOWN["An inference engine"], "\nVALUE = 1\n", ("generate_text",), ("init_embeddings",)),
         ("languages/nds.yaml", "colours: ['#000000']\n", ("make_figures",), ("fetch_model",)),
     ):
         with (folder / "mine" / place).open("a") as file:
@@ -237,7 +244,7 @@ def test_an_experiment_names_the_folder_and_its_jobs_see_it(experiment):
 
     again = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
     assert "Nothing to be done" in again.stdout + again.stderr
-    method = experiment / "mine" / METHOD[1]
+    method = experiment / "mine" / SHOWN["A method"]
     method.write_text(method.read_text().replace("mean(0)", "mean(0) * 2"))
     again = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
     assert "init_embeddings" in again.stdout and "pack_tokens" not in again.stdout

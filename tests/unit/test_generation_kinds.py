@@ -25,7 +25,7 @@ from revocab.languages import fill, language_label, languages, words_of
 from revocab.report.names import metric_label
 
 PLAIN = {"question", "context", "answer", "text", "copy", "copied", "translate"}
-#: Where the files of docs/adding-a-generation-task.md belong, and how they begin there.
+#: Where the files of docs/extending.md belong, and how they begin there.
 PLACES = {
     "evaluation/generation/kinds/summary.py": '"""Summaries',
     "languages/la.yaml": "name: Latin",
@@ -150,7 +150,7 @@ assert "Length: words of the output in per cent of the reference's." in notes
 
 def test_a_kind_and_a_language_are_one_file_and_one_line(repository, tmp_path):
     """Those of the docs, put into a copy of the package: built, scored, checked and shown."""
-    page = "adding-a-generation-task.md"
+    page = "extending.md"
     docs = (repository / "docs" / page).read_text(encoding="utf-8")
     shown, files = [*blocks(page, "python"), *blocks(page, "yaml")], {}
     for place, beginning in PLACES.items():

@@ -27,8 +27,12 @@ from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.names import method_label
 from revocab.report.results import Results
 
-#: Where the files of docs/adding-a-table.md belong, in the page's order.
-PLACES = ("tables/group_sizes.py", "figures/steps.py", "claims/trained.py")
+#: Where the files of docs/extending.md belong, and the sections that show them.
+PLACES = {
+    "tables/group_sizes.py": "A table",
+    "figures/steps.py": "A figure",
+    "claims/trained.py": "A claim",
+}
 #: Run with a copy of the package that has three files more.
 SCRIPT = """
 import sys
@@ -80,10 +84,12 @@ def demo(repository) -> dict:
 
 def test_a_kind_is_one_file_and_one_line(repository, tmp_path):
     """Those of the docs, put into a copy of the package."""
-    docs = (repository / "docs" / "adding-a-table.md").read_text(encoding="utf-8")
+    docs = (repository / "docs" / "extending.md").read_text(encoding="utf-8")
     assert all(f"report/{place}`" in docs for place in PLACES)
-    files = zip(PLACES, blocks("adding-a-table.md", "python"), strict=True)
-    scratch(tmp_path, **{f"report/{place}": content for place, content in files})
+    files = {}
+    for place, section in PLACES.items():
+        (files[f"report/{place}"],) = blocks("extending.md", "python", section)
+    scratch(tmp_path, **files)
     run_scratch(tmp_path, SCRIPT, tmp_path, at=repository)
 
 

@@ -28,6 +28,7 @@ LESS = {
     "adapted/checkpoints/step-050000": "adapted/checkpoints/step-000004",
     "256": "16",
     "512": "256",
+    "96": "4",
     "a=FOLDER": "a=MISTRAL",
     "b=FOLDER": "b=TARGET",
     "it=FOLDER": "it=CORPUS",
@@ -35,30 +36,31 @@ LESS = {
 }
 #: Flags that a line has not, by page and verb: what a named recipe says, and a toy's template.
 ALSO = {
-    ("docs/lep.md", "train"): "--steps 4 --batch-size 2 --checkpoint-every 4 --precision float32",
-    ("docs/tuning.md", "train"): "--precision float32",
-    ("docs/tuning.md", "judge"): "--option ended=false",
-    ("docs/vllm.md", "measure_efficiency"): "--prompts 2 --repeats 1",
+    (
+        "docs/papers.md",
+        "train",
+    ): "--steps 4 --batch-size 2 --checkpoint-every 4 --precision float32",
+    ("docs/training.md", "train"): "--precision float32",
+    ("docs/training.md", "judge"): "--option ended=false",
+    ("docs/evaluation.md", "measure_efficiency"): "--prompts 2 --repeats 1",
 }
 #: What the page says comes before a line, by page and verb.
 FIRST = {
-    ("docs/lep.md", "train"): (
+    ("docs/papers.md", "train"): (
         "pack --recipe lep --tokenizer extended --corpora ru=CORPUS --steps 4 --batch-size 2"
         " --sequence-length 32 --repeat-corpora --seed 17 --out PACKED",
         "pack_heldout --tokenizer extended --corpora ru=CORPUS --sequence-length 32 --out HELDOUT",
     )
 }
 #: Lines that need what a toy is not: a model of the Hub or the judgement of a large model.
-LEFT = ("darumeru_parus", "llm", "OWNER/NAME")
-#: Pages whose lines are run, and what the last one makes.
+LEFT = ("darumeru_parus", "llm", "OWNER/NAME", "riddle", "riddles.yaml")
+#: Pages whose lines are run, and what they make.
 PAGES = {
-    "docs/lep.md": "carried/model.safetensors",
-    "docs/methods.md": "FOLDER/model.safetensors",
-    "docs/models.md": "NEW/model.safetensors",
-    "docs/tokenizers.md": "NEW/tokenizer.json",
-    "docs/tuning.md": "tuned/checkpoints/step-000020/model.safetensors",
-    "docs/vllm.md": "base.json",
-    "docs/vocabulary.md": "FOLDER/manifest.json",
+    "docs/papers.md": ("carried/model.safetensors",),
+    "docs/methods.md": ("adapted/model.safetensors", "NEW/model.safetensors"),
+    "docs/tokenizers.md": ("NEW/tokenizer.json", "FOLDER/manifest.json"),
+    "docs/training.md": ("tuned/checkpoints/step-000020/model.safetensors",),
+    "docs/evaluation.md": ("base.json",),
 }
 MODELS = ("INSTRUCT", "MODEL", "CHAT", "ADAPTED", "DIR")
 
@@ -98,7 +100,7 @@ def named(tmp_path_factory) -> Path:
         shutil.copytree(source, folder / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        (world,) = lines("docs/world.md")
+        (world,) = (line for line in lines("docs/experiments.md") if line[0] == "build_demoworld")
         entry.main(world)
         corpus = "--files world/documents.it.jsonl.gz --limit-bytes 60000 --heldout-bytes 6000"
         entry.main(f"prepare --corpus it --language it {corpus} --out CORPUS".split())
@@ -152,4 +154,4 @@ def test_the_commands_of_a_page_run_in_its_order(page, named, tmp_path, monkeypa
         call([*(LESS.get(word, word) for word in words), *also])
         out = tmp_path / words[words.index("--out") + 1]
         assert out.exists() and not out.is_symlink(), words
-    assert (tmp_path / PAGES[page]).is_file()
+    assert all((tmp_path / file).is_file() for file in PAGES[page])

@@ -20,7 +20,7 @@ from revocab.models.folder import ModelFolder
 
 @pytest.fixture(scope="module")
 def page(repository) -> str:
-    return (repository / "docs/python.md").read_text(encoding="utf-8")
+    return (repository / "docs/quickstart.md").read_text(encoding="utf-8")
 
 
 def rows(folder, which="input"):
@@ -34,9 +34,9 @@ def test_the_page_runs(toys, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     blocks = [part.partition("```")[0] for part in page.split("```python\n")[1:]]
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for number, block in enumerate(blocks):
-        exec(compile(block, f"docs/python.md, block {number}", "exec"), names)
+        exec(compile(block, f"docs/quickstart.md, block {number}", "exec"), names)
     assert len(names["tokenizer"]) == len(names["model"].get_input_embeddings().weight)
     assert names["answer"].shape[1] > 5
     found, expected = names["embeddings"], adapt(toys, tmp_path / "fvt")
@@ -53,7 +53,7 @@ def test_every_function_is_on_the_page_and_says_what_it_does(page, repository):
     for name in revocab.__all__:
         assert f"`{name}`" in page or f"revocab.{name}" in page
         assert getdoc(getattr(revocab, name))
-    assert "(docs/python.md)" in (repository / "README.md").read_text(encoding="utf-8")
+    assert "(docs/quickstart.md)" in (repository / "README.md").read_text(encoding="utf-8")
     with pytest.raises(AttributeError, match="no attribute 'adapt'"):
         _ = revocab.adapt
 

@@ -296,15 +296,15 @@ def test_the_examples_of_the_docs_are_valid(demo):
     places = {"fvt": {"rate": "low", "mix": "plain"}, "sava": {"rate": "high", "mix": "plain"}}
     for name, place in places.items():
         demo["runs"]["mistral"]["methods"][name] = {"axes": place}
-    found = [yaml.safe_load(block) for block in blocks("comparing-runs.md", "yaml")]
-    assert len(found) == 5
+    found = [yaml.safe_load(block) for block in blocks("tables.md", "yaml")]
+    assert len(found) == 6
     kinds = set()
     for values in found:
         merged = copy.deepcopy({**demo, "tables": {}, "figures": {}})
         update_config(merged, values)
         validate(merged)
         kinds |= {one["kind"] for one in values.get("tables", {}).values()}
-    assert kinds == {*TABLES, "models_by_language", "heldout", "sweep", "examples"}
+    assert kinds == {*TABLES, "models_by_language", "heldout", "sweep", "examples", "claims"}
 
 
 def test_runs_that_are_not_scored_are_dashes_unless_there_are_no_others(demo):

@@ -25,7 +25,7 @@ from revocab.tokenizer_building.training_text import (
     training_texts,
 )
 from revocab.tokenizers.alphabets import frequent_characters
-from revocab.tokenizers.load import load_tokenizer, tokenizer_style
+from revocab.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
 
 SENTENCES = [
     "La città è più bella di sera, perché c'è il mare.",
@@ -161,6 +161,18 @@ def test_folder(tmp_path, corpus, alphabet):
     assert sha256(tmp_path / "copy" / "tokenizer.json") == manifest["sha256"]
 
 
+def test_special_tokens_without_a_name_are_written_for_transformers_4(tmp_path, corpus):
+    """As a list of version 5, version 4 loads no such folder."""
+    build_trained([TrainingText("toy", 1.0, corpus)], "byte_level", SIZE, tmp_path / "tok")
+    tokenizer = load_tokenizer(tmp_path / "tok")
+    tokenizer.add_special_tokens({"extra_special_tokens": ["<|tool|>"]})
+    write_tokenizer(tokenizer, tmp_path / "more")
+    config = json.loads((tmp_path / "more/tokenizer_config.json").read_text())
+    assert config["additional_special_tokens"] == ["<|tool|>"]
+    assert "extra_special_tokens" not in config
+    assert "<|tool|>" in load_tokenizer(tmp_path / "more").all_special_tokens
+
+
 BUILD = """
 import sys
 from pathlib import Path
@@ -188,7 +200,7 @@ def test_fresh_processes_give_the_same_bytes(tmp_path, corpus):
         )
         sums.append({str(path.relative_to(out)): sha256(path) for path in out.rglob("*.json")})
     assert sums[0] == sums[1]
-    assert len(sums[0]) == 8
+    assert len(sums[0]) == 10
 
 
 def test_missing_folder(tmp_path):

@@ -92,7 +92,7 @@ def test_printed_changes_follow_from_the_printed_scores(printed, changes):
 
 
 def test_where_the_papers_tables_weaken_its_sentences(printed):
-    """Languages that lose by adapters (docs/vocadt.md)."""
+    """Languages that lose by adapters (docs/papers.md)."""
     losing = {
         table: [
             row
@@ -131,7 +131,7 @@ def test_printed_values_stand_beside_ours(repository, tmp_path, monkeypatch):
 
 
 def test_claims_on_the_printed_values(repository, tmp_path, monkeypatch):
-    """Sentences that the paper's own tables weaken are marked (docs/vocadt.md)."""
+    """Sentences that the paper's own tables weaken are marked (docs/papers.md)."""
     monkeypatch.chdir(repository)
     results = results_of(tmp_path, TRANSLATION)
     table = build_table(results, "claims")

@@ -19,8 +19,6 @@ from wrong_calls import WRONG_CALLS, write_inputs
 
 from revocab import __main__ as entry
 from revocab import io
-from revocab.adapting.adapt import AdaptOptions
-from revocab.adapting.compare import CompareOptions
 from revocab.closed import plain
 from revocab.command import of_flags, read
 from revocab.errors import RevocabError
@@ -29,7 +27,10 @@ from revocab.flags import flag_of, leaves, values_of
 COMMANDS = {
     name: import_module(f"revocab.commands.{name}").COMMAND for name in entry.command_files()
 }
-BEGUN = {"adapt": AdaptOptions, "compare": CompareOptions}
+BEGUN = {
+    verb: getattr(import_module(place.rpartition(".")[0]), f"{verb.title()}Options")
+    for verb, (place, _) in entry.BEGUN.items()
+}
 MODELS = {name: [*one.parts.values(), one.shorthand] for name, one in COMMANDS.items()} | {
     name: [model] for name, model in BEGUN.items()
 }

@@ -1,4 +1,4 @@
-"""config/paper.yaml from end to end against a local Hub: only budgets differ (docs/hub.md).
+"""config/paper.yaml from end to end against a local Hub: only budgets differ (docs/machines.md).
 
 COMET takes part where its environment is (``make comet``); else without-comet.yaml is laid over.
 """

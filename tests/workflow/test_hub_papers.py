@@ -1,4 +1,4 @@
-"""Papers' experiments from end to end against a local Hub: only budgets differ (docs/hub.md).
+"""Papers' experiments from end to end against a local Hub: only budgets differ (docs/machines.md).
 
 What config/paper.yaml alone has is tested in ``test_hub_paper.py``.
 """

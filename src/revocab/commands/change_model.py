@@ -1,4 +1,4 @@
-"""Make a model from other models: expand blocks, add model differences (docs/models.md)."""
+"""Make a model from other models: expand blocks, add model differences (docs/methods.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,14 @@ def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
     change_model(job, inputs.model, inputs.others, out, silent if machine.quiet else spoken())
 
 
-COMMAND = Command(run, job=ChangeJob, inputs=Inputs, machine=Machine, finds=("models/changes",))
+COMMAND = Command(
+    run,
+    job=ChangeJob,
+    inputs=Inputs,
+    machine=Machine,
+    remakes=("model", ""),
+    finds=("models/changes",),
+)
 
 
 def planned(plan: Plan, model: str) -> Step:

@@ -30,7 +30,12 @@ def run(inputs: InitInputs, job: InitJob, machine: Machine, out: Path) -> None:
 
 
 COMMAND = Command(
-    run, job=InitJob, inputs=InitInputs, machine=Machine, finds=("initialise/methods",)
+    run,
+    job=InitJob,
+    inputs=InitInputs,
+    machine=Machine,
+    remakes=("source", ""),
+    finds=("initialise/methods",),
 )
 
 

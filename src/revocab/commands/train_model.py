@@ -43,6 +43,7 @@ COMMAND = Command(
     inputs=TrainingFolders,
     machine=TrainingMachine,
     shorthand=NamedRecipe,
+    remakes=("model", "checkpoints/step-*"),
 )
 
 

@@ -91,6 +91,7 @@ class Form(Closed):
 class Source(Closed):
     """Where data comes from: the demo's world, files, aligned lines of text, or the Hub."""
 
+    #: Part of the generated world, such as documents.it.
     world: Id | None = None
     path: OneLine | None = Field(default=None, description="a file, or a folder of files")
     pattern: OneLine | None = Field(

@@ -111,6 +111,7 @@ def question_rows(
 class WorldOptions(Closed):
     """Size of the generated bilingual world."""
 
+    #: Another seed makes another world.
     seed: Seed = 17
     documents: Annotated[int, Field(ge=10), GENERATED] = Field(description="documents per language")
     parallel: Annotated[int, Field(ge=20), GENERATED] = Field(

@@ -1,6 +1,6 @@
 """Conversations with an assistant, each with what a rule can check in the last answer.
 
-``checks`` of a row says what that is; docs/world.md lists its keys.
+``checks`` of a row says what that is; docs/evaluation.md lists its keys.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ class EmbeddingSimilarityOptions(Closed):
     """Anchors of each kind, and how rows are projected on them."""
 
     anchors: Size = Field(default=128, description="anchors of each of the two kinds")
+    #: How rows are compared with those of the anchors.
     relative: Relative = "dot"
 
 

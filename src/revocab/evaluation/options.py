@@ -170,8 +170,11 @@ class Generating(GenerationOptions, AskingAll, GenerationHardware):
 class EfficiencyOptions(Closed):
     """How much is read and written when speed is measured; the median of repeats counts."""
 
+    #: Prompts that are read.
     prompts: Times = 16
+    #: Characters of a prompt.
     prompt_characters: Annotated[int, Field(ge=20), POSITIONS] = 1000
+    #: Tokens that are written.
     new_tokens: Annotated[int, Field(ge=2), POSITIONS] = 64
     batch_size: BatchSize = Field(default=8, description="prompts per batch")
     repeats: Times = Field(default=3, description="repetitions; their median is reported")
@@ -206,6 +209,7 @@ class CometJob(Job):
 class SignificanceOptions(Closed):
     """How runs of a group are compared item by item."""
 
+    #: Of the bootstrap and of the permutation test.
     resamples: Annotated[int, Field(ge=100), OFTEN] = 1000
 
 

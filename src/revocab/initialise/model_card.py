@@ -9,7 +9,7 @@ from revocab.initialise.diagnostics import NAME, TITLES
 from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.languages import language_label
 from revocab.models.folder import ModelFolder
-from revocab.models.origin import front_matter, hub_id, licence_of
+from revocab.models.origin import base_id, front_matter, licence_of
 
 
 def _number(value: float | None) -> str:
@@ -74,7 +74,8 @@ def model_card(
     lines = [
         *front_matter(
             {
-                "base_model": hub_id(source.path),
+                "base_model": base_id(source.path),
+                "base_model_relation": "finetune",
                 "language": list(languages),
                 **licence,
                 "tags": ["vocabulary-adaptation", "revocab"],

@@ -105,7 +105,7 @@ class InitJob(ChosenMethod, Job):
     """A method with its options, and what else decides the new rows."""
 
     identity: Identity = Field(
-        default="bytes", description="when two tokens count as the same (docs/vocabulary.md)"
+        default="bytes", description="when two tokens count as the same (docs/tokenizers.md)"
     )
     seed: Seed = Field(default=0, description="seed of random draws")
     languages: list[Language] = Field(
@@ -117,6 +117,7 @@ class ScaleOptions(Closed):
     """Widths of the matrices."""
 
     hidden_size: Width = Field(default=4096, description="width of the source")
+    #: Width of the helper's rows.
     helper_hidden_size: Width = 2560
 
 

@@ -116,7 +116,7 @@ def missing_words(
     strangers = [word.removeprefix("from_") for word in missing if word.startswith("from_")]
     also = [f", or to {other}.yaml as 'called: {{{language}: …}}'" for other in strangers]
     file = files_in(FOLDER, ".yaml").get(language)
-    where = "that file" if file else "such a file in your own folder (docs/extensions.md)"
+    where = "that file" if file else "such a file in your own folder (docs/extending.md)"
     return (
         f"{file or f'languages/{language}.yaml'} lacks the words {', '.join(missing)} (languages"
         f" that have all that this prompt needs: {', '.join(having) or 'none'}); add them"

@@ -22,9 +22,10 @@ from revocab.models.change import (
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
 from revocab.models.origin import (
+    base_id,
+    card_metadata,
     fingerprint,
     front_matter,
-    hub_id,
     library_versions,
     licence_of,
     name_of,
@@ -32,6 +33,7 @@ from revocab.models.origin import (
 from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
+from revocab.tokenizers.golden_ids import keep_golden_ids
 
 #: Files of the body that are written anew.
 _OWN = ("config.json", "README.md")
@@ -67,6 +69,7 @@ def change_model(
     }
     with output.replaced() as folder:
         copy_documents(inputs.body, folder, _OWN)
+        keep_golden_ids(folder)
         write_json(folder / "config.json", changed.config)
         write_weights(inputs.body, changed.files, folder, progress=say is not silent)
         write_text(folder / "README.md", _card(inputs, change, options, changed))
@@ -126,7 +129,7 @@ def _described(model: ModelFolder) -> dict[str, Any]:
 
 def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
     folders = [model.path for model in (inputs.body, *inputs.others.values())]
-    bases = [name for name in dict.fromkeys(map(hub_id, folders)) if name]
+    bases = [name for name in dict.fromkeys(map(base_id, folders)) if name]
     licences = {folder: licence_of(folder) for folder in folders}
     own = licences[inputs.body.path]
     shared = own if all(licence == own for licence in licences.values()) else {}
@@ -141,7 +144,15 @@ def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed:
         )
     others = {name: name_of(model.path) for name, model in inputs.others.items()}
     lines = [
-        *front_matter({"base_model": bases, **shared, "tags": ["revocab"]}),
+        *front_matter(
+            {
+                "base_model": bases,
+                "base_model_relation": "merge" if inputs.others else "finetune",
+                "language": card_metadata(inputs.body.path).get("language"),
+                **shared,
+                "tags": ["revocab"],
+            }
+        ),
         f"# {name_of(inputs.body.path)}, changed by `{change.name}`",
         "",
         f"`{change.name}` is {change.summary}.",

@@ -14,6 +14,7 @@ from revocab.io import not_folder, read_json
 from revocab.models.links import check_links, copy_present, link_problems
 from revocab.models.weights.files import read_header, read_tensor
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
+from revocab.tokenizers.golden_ids import GOLDEN_IDS
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +26,7 @@ TOKENIZER_FILES = (
     "chat_template.json",
     "merges.txt",
     "special_tokens_map.json",
+    GOLDEN_IDS,
     "tokenizer.json",
     "tokenizer.model",
     "tokenizer_config.json",
@@ -200,14 +202,21 @@ class ModelFolder:
         return bool(config.get_text_config().tie_word_embeddings)
 
     @cached_property
-    def vocabulary_tensors(self) -> dict[Which, str]:
+    def vocabulary_names(self) -> dict[Which, str]:
         """Return the stored names by matrix: ``input`` always, ``output`` unless tied."""
         embedding, head = _USUAL
         if embedding not in self.tensors or not (self.tied or head in self.tensors):
             embedding, head = self._names_by_architecture()
-        if f"{head.removesuffix('.weight')}.bias" in self.tensors:
-            raise RevocabError(f"{self.path}: its LM head has a bias, which is not supported")
         return {"input": embedding} if self.tied else {"input": embedding, "output": head}
+
+    @cached_property
+    def vocabulary_tensors(self) -> dict[Which, str]:
+        """Return :attr:`vocabulary_names`; raise :class:`RevocabError` for a head with a bias."""
+        for name in (*self.vocabulary_names.values(), *_USUAL[1:]):
+            bias = f"{name.removesuffix('.weight')}.bias"
+            if bias in self.tensors:
+                raise RevocabError(f"{self.path}: its LM head has a bias, which is not supported")
+        return self.vocabulary_names
 
     @cached_property
     def tied_copies(self) -> list[str]:
@@ -236,6 +245,8 @@ class ModelFolder:
             stored = [
                 tensor for tensor in self.tensors if name.endswith(tensor) or tensor.endswith(name)
             ]
+            if not stored and stored_names:  # GPT-NeoX stores its head under another name
+                stored = [tensor for tensor in self.tensors if tensor in HEADS]
             needed = not (self.tied and stored_names)
             if needed and len(stored) != 1:
                 raise RevocabError(

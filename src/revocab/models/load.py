@@ -7,33 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder, read_settings
-from revocab.models.vocabulary.padding import cut_off, padding_problems
+from revocab.models.vocabulary.padding import cut_off, padding_findings
 from revocab.models.weights.files import equal_tensors
-from revocab.models.weights.finite import file_problems
+from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import WEIGHTS
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
+ADAPTER = "adapter_config.json"
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
-#: Tensors that a message names.
-_SHOWN = 5
 
 
 @contextmanager
-def loading(folder: str | Path) -> Iterator[None]:
-    """Turn a library's complaint about a model that it cannot load into a :class:`RevocabError`."""
+def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
+    """Turn a library's complaint about a model that it cannot load into a :class:`RevocabError`.
+
+    ``also``: what else counts as one.
+    """
     from safetensors import SafetensorError
 
+    complaints: tuple[type[Exception], ...] = (OSError, ValueError, SafetensorError, *also)
     try:
         yield
-    except (OSError, ValueError, SafetensorError) as error:
+    except RevocabError:
+        raise
+    except complaints as error:
         reason = " ".join(str(error).split())[:300]
         raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
 
@@ -71,8 +78,7 @@ def load_causal_lm(
         )
     model, info = loaded
     # What a quantised checkpoint must hold is known only when it is loaded.
-    if problems := list(_differences(folder, model, info)):
-        raise RevocabError(problems)
+    _refuse(folder, _differences(ModelFolder(Path(folder)), model, info))
     if not padding:
         cut_off(model)
     return model.to(device)
@@ -88,25 +94,34 @@ def check_model(folder: str | Path) -> None:
     read once, in blocks.
     """
     model = ModelFolder(Path(folder))
-    if (generation := model.path / "generation_config.json").is_file():
-        read_settings(generation)  # transformers fails on what is no object, without naming it
-    problems: list[str] = []
+    looked_at = (check(model) for check in STRUCTURE)
+    _refuse(folder, chain(*looked_at, finite_findings(model.path, model.files)))
+
+
+def _refuse(folder: str | Path, findings: Iterator[Finding]) -> None:
+    if problems := [finding.line(folder) for finding in findings]:
+        raise RevocabError(problems)
+
+
+def _layout(model: ModelFolder) -> Iterator[Finding]:
     if (model.path / WEIGHTS).is_file() and WEIGHTS not in model.files:
-        problems.append(
-            f"{folder}: both {WEIGHTS} and an index of other files, which may differ; remove one"
+        yield Finding(
+            "two-layouts",
+            "error",
+            f"both {WEIGHTS} and an index of other files, which may differ",
+            "programs read one or the other",
+            "remove one",
         )
+
+
+def _architecture(model: ModelFolder) -> Iterator[Finding]:
     tied: dict[str, str] = {}
     if model.tensors and "quantization_config" not in model.config:
         loaded, info = _on_no_device(model)
-        problems += _differences(folder, loaded, info)
+        yield from _differences(model, loaded, info)
         tied |= getattr(loaded, "all_tied_weights_keys", {})
     tied |= {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
-    problems += _false_copies(model, tied)
-    problems += padding_problems(model)
-    problems += _vocabulary_problems(model)
-    problems += file_problems(model.path, model.files)
-    if problems:
-        raise RevocabError(problems)
+    yield from _false_copies(model, tied)
 
 
 def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]:
@@ -119,12 +134,21 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     from transformers.utils import logging
     from transformers.utils.import_utils import is_accelerate_available
 
+    if (generation := folder.path / "generation_config.json").is_file():
+        read_settings(generation)  # transformers fails on what is no object, without naming it
+    if (adapter := folder.path / ADAPTER).is_file():
+        base = read_settings(adapter).get("base_model_name_or_path")
+        raise RevocabError(
+            f"{folder.path}: {ADAPTER} beside a whole model: with peft installed, transformers"
+            f" loads {base!r} and the adapter in its place; remove the adapter's files if it"
+            " is merged, or keep it in a folder of its own"
+        )
     device = {"device_map": "meta"} if is_accelerate_available() else {}
     quiet_loading()
     level = logging.get_verbosity()
     logging.set_verbosity_error()  # its own report of the same differences
     try:
-        with loading(folder.path):
+        with loading(folder.path, Exception):  # of any type, where settings are nonsense
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder.path,
                 output_loading_info=True,
@@ -137,50 +161,68 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     return loaded
 
 
-def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any]) -> Iterator[str]:
-    """Yield what transformers' loading report names, in one line for each kind."""
+def _differences(
+    folder: ModelFolder, model: PreTrainedModel, info: dict[str, Any]
+) -> Iterator[Finding]:
+    """Yield what transformers' loading report names, one finding for each kind."""
     name = type(model).__name__
     if missing := sorted(info["missing_keys"]):
-        yield (
-            f"{folder}: tensors of {name} are missing: {some(missing)}; they would be"
-            " initialised at random: fetch or save the model again"
+        yield Finding(
+            "missing-tensors",
+            "error",
+            f"tensors of {name} are missing: {some(missing)}",
+            "they would be initialised at random",
+            "fetch or save the model again",
         )
-    copies = ModelFolder(Path(folder)).tied_copies  # under whatever name a head is known by
+    copies = folder.tied_copies  # under whatever name a head is known by
     if unexpected := sorted({*info["unexpected_keys"]} - {*copies}):
-        yield (
-            f"{folder}: tensors that {name} does not have: {some(unexpected)}; they would be"
-            " ignored: correct config.json if it describes another model, or remove them"
+        yield Finding(
+            "unknown-tensors",
+            "error",
+            f"tensors that {name} does not have: {some(unexpected)}",
+            "they would be ignored",
+            "correct config.json if it describes another model, or remove them",
         )
     if mismatched := sorted(info["mismatched_keys"]):
         shapes = [f"{key} {list(is_)} in place of {list(due)}" for key, is_, due in mismatched]
-        yield (
-            f"{folder}: tensors whose shapes differ from config.json: {some(shapes)}; they do"
-            " not belong together: correct config.json, or fetch or save the model again"
+        yield Finding(
+            "shapes",
+            "error",
+            f"tensors whose shapes differ from config.json: {some(shapes)}",
+            "they do not belong together",
+            "correct config.json, or fetch or save the model again",
         )
 
 
-def _vocabulary_problems(folder: ModelFolder) -> Iterator[str]:
-    """Yield a problem for a tokenizer with tokens that have no row: looking one up would fail."""
-    file, rows = folder.path / "tokenizer.json", folder.text_config.get("vocab_size")
-    if not file.is_file() or not isinstance(rows, int):
-        return
+def largest_id(folder: Path) -> int | None:
+    """Return the largest id in ``tokenizer.json``; none where there is no such file."""
+    file = folder / "tokenizer.json"
+    if not file.is_file():
+        return None
     content = read_settings(file)
     try:
         vocabulary = content["model"]["vocab"]
         ids = range(len(vocabulary)) if isinstance(vocabulary, list) else vocabulary.values()
-        added = [token["id"] for token in content.get("added_tokens") or ()]
-        tokens = max((*ids, *added), default=-1) + 1
-    except (AttributeError, KeyError, TypeError):
-        return  # not a tokenizer's file: said where it is loaded
-    if tokens > rows:
-        yield (
-            f"{folder.path}: its tokenizer has {tokens:,} tokens, and the model {rows:,} rows; they"
-            " do not belong together: give both of one model"
+        return max((*ids, *(token["id"] for token in content.get("added_tokens") or ())))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None  # not a tokenizer's file: said where it is loaded
+
+
+def _vocabulary(folder: ModelFolder) -> Iterator[Finding]:
+    """Yield whether a tokenizer has tokens without a row: looking one up would fail."""
+    rows, largest = folder.text_config.get("vocab_size"), largest_id(folder.path)
+    if isinstance(rows, int) and largest is not None and largest >= rows:
+        yield Finding(
+            "token-without-row",
+            "error",
+            f"its tokenizer has {largest + 1:,} tokens, and the model {rows:,} rows",
+            "they do not belong together",
+            "give both of one model",
         )
 
 
-def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each stored tensor that is ``tied`` to another one and differs from it.
+def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield each stored tensor that is ``tied`` to another one and differs from it.
 
     transformers would use it, vLLM would not, and a new vocabulary would replace it.
     """
@@ -189,12 +231,15 @@ def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[str]
             continue
         places = [(folder.path / folder.tensors[name][0], name) for name in (copy, original)]
         if not equal_tensors(*places):
-            yield (
-                f"{folder.path}: {copy} is tied to {original}, but stored with other values; set"
-                " tie_word_embeddings to false in config.json if the model has both, or remove it"
+            yield Finding(
+                "false-tie",
+                "error",
+                f"{copy} is tied to {original}, but stored with other values",
+                "transformers would use it, and vLLM would not",
+                "set tie_word_embeddings to false in config.json if the model has both, or remove"
+                " it",
             )
 
 
-def some(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+#: What is looked at beside the values of weights, a function each.
+STRUCTURE = (_layout, _architecture, padding_findings, _vocabulary)

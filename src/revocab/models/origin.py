@@ -69,14 +69,38 @@ def _fetched(folder: Path, key: Literal["hub", "path"]) -> str | None:
     return origin if isinstance(origin, str) and named.fullmatch(origin) else None
 
 
-def licence_of(folder: Path) -> dict[str, str]:
+def base_id(folder: Path) -> str | None:
+    """Return the Hub id of a folder or, where it has none, of the model that it came from."""
+    return hub_id(folder) or first_id(history_of(folder))
+
+
+def first_id(history: list[dict[str, Any]]) -> str | None:
+    """Return the Hub id of the model with which a history begins, if it is from there."""
+    first = first_name(history)
+    return first if first and HUB_ID.fullmatch(first) else None
+
+
+def first_name(history: list[dict[str, Any]]) -> str | None:
+    first = history[0] if history else {}
+    names = first.get("names")
+    name = first.get("name") or (names.get("source") if isinstance(names, dict) else None)
+    return name if isinstance(name, str) else None
+
+
+def card_metadata(folder: Path) -> dict[str, Any]:
+    """Return what stands at the head of a folder's card; nothing where it cannot be read."""
     import yaml
     from huggingface_hub import metadata_load
 
-    metadata: Any = None
     with suppress(OSError, UnicodeDecodeError, ValueError, yaml.YAMLError):
-        metadata = metadata_load(folder / "README.md")
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("license"), str):
+        metadata: Any = metadata_load(folder / "README.md")
+        return metadata if isinstance(metadata, dict) else {}
+    return {}
+
+
+def licence_of(folder: Path) -> dict[str, str]:
+    metadata = card_metadata(folder)
+    if not isinstance(metadata.get("license"), str):
         return {}
     return {key: metadata[key] for key in LICENCE if isinstance(metadata.get(key), str)}
 
@@ -84,11 +108,14 @@ def licence_of(folder: Path) -> dict[str, str]:
 def front_matter(known: Mapping[str, Any]) -> list[str]:
     """Return the lines at the head of a card, which the Hub reads; what is not known is left out.
 
-    ``known`` may have ``base_model``, ``language``, ``tags`` and the keys of a licence.
+    ``known`` may have ``base_model`` with its relation (adapter, finetune, merge, quantized),
+    ``language``, ``tags``, ``model-index`` and the keys of a licence.
     """
     import yaml
 
     head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}
+    if not head.get("base_model"):
+        head.pop("base_model_relation", None)
     known = {key: value for key, value in head.items() if value}
     return ["---", yaml.safe_dump(known, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
 

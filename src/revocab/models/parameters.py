@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 class Architecture(Closed):
     """The shape of a decoder-only model."""
 
+    #: Whose architecture it has.
     family: Literal["mistral", "llama"]
+    #: Width.
     hidden_size: Annotated[int, Field(ge=8), WIDTH]
+    #: Width of the MLP.
     intermediate_size: Annotated[int, Field(ge=8), WIDTH]
+    #: Decoder layers.
     layers: Width
+    #: Attention heads.
     heads: Width
+    #: Heads of keys and values.
     kv_heads: Width
     tied: bool = Field(default=False, description="embedding and LM head are one matrix")
 
@@ -56,7 +62,9 @@ class StandInJob(Architecture, Job):
 class ParameterCount(Closed):
     """One row of Table 1, counted on the meta device."""
 
+    #: Its name in the table.
     label: OneLine
+    #: Tokens of its vocabulary.
     vocabulary_size: Size
     architecture: Architecture
 

@@ -11,6 +11,7 @@ from revocab.models.origin import library_versions, tokenizer_hash
 from revocab.models.parameters import model_config
 from revocab.models.vocabulary.special_ids import config_ids, special_ids
 from revocab.output import OutputFolder
+from revocab.tokenizers.golden_ids import keep_golden_ids
 
 if TYPE_CHECKING:
     from revocab.models.parameters import Architecture
@@ -50,6 +51,7 @@ def build_stand_in(
     with output.replaced() as folder:
         model.save_pretrained(folder)
         copy_tokenizer(tokenizer, folder)
+        keep_golden_ids(folder)
         write_json(
             folder / "manifest.json",
             {

@@ -37,6 +37,7 @@ class KindOptions(Closed):
     """
 
     kind: str
+    #: Its heading.
     title: OneLine
 
     @model_validator(mode="after")

@@ -53,6 +53,7 @@ class ChangeOptions(ConstructionOptions):
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
     tokenizers: ClassVar[tuple[str, ...]] = ("base", "donor")
 
+    #: Tokenizer that is changed.
     base: str
     #: Text that new tokens are learned from or, with a donor, counted in; shares of bytes.
     corpora: dict[str, Share]

@@ -39,7 +39,10 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             f"{folder}: {not_folder(folder)}; give a folder with a tokenizer.json, or a .tiktoken"
             " file"
         )
-    problems = list(file_problems(Path(name, "tokenizer.json")))
+    try:
+        problems = list(file_problems(Path(name, "tokenizer.json")))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        problems = []  # a file of another kind, which the loader refuses
     if problems:
         raise RevocabError(problems)
     try:
@@ -120,13 +123,16 @@ def some(values: Any, shown: int = 10) -> str:
 def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> None:
     """Save a tokenizer so that transformers 4 and 5, vLLM and llama.cpp's converter all load it.
 
-    Transformers 5 writes a class name that version 4 does not know, and where it was loaded from.
+    Transformers 5 writes a class name that version 4 does not know, a list of special tokens where
+    it knows a mapping, and where the tokenizer was loaded from.
     """
     tokenizer.save_pretrained(str(folder))
     path = Path(folder) / "tokenizer_config.json"
     config = read_json(path)
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if isinstance(config.get("extra_special_tokens"), list):
+        config["additional_special_tokens"] = config.pop("extra_special_tokens")
     for name in ("is_local", "local_files_only"):
         config.pop(name, None)
     write_json(path, config)

@@ -56,7 +56,9 @@ DESCRIBED = (
 class GroupRates(Closed):
     """What one group of parameters has of its own within a stage."""
 
+    #: In place of the stage's.
     learning_rate: Rate | None = None
+    #: In place of the stage's.
     weight_decay: Decay | None = None
 
 
@@ -77,20 +79,29 @@ class VocabularyAdapters(Closed):
 class Stage(Closed):
     """A part of a recipe with its own parameters, rates and schedule; AdamW starts it afresh."""
 
+    #: Also that of the checkpoint at its end.
     name: Id
     #: ``all``, ``embeddings`` (input and head), ``input_embeddings``, ``output_embeddings``,
     #: ``attention``, ``mlp``, ``norms``, ``added_blocks`` (those of block expansion), ``lora`` (the
     #: adapter of this stage, which ``lora`` describes), or regular expressions searched in
     #: parameter names.
     train: list[OneLine] = Field(default=["all"], min_length=1)
+    #: Its length; or `tokens`, or `share`.
     steps: Steps
+    #: Its length in tokens, rounded up to a step.
     tokens: Tokens | None = None
     share: Share | None = Field(default=None, description="share of the recipe's steps")
+    #: Linear warm-up, in steps.
     warmup_steps: StepNumber = 0
+    #: The same as a share of the stage, rounded up to a step.
     warmup_share: float | None = Field(default=None, ge=0, lt=1)
+    #: Peak rate; what a stage leaves out, it takes from the recipe.
     learning_rate: Rate
+    #: After the warm-up.
     schedule: Schedule = "cosine"
+    #: Rate at the end, relative to the peak.
     final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
+    #: An update multiplies weights by 1 - rate * decay.
     weight_decay: Decay = 0.0
     #: A mixture of data for this stage alone (default: that of the run group or pretraining).
     mixture: MixtureId | None = None
@@ -98,7 +109,7 @@ class Stage(Closed):
     groups: dict[OneLine, GroupRates] = Field(default_factory=dict)
     #: A low-rank adapter, trained in this stage and merged at its end.
     lora: Lora | None = None
-    #: Vocabulary adapters, trained in place of the embeddings (docs/vocadt.md).
+    #: Vocabulary adapters, trained in place of the embeddings (docs/methods.md).
     adapter: VocabularyAdapters | None = None
 
     @field_validator("train", mode="before")

@@ -45,8 +45,11 @@ class Corpus(CorpusOptions):
 class TokenizerPlace(Closed):
     """A place to take a tokenizer from, the short form of ``substitute``; or one construction."""
 
+    #: Repository of the Hub; short for `substitute`.
     hub: HubId | None = None
+    #: Its commit, tag or branch; none: looked up once, and told.
     revision: Revision | None = None
+    #: Folder or file; short for `substitute`.
     path: OneLine | None = None
 
     @model_validator(mode="after")

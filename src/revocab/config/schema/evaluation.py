@@ -36,13 +36,16 @@ from revocab.limits import POSITIONS
 class Probe(ProbeOptions):
     """Items made by rule from what corpora hold out."""
 
+    #: Corpora with held-out text.
     corpora: list[CorpusId] = Field(min_length=1)
 
 
 class Task(TaskOptions):
     """A multiple-choice task: a prompt template over data rows, or a task the harness ships."""
 
+    #: What tables call it, in every language (families.yaml has labels and metrics).
     family: Id
+    #: Language of its items.
     language: Language
     data: Source | None = None
     #: In place of ``data``.
@@ -122,10 +125,13 @@ else:
 class Generation(GenerationOptions):
     """Greedy generation."""
 
+    #: Checkpoints that are asked.
     steps: list[Step] = Field(default=["first", "last"])
     #: A COMET model (Hub id or checkpoint path); none leaves COMET empty, with the reason.
     comet_model: OneLine | None = None
+    #: The same for xCOMET.
     xcomet_model: OneLine | None = None
+    #: The tasks, by id.
     tasks: dict[Id, GenerationTask] = Field(default_factory=dict)
 
     @property
@@ -143,6 +149,7 @@ class Efficiency(EfficiencyOptions):
 class Evaluation(Closed):
     """What is measured on checkpoints."""
 
+    #: Corpora on whose held-out text the loss is measured.
     heldout: list[CorpusId] = Field(default_factory=list)
     #: Tokens of a held-out window of runs that are not trained; none: as in trained runs near them.
     heldout_length: Annotated[int, Field(ge=2), POSITIONS] | None = None
@@ -156,13 +163,16 @@ class ParallelText(Closed):
     """Text that says the same in several languages, one field each; the first is the reference."""
 
     source: Source
+    #: A field of the source each.
     languages: list[Language] = Field(min_length=2)
 
 
 class Fertility(FertilityOptions):
     """Report on tokenizers (Table 2, Figure 1): which tokenizers on which corpora."""
 
+    #: Tokenizers that are measured.
     tokenizers: list[TokenizerId] = Field(default_factory=list)
+    #: Corpora on which they are measured.
     corpora: list[CorpusId] = Field(default_factory=list)
     parallel: ParallelText | None = None
 

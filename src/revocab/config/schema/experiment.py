@@ -32,8 +32,11 @@ else:
 class Experiment(Closed):
     """One experiment file. ``docs/architecture.md`` walks through it."""
 
+    #: Names its folders in `results` and `resources`.
     experiment: Id
+    #: Heading of the report.
     title: OneLine
+    #: How text is packed and what is pretrained here; runs take it unless they have their own.
     seed: Seed = 17
     #: Folder that ``{data_root}`` stands for in paths; give it with ``--config data_root=FOLDER``.
     data_root: OneLine | None = None
@@ -61,7 +64,9 @@ class Experiment(Closed):
     #: Extra pairs of tokenizers to intersect, beside those the runs need.
     intersections: list[tuple[TokenizerId, TokenizerId]] = Field(default_factory=list)
     scale: Scale | None = None
+    #: Tables of the report, by id.
     tables: dict[Id, TableOptions] = Field(default_factory=dict)
+    #: Figures of the report, by id.
     figures: dict[Id, FigureOptions] = Field(default_factory=dict)
 
     @cached_property

@@ -50,8 +50,11 @@ class ModelPlace(Closed):
     """A place to take a model from, or one way to make it."""
 
     tokenizer: TokenizerId
+    #: Repository of the Hub.
     hub: HubId | None = None
+    #: Its commit, tag or branch; none: looked up once, and told.
     revision: Revision | None = None
+    #: Folder with the model.
     path: OneLine | None = None
     pretrain: Pretraining | None = None
     #: Embedding, head and tokenizer alone are fetched, for a helper: of any architecture, without

@@ -51,6 +51,7 @@ class Several(Layered):
     """
 
     sweep: Sweep | None = None
+    #: One run for each of these seeds in its place.
     seeds: list[Seed] | None = Field(default=None, min_length=1)
 
     @field_validator("seeds")
@@ -119,8 +120,11 @@ def unnamed(entries: dict[str, NamedMethod], dump: Callable[[Any], dict[str, Any
 class RunMethod(Several, NamedMethod):
     """One run of a group: a method, and what it has of its own in place of its group's."""
 
+    #: In place of the group's.
     target: TokenizerId | None = None
+    #: In place of the group's.
     helper: ModelId | None = None
+    #: In place of the group's.
     mixture: MixtureId | None = None
     #: Null: the run is made and not trained, and scored at step 0.
     recipe: RecipeId | None = None
@@ -128,6 +132,7 @@ class RunMethod(Several, NamedMethod):
     start: RunStep | None = None
     #: A run that a method reads beside the source model.
     donor: RunStep | None = None
+    #: Of random draws, of fits and of the order of rows; none: the experiment's.
     seed: Seed | None = None
     #: The name, in its group, of the runs that differ from it in their seed alone.
     replicate_of: Id | None = None
@@ -151,6 +156,7 @@ class Reference(Closed):
     """A model that is only scored, beside a group's runs."""
 
     model: ModelId
+    #: Its name in tables.
     label: OneLine
     #: Step for which a paper published values of a reference of its run's name; none: step 0.
     paper_step: StepNumber = 0
@@ -172,12 +178,18 @@ class RunGroup(Several):
     Runs may give target, helper, mixture and recipe of their own.
     """
 
+    #: Its name in tables.
     label: OneLine
     source: ModelId
+    #: Tokenizer that its runs get.
     target: TokenizerId | None = None
+    #: Model that methods read besides the source, if they need one.
     helper: ModelId | None = None
+    #: Shares of the text that its runs are trained on.
     mixture: MixtureId | None = None
+    #: How its runs are trained.
     recipe: RecipeId | None = None
+    #: When two tokens count as the same.
     identity: Literal["bytes", "marker"] = "bytes"
     #: On whose tasks the runs are scored; a task in two languages needs both. None: on every task.
     languages: list[Id] | None = Field(default=None, min_length=1)
@@ -185,6 +197,7 @@ class RunGroup(Several):
     chat: Chat | None = None
     #: At most so many examples in the prompts of its models; none: as many as each task has.
     most_shots: ShotCount | None = None
+    #: Its runs by name: each a method, called after it unless `method` says which.
     methods: Annotated[dict[Id, RunEntry], *Named] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;
@@ -224,4 +237,5 @@ class Scale(ScaleOptions):
 
     source_tokenizer: TokenizerId
     target_tokenizer: TokenizerId
+    #: What is measured, by name.
     methods: Annotated[dict[Id, ScaleEntry], *Named] = Field(min_length=1)

@@ -39,6 +39,7 @@ class PromptOptions(Closed):
     direction: list[Language] = Field(
         min_length=1, max_length=2, description="languages: en it, it en, or it"
     )
+    #: Examples before each query.
     shots: ShotCount
     limit: Count | None = Field(
         default=None,

@@ -44,21 +44,28 @@ class Environment:
         Raises :class:`RevocabError` where none of them has the module, naming the configuration
         ``key`` that asks for it and the ``others`` that it may hold.
         """
-        named = os.environ.get(self.variable)
-        if named:
-            if Path(named).is_file():
-                return named
-            raise RevocabError(
-                f"{self.variable}: {named!r} is not an interpreter; unset it or {self.install!r}"
-            )
-        if self.path.is_file():
-            return str(self.path)
+        if installed := self.installed():
+            return installed
         if find_spec(self.module):
             return sys.executable
         raise RevocabError(
             f"{key}: {self.module} needs its own environment, and {self.path} is not there; run "
             f"{self.install!r}, name an interpreter in {self.variable}, use --sdm conda, or set "
             f"{key}: {' or '.join(others)}"
+        )
+
+    def installed(self) -> str | None:
+        """Return the interpreter that the variable names, or the installed one, if any.
+
+        Raises :class:`RevocabError` where the variable names none.
+        """
+        named = os.environ.get(self.variable)
+        if not named:
+            return str(self.path) if self.path.is_file() else None
+        if Path(named).is_file():
+            return named
+        raise RevocabError(
+            f"{self.variable}: {named!r} is not an interpreter; unset it or {self.install!r}"
         )
 
     def import_error(self) -> ImportError | None:

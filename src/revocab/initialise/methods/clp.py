@@ -27,6 +27,7 @@ class TopKOptions(RowsOptions):
 class ClpOptions(TopKOptions):
     """How similarities become weights."""
 
+    #: Cosines divided by their sum, or their sparsemax.
     weights: Literal["cosine", "sparsemax"] = "cosine"
 
 

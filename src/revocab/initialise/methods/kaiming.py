@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 class KaimingOptions(RowsOptions):
     """The shape of the distribution; its variance is the same."""
 
+    #: What is drawn from.
     distribution: Distribution = "normal"
 
 

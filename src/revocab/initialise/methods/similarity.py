@@ -17,6 +17,7 @@ class SimilarityOptions(AuxiliaryOptions):
     """How many neighbours count."""
 
     # ASSUME: the paper reports one best k, which our copy of its text has lost.
+    #: Tokens whose rows are averaged.
     neighbours: Size = 5
 
 

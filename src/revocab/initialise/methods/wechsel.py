@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class WechselOptions(AuxiliaryOptions):
     """How many neighbours count, and how sharply. The defaults are the published ones."""
 
+    #: Tokens whose rows are averaged.
     neighbours: Size = 10
+    #: Of the softmax of their cosines.
     temperature: Temperature = 0.1
 
 

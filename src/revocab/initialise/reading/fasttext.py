@@ -45,7 +45,9 @@ BATCH_DOCUMENTS = 512
 class FastTextOptions(Closed):
     """How vectors are trained. The defaults are those of FOCUS and fastText."""
 
+    #: Width of the vectors.
     dimension: Annotated[int, Field(ge=2), WIDTH] = 100
+    #: Passes over the text.
     epochs: Times = 3
     min_count: Count = Field(
         default=10, description="tokens that occur less often get no vector of their own"

@@ -186,7 +186,7 @@ class LeastSquares:
     Its maps minimise ``sum |x W + b - y|^2 + ridge |W|^2``, in float64. Centred, so that ridge
     leaves the bias alone. Where the anchors do not determine the map (fewer than dimensions, or
     dependent), the solution is the one of least norm. Digits are lost with the condition number:
-    ``docs/performance.md`` has how many.
+    ``docs/results.md`` has how many.
     """
 
     def __init__(self, gram_PP: torch.Tensor, ridge: float = 0.0):

@@ -23,7 +23,7 @@ from revocab.models.change import (
     ModelReference,
     reference_name,
 )
-from revocab.models.load import some
+from revocab.models.finding import some
 from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Term(Closed):
     minus: ModelReference | None = Field(
         default=None, description="default: the model that is changed"
     )
+    #: How much of the difference; may be negative.
     weight: Weight = Field(default=1.0, allow_inf_nan=False)
 
 

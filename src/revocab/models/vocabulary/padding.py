@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from revocab.io import write_json
+from revocab.models.finding import Finding
 from revocab.models.folder import (
     TOKENIZER_FILES,
     ModelFolder,
@@ -87,23 +88,29 @@ def cut_off(model: PreTrainedModel) -> None:
         model.resize_token_embeddings(tokens, mean_resizing=False)
 
 
-def padding_problems(folder: ModelFolder) -> Iterator[str]:
+def padding_findings(folder: ModelFolder) -> Iterator[Finding]:
     """Yield what contradicts a folder's number of token rows, if it has one."""
     settings = folder.text_config
     tokens = settings.get(TOKEN_ROWS)
     if tokens is None:
         return
-    place, rows = f"{folder.path}/config.json: {TOKEN_ROWS}", settings.get("vocab_size")
+    said, rows = f"config.json: {TOKEN_ROWS}: {tokens!r}", settings.get("vocab_size")
+    effect = "tokens would be cut off, or rows of padding written"
     if not isinstance(tokens, int) or not isinstance(rows, int) or not 0 < tokens <= rows:
-        yield f"{place}: {tokens!r}; it is a number from 1 to vocab_size, {rows!r}"
+        mend = f"it is a number from 1 to vocab_size, {rows!r}"
+        yield Finding("padding", "error", said, effect, mend)
     elif (folder.path / "tokenizer_config.json").is_file():
         from revocab.tokenizers.load import load_tokenizer
 
         held = len(load_tokenizer(folder.path))
         if held > tokens:
-            yield (
-                f"{place}: {tokens}, but the folder's tokenizer has {held} tokens; set it to"
-                f" {held}, and take their ids out of suppress_tokens in generation_config.json"
+            yield Finding(
+                "padding",
+                "error",
+                f"{said}, but the folder's tokenizer has {held} tokens",
+                effect,
+                f"set it to {held}, and take their ids out of suppress_tokens in"
+                " generation_config.json",
             )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ROLES = ("bos", "eos", "pad", "unk")
 #: Settings that name token ids of the old vocabulary and have no counterpart in a tokenizer.
-_STALE = (
+STALE = (
     "bad_words_ids",
     "begin_suppress_tokens",
     "cls_token_id",
@@ -153,8 +153,8 @@ def with_ids(
     a list stays a list of all counterparts. Dropped are stale settings (their key) and ids of a
     list without a counterpart (key, id and spelling).
     """
-    dropped = [key for key in _STALE if settings.get(key) is not None]
-    changed = {key: value for key, value in settings.items() if key not in _STALE}
+    dropped = [key for key in STALE if settings.get(key) is not None]
+    changed = {key: value for key, value in settings.items() if key not in STALE}
     for key, value in ids.items():
         old = changed.get(key)
         if isinstance(old, list):

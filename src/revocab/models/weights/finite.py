@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.models.finding import Finding
 from revocab.models.weights.files import FLOATS, read_header
 
 if TYPE_CHECKING:
@@ -71,18 +72,29 @@ def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
                 yield name, sorted(rows), entry["shape"][0] if entry["shape"] else 1
 
 
-def describe(broken: Mapping[str, tuple[list[int], int]]) -> str:
-    """Return in words which tensors are not finite: ``{name: (broken rows, number of rows)}``."""
+def _number(tensor: str, row: int) -> str:
+    return str(row)
+
+
+def describe(
+    broken: Mapping[str, tuple[list[int], int]], label: Callable[[str, int], str] = _number
+) -> str:
+    """Return in words which tensors are not finite: ``{name: (broken rows, number of rows)}``.
+
+    ``label`` names a row of a tensor.
+    """
     parts = []
     for name, (rows, count) in list(broken.items())[:_TENSORS]:
-        shown = ", ".join(map(str, rows[:_ROWS])) + " …" * (len(rows) > _ROWS)
+        shown = ", ".join(label(name, row) for row in rows[:_ROWS]) + " …" * (len(rows) > _ROWS)
         parts.append(f"{name}, {len(rows)} of {count} rows ({shown})")
     more = len(broken) - _TENSORS
     return "; ".join(parts) + (f"; and {more} more tensors" if more > 0 else "")
 
 
-def file_problems(folder: Path, files: list[str]) -> Iterator[str]:
-    """Yield one line if weights of a model folder are NaN or infinite, naming tensors and rows.
+def finite_findings(
+    folder: Path, files: list[str], label: Callable[[str, int], str] = _number
+) -> Iterator[Finding]:
+    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows.
 
     Every byte is read once. Raises :class:`RevocabError` for a file that is cut off.
     """
@@ -92,10 +104,12 @@ def file_problems(folder: Path, files: list[str]) -> Iterator[str]:
         for name, rows, count in _broken_in_file(folder / file)
     }
     if broken:
-        yield (
-            f"{folder}: weights that are NaN or infinite: {describe(broken)}; anything computed"
-            " with them would be meaningless: fetch or save the model again, or take another"
-            " checkpoint"
+        yield Finding(
+            "not-finite",
+            "error",
+            f"weights that are NaN or infinite: {describe(broken, label)}",
+            "anything computed with them would be meaningless",
+            "fetch or save the model again, or take another checkpoint",
         )
 
 

@@ -35,6 +35,7 @@ SEED_BANDS = "Runs with seeds: the mean over them, and a band of one standard de
 class LossAxes(Closed):
     """How a figure of losses counts training, and its scale."""
 
+    #: What the horizontal axis counts: steps, or megabytes of text.
     over: Progress = "steps"
     #: ``log``: both axes; early steps and small differences are seen, at which methods differ.
     scale: Scale = "linear"

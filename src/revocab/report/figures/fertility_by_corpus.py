@@ -23,7 +23,9 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
     """Distributions of fertility over documents, corpora in one panel."""
 
     kind: Literal["fertility_by_corpus"]
+    #: A panel each.
     tokenizers: list[MeasuredTokenizerId] = Field(min_length=1)
+    #: A colour each.
     corpora: list[MeasuredCorpusId] = Field(min_length=1, max_length=len(COLOURS))
     caption: ClassVar[str] = (
         "Tokens per word of each document, smoothed, every curve to the same height; bars "

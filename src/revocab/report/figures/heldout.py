@@ -43,6 +43,7 @@ class HeldoutFigure(FigureOptions, LossAxes):
     """Held-out losses of chosen runs."""
 
     kind: Literal["heldout"]
+    #: A curve each.
     runs: list[ShownRunId] = Field(min_length=1)
     languages: list[HeldoutLanguage] | None = Field(
         default=None, min_length=1, description="default: those of all held-out text"

@@ -36,6 +36,7 @@ class LossFigure(FigureOptions, LossAxes):
     """Training loss of chosen runs."""
 
     kind: Literal["loss"]
+    #: A curve each.
     runs: list[ShownRunId]
     caption: ClassVar[str] = (
         "Above: training loss at every step (faint) and smoothed. Loss per token cannot be "

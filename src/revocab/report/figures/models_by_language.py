@@ -76,6 +76,7 @@ class ModelsByLanguageFigure(FigureOptions):
     caption_published: ClassVar[str] = "Black lines: the values that the paper published."
 
     kind: Literal["models_by_language"]
+    #: The averages, or the changes of each language.
     show: Literal["averages", "changes"]
     #: By the id that published values name.
     tables: dict[Id, ModelsByLanguageTable] = Field(min_length=1)

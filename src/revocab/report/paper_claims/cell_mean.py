@@ -26,7 +26,9 @@ class CellMean(Measure):
     others. Rows that lack one of the columns say nothing.
     """
 
+    #: Tables that have it.
     tables: list[Id] = Field(min_length=1)
+    #: Column of which the mean is taken.
     column: OneLine
     weights: dict[OneLine, Weight] = Field(
         min_length=1, description="columns and what they weigh in the mean, such as their tasks"

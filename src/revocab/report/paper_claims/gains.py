@@ -27,7 +27,9 @@ class Gain(Measure):
     """By how many points the worst of some runs of a group is above the best of others."""
 
     group: GroupId
+    #: Runs that are compared.
     runs: list[Id] = Field(min_length=1)
+    #: Run that the others are compared with.
     over: list[Id] = Field(min_length=1)
     #: Steps of the paper; ``paper_steps`` of the group says which of ours stand for them.
     step: StepNumber
@@ -81,6 +83,7 @@ class ScoreGain(Gain):
     """Of multiple-choice scores in a language: of one family, or (none) of their average."""
 
     language: TaskLanguage
+    #: Tasks of one family; none: the mean of all.
     family: Id | None = None
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
@@ -129,7 +132,9 @@ class ValueFall(Measure):
     """
 
     value: OneValue = Field(description="as a column of a table of kind runs")
+    #: Runs that have the lower value.
     runs: list[ShownRunId] = Field(min_length=1)
+    #: Runs that have the higher value.
     below: list[ShownRunId] = Field(min_length=1)
     below_value: OneValue | None = Field(
         default=None, description="another number of those in below; default: the same"
@@ -192,8 +197,10 @@ class CellGain(Measure):
     language.
     """
 
+    #: Table that has it.
     table: Id
     rows: list[OneLine] = Field(min_length=1, description="as the table names its rows")
+    #: Column that is compared.
     column: OneLine
     over: list[OneLine] = Field(min_length=1, description="columns")
 

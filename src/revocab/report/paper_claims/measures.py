@@ -87,6 +87,7 @@ class FertilityFall(Measure):
 
     source: MeasuredTokenizerId
     target: MeasuredTokenizerId
+    #: Corpora on which it is measured.
     corpora: list[MeasuredCorpusId] = Field(min_length=1)
 
     def published(self, results: Results) -> float | None:
@@ -113,6 +114,7 @@ class SizeFall(Measure):
 
     any_scale: ClassVar[bool] = True
 
+    #: What becomes smaller.
     of: Literal["vocabulary_size", "parameters"]
     source: ModelLabel
     target: ModelLabel
@@ -144,6 +146,7 @@ class Product(Measure):
 
     any_scale: ClassVar[bool] = True
 
+    #: Numbers that are multiplied.
     factors: list[float] = Field(min_length=2)
 
     def published(self, results: Results) -> float | None:

@@ -70,6 +70,7 @@ class LanguageTable(TableOptions):
     Of family, into, out_of and heldout, what is given; else the mean of all multiple-choice tasks.
     """
 
+    #: Checkpoint that is shown.
     step: Step = "last"
     family: Id | None = Field(default=None, description="family of multiple-choice tasks")
     into: Id | None = Field(default=None, description="translation into this language")

@@ -50,6 +50,7 @@ def table_of(columns: Sequence[Column], rows: list[Row], notes: Iterable[str]) -
 class ValueTable(TableOptions):
     """Chosen runs and numbers; a kind says which columns it has, and what stands under them."""
 
+    #: A row each.
     runs: list[ShownRunId] = Field(min_length=1)
 
     @abstractmethod
@@ -101,6 +102,7 @@ class GroupTable(TableOptions):
     """Numbers of one group's runs at chosen steps."""
 
     group: GroupId
+    #: Checkpoints that are shown, a block each.
     steps: list[Step] = Field(default=["first", "last"])
 
     @abstractmethod

@@ -24,11 +24,13 @@ class CategoriesTable(ValueTable):
     """Averages by category, every task counting alike, and the mean over all their tasks."""
 
     kind: Literal["categories"]
+    #: Checkpoint that is shown.
     step: Step = "last"
     metrics: dict[Id, OneLine] = Field(
         default_factory=dict,
         description="metrics of generation tasks, instead of their kind's first",
     )
+    #: Columns: the tasks of which each is the mean.
     categories: dict[OneLine, Annotated[list[Id], Field(min_length=1)]] = Field(min_length=1)
     overall: OneLine | None = Field(
         default=None, description="header of a column over all their tasks; default: no such column"

@@ -40,9 +40,13 @@ class PaperClaim(Closed):
     Shares are fractions, and so are gains: 0.04 is 4 points.
     """
 
+    #: The statement.
     says: OneLine
+    #: Where the paper says it.
     place: OneLine
+    #: The least that the measure may be.
     at_least: float | None = None
+    #: The most that it may be.
     at_most: float | None = None
     shared_tokens: SharedTokens | None = None
     fertility_fall: FertilityFall | None = None

@@ -33,6 +33,7 @@ class ExamplesTable(TableOptions):
 
     kind: Literal["examples"]
     task: GenerationTaskId
+    #: A column each.
     runs: list[ShownRunId] = Field(min_length=1)
     number: Count = Field(default=3, description="number of queries, from the first")
 

@@ -35,6 +35,7 @@ class GateTable(TableOptions):
 
     kind: Literal["gate"]
     group: GroupId
+    #: Checkpoints that are compared.
     steps: list[Step] = Field(default=["last"])
     before: RunStep | None = Field(
         default=None, description="the run that others are compared with; default: the group's base"

@@ -33,6 +33,7 @@ class HeldoutTable(ValueTable):
     languages: list[HeldoutLanguage] | None = Field(
         default=None, min_length=1, description="default: those of all held-out text"
     )
+    #: Columns.
     steps: list[Step] = Field(default=["first", "last"], min_length=1)
     reference: TokenizerId | None = Field(
         default=None, description="tokenizer in whose tokens losses are shown next to bits per byte"

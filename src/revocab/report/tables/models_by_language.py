@@ -28,7 +28,9 @@ AVERAGE = "Average of {}"
 class LanguageBlock(Closed):
     """Languages below one heading, or below none."""
 
+    #: Heading of its rows.
     label: OneLine | None = None
+    #: A row each.
     languages: list[Id] = Field(min_length=1)
 
 

@@ -37,6 +37,7 @@ class MultipleChoiceTable(GroupTable):
 
     kind: Literal["multiple_choice"]
     language: TaskLanguage
+    #: Families of tasks; none: all.
     columns: list[Id] | None = None
 
     def shown(self, results: Results) -> list[Column]:

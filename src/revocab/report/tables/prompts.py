@@ -17,6 +17,7 @@ class PromptsTable(TableOptions):
     """The prompts in use."""
 
     kind: Literal["prompts"]
+    #: Tasks whose prompts are shown.
     tasks: list[GenerationTaskId]
 
     def build(self, results: Results) -> Table:

@@ -32,7 +32,9 @@ class SignificanceTable(TableOptions):
 
     kind: Literal["significance"]
     group: GroupId
+    #: Language of the tasks.
     language: TaskLanguage | None = None
+    #: Checkpoint that is compared.
     step: Step = "last"
     against: Id | None = Field(default=None, description="one run of the group; default: all pairs")
 

@@ -21,6 +21,7 @@ class SimilarityTable(TableOptions):
     """Similarity to the helper at the beginning and end of training."""
 
     kind: Literal["similarity"]
+    #: Columns, two each.
     groups: list[GroupId]
 
     def may_be_empty(self, results: Results) -> bool:

@@ -87,8 +87,11 @@ class HeldoutLoss(RunValue):
 
     better: ClassVar[Better | None] = "lower"
 
+    #: Language of the held-out text.
     language: Id
+    #: Checkpoint at which it is measured.
     step: Step = "last"
+    #: Tokenizer in whose tokens it is told; none: bits per byte.
     reference: TokenizerId | None = None
     answers: bool = Field(
         default=False, description="on answers in held-out conversations instead of text"
@@ -137,6 +140,7 @@ class StepsTo(RunValue):
     better: ClassVar[Better | None] = "lower"
 
     language: HeldoutLanguage
+    #: In bits per byte.
     loss: Positive
 
     def header(self) -> str:
@@ -164,6 +168,7 @@ class FirstStepLoss(RunValue):
 
     better: ClassVar[Better | None] = "lower"
 
+    #: A token, or a byte.
     per: Literal["token", "byte"] = "token"
 
     def header(self) -> str:

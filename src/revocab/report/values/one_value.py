@@ -73,6 +73,7 @@ class Vocabulary(RunValue):
 class OneValue(Closed):
     """Exactly one number of a run, and what readers see in place of its own header."""
 
+    #: In place of the usual header.
     label: OneLine | None = None
     tokens: Tokens | None = None
     bytes: Bytes | None = None

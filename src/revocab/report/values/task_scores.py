@@ -72,8 +72,11 @@ class Average(RunValue):
     #: What the mean is multiplied by when it is shown: 100 for a mean of fractions.
     unit: ClassVar[float] = 1
 
+    #: All multiple-choice tasks of the language.
     language: TaskLanguage | None = None
+    #: These tasks.
     named: list[Id] | None = Field(default=None, min_length=1)
+    #: Checkpoint at which they are scored.
     step: Step = "last"
     metrics: dict[Id, OneLine] = Field(
         default_factory=dict,

@@ -34,6 +34,7 @@ class AdoptOptions(ConstructionOptions):
     tokenizers: ClassVar[tuple[str, ...]] = ("base", "chat")
     templates: ClassVar[tuple[str, ...]] = ("template",)
 
+    #: Tokenizer that is changed.
     base: str
     #: The tokenizer of an instruction-tuned model.
     chat: str | None = None

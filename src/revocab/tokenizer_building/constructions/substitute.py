@@ -22,8 +22,11 @@ class SubstituteOptions(ConstructionOptions):
 
     folders: ClassVar[tuple[str, ...]] = ("path",)
 
+    #: Folder or file.
     path: str | None = None
+    #: Repository of the Hub.
     hub: HubId | None = None
+    #: Commit, tag or branch of the repository.
     revision: Revision | None = None
 
     @model_validator(mode="after")

@@ -26,10 +26,15 @@ class TrainOptions(ConstructionOptions):
 
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
 
+    #: Shares of bytes.
     corpora: dict[str, Share]
+    #: How text outside the vocabulary is spelt: bytes as tokens of their own, or all text as bytes.
     alphabet: Literal["byte_fallback", "byte_level"]
+    #: Tokens in all: reached exactly, or an error.
     vocabulary_size: Annotated[int, Field(ge=300), VOCABULARY]
+    #: Read about so much of them in all.
     limit_bytes: Bytes | None = None
+    #: How it splits words.
     model: Literal["bpe", "unigram"] = "bpe"
     #: How numbers are split; none given: into digits (byte_fallback), groups of three (byte_level).
     digits: Literal["individual", "groups_of_three", "none"] | None = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from revocab.languages import language_label
 from revocab.models.origin import (
-    HUB_ID,
     PROVENANCE,
+    first_id,
+    first_name,
     front_matter,
     history_of,
     library_versions,
@@ -22,6 +23,9 @@ from revocab.models.origin import (
     name_of,
 )
 from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
 
 CARD = "README.md"
 TRAINING = "Training"
@@ -62,15 +66,16 @@ def documents(
 
 
 def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
-    first, training = history[0], history[-1]
-    base = first.get("name") or (first.get("names") or {}).get("source") or training["model"]
-    hub = base if HUB_ID.fullmatch(str(base)) else None
+    training = history[-1]
+    base = first_name(history) or training["model"]
     languages = training["text"]["languages"]
     head = {
-        "base_model": hub,
+        "base_model": first_id(history),
+        "base_model_relation": "finetune",
         "language": languages,
         **licence,
         "tags": ["vocabulary-adaptation", "revocab"],
+        "model-index": _model_index(base, training["heldout"]),
     }
     lines = [
         *front_matter(head),
@@ -91,6 +96,33 @@ def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
         f"`{PROVENANCE}` has all of it as data, with the SHA-256 of every input.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _model_index(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
+    losses = (
+        (row["corpus"], f"{row['corpus']} (held out)", "bits_per_byte", row["bits_per_byte"])
+        for row in rows
+    )
+    results = [evaluation_result(*loss) for loss in losses]
+    return eval_results_to_model_index(name, results) if results else []
+
+
+def evaluation_result(
+    data: str, data_name: str, metric: str, value: float, about: str | None = None
+) -> EvalResult:
+    """Return a number in the form in which the head of a card states results of any data."""
+    from huggingface_hub import EvalResult
+
+    return EvalResult(
+        task_type="text-generation",
+        dataset_type=data,
+        dataset_name=data_name,
+        metric_type=metric,
+        metric_name=about,
+        metric_value=value,
+    )
 
 
 def _losses(rows: list[dict[str, Any]]) -> list[str]:

@@ -23,6 +23,7 @@ from revocab.models.links import copy_present, link_or_copy
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
 from revocab.output import OutputFolder
+from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids
 from revocab.training.outputs.loss_tables import HELDOUT
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ COMPANIONS = (
     "tokenizer.model",
     "vocab.json",
     "merges.txt",
+    GOLDEN_IDS,
     CHAT_TEMPLATE,
 )
 
@@ -103,6 +105,7 @@ def write_companions(source: Path, target: Path, texts: Mapping[str, str]) -> No
     copy_present(source, COMPANIONS, target)
     for name, text in texts.items():
         write_text(target / name, text)
+    keep_golden_ids(target)
 
 
 def export(

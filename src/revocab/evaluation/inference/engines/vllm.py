@@ -1,4 +1,4 @@
-"""vLLM, in an environment of its own (``make vllm``, docs/vllm.md): it pins its dependencies.
+"""vLLM, in an environment of its own (``make vllm``, docs/evaluation.md): it pins its dependencies.
 
 Prompts, the stop and the greedy choice are those of the other engines. Nothing of vLLM is imported
 unless it is asked for.
@@ -302,7 +302,7 @@ ENGINE = Engine(
         name="vllm",
         module="vllm",
         install="make vllm",
-        docs="docs/vllm.md",
+        docs="docs/evaluation.md",
         variables={"VLLM_LOGGING_LEVEL": "WARNING", "VLLM_NO_USAGE_STATS": "1"},
     ),
     # On a CPU starting it costs more than it saves on the models that a CPU can hold.

@@ -1,0 +1,1 @@
+"""What llama.cpp computes, one file each: an ``ARCHITECTURE``."""

@@ -1,0 +1,147 @@
+"""A model's tensors on their way into a GGUF: one at a time, in an order that no sharding changes.
+
+Matrices have the type that is asked for, all else is float32. Rows of padding are cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from revocab.errors import RevocabError
+from revocab.export.architecture import Architecture
+from revocab.models.folder import ModelFolder
+
+if TYPE_CHECKING:
+    import torch
+    from gguf import GGMLQuantizationType
+
+#: Buffers of older checkpoints, which are computed again.
+BUFFERS = ("rotary_emb.inv_freq", "attn.bias", "attn.masked_bias")
+#: Values that a block of q8_0 holds.
+BLOCK = 32
+STORED = {"F64": "f32", "F32": "f32", "F16": "f16", "BF16": "bf16"}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor of a GGUF."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: GGMLQuantizationType
+    read: Callable[[], torch.Tensor]
+
+    @property
+    def bytes(self) -> int:
+        from gguf.constants import GGML_QUANT_SIZES
+
+        values, size = GGML_QUANT_SIZES[self.kind]
+        return int(np.prod(self.shape)) // values * size
+
+    def array(self) -> Any:
+        """Return what is written; :class:`RevocabError` for values that the type does not hold."""
+        from gguf import GGMLQuantizationType, quantize
+
+        values = self.read().float().contiguous().numpy()
+        if self.kind == GGMLQuantizationType.F32:
+            return values
+        # NumPy warns of what the next line refuses.
+        with np.errstate(over="ignore"):
+            stored = quantize(values, self.kind)
+        if self.kind == GGMLQuantizationType.F16 and np.isinf(stored).any():
+            raise RevocabError(
+                f"{self.name}: holds {np.abs(values).max():.3g}, which float16 does not; give"
+                " --outtype bf16"
+            )
+        return stored
+
+
+def stored_type(folder: ModelFolder) -> str:
+    """Return the outtype of a model's embedding as it is stored.
+
+    Raises :class:`RevocabError` for one of a type with less than two bytes.
+    """
+    from revocab.models.weights.files import read_header
+
+    name = folder.vocabulary_tensors["input"]
+    dtype = read_header(folder.path / folder.tensors[name][0])[0][name]["dtype"]
+    if dtype not in STORED:
+        raise RevocabError(
+            f"{folder.path}: {name} is stored as {dtype}; allowed are F16, BF16, F32"
+        )
+    return STORED[dtype]
+
+
+def tensors_of(
+    folder: ModelFolder, architecture: Architecture, settings: Any, tokens: int, outtype: str
+) -> Iterator[Tensor]:
+    """Yield the tensors, embedding first, then the layers.
+
+    Raises :class:`RevocabError` with all tensors that the architecture does not have, and with what
+    a layer lacks.
+    """
+    import gguf
+
+    kind = gguf.GGMLQuantizationType[outtype.upper()]
+    number = next(key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture.name)
+    names = gguf.get_tensor_name_map(number, settings.num_hidden_layers)
+    matrices = {*folder.vocabulary_tensors.values()}
+    placed: dict[str, str] = {}
+    unknown = []
+    for name in folder.tensors:
+        if name in folder.tied_copies or name.endswith(BUFFERS):
+            continue
+        there = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        if there is None or (there == "output.weight" and not architecture.untied):
+            unknown.append(name)
+        else:
+            placed[there] = name
+    problems = [f"{folder.path}: {name}: llama.cpp's {architecture.name} has no such tensor"
+                for name in sorted(unknown)]  # fmt: skip
+    problems += [f"{folder.path}: {one}" for one in incomplete(placed, settings.num_hidden_layers)]
+    if problems:
+        raise RevocabError(problems)
+
+    def made(there: str, name: str) -> Tensor:
+        _, shape = folder.tensors[name]
+        rows = min(tokens, shape[0]) if name in matrices else shape[0]
+        full = (rows, *shape[1:])
+
+        def read() -> torch.Tensor:
+            return architecture.stored(folder.read(name)[:rows], name, settings)
+
+        fits = kind != gguf.GGMLQuantizationType.Q8_0 or shape[-1] % BLOCK == 0
+        matrix = kind if fits else gguf.GGMLQuantizationType.F16
+        single = gguf.GGMLQuantizationType.F32
+        return Tensor(there, full, matrix if len(shape) > 1 else single, read)
+
+    for there, tensor in architecture.tensors(settings).items():
+        read = tensor.float
+        yield Tensor(there, tuple(tensor.shape), gguf.GGMLQuantizationType.F32, read)
+    for there in sorted(placed, key=in_order):
+        yield made(there, placed[there])
+
+
+def in_order(name: str) -> tuple[int, str]:
+    layer = re.match(r"blk\.(\d+)\.", name)
+    return (int(layer[1]) if layer else -1, name)
+
+
+def incomplete(names: dict[str, str], layers: int) -> Iterator[str]:
+    """Yield what is missing: tensors that other layers have, and those that every model has."""
+    parts: dict[int, set[str]] = {layer: set() for layer in range(layers)}
+    for name in names:
+        if matched := re.match(r"blk\.(\d+)\.(.*)", name):
+            parts.setdefault(int(matched[1]), set()).add(matched[2])
+    all_parts = set().union(*parts.values())
+    for layer, has in parts.items():
+        if missing := sorted(all_parts - has):
+            yield f"layer {layer} has no {', '.join(missing)}; fetch the model again"
+    for name in ("token_embd.weight", "output_norm.weight"):
+        if name not in names:
+            yield f"no tensor for {name}; fetch the model again"

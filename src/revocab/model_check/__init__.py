@@ -1,0 +1,1 @@
+"""`revocab check`: what is wrong with a model folder, whoever made it."""

@@ -1,0 +1,122 @@
+"""Chat templates: that there is one, that it renders, and that generation stops where it ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from revocab.chat.template import MARKS, PROBE, ChatTemplate, special_texts
+from revocab.errors import RevocabError
+from revocab.model_check.kind import Kind
+from revocab.model_check.kinds.special_ids import ids_of, is_id
+from revocab.model_check.mended import Mended
+from revocab.model_check.subject import GENERATION, TOKENIZER_CONFIG, Subject, quiet
+from revocab.models.finding import Finding, some_tokens
+
+FILE = "chat_template.jinja"
+#: How tokens of chat are spelt, whether a vocabulary has them or not.
+_SPELLING = re.compile(r"\s*(<\|[^<>|\s]+\|>|<(?:end_of_turn|end_of_utterance)>|</s>)")
+_ANSWER = PROBE[-1]["content"]
+
+
+def two_templates(subject: Subject) -> Iterator[Finding]:
+    said = subject.settings(TOKENIZER_CONFIG).get("chat_template")
+    if not subject.has(FILE) or not isinstance(said, str):
+        return
+    used = (subject.path / FILE).read_text(encoding="utf-8", errors="replace")
+    if said.strip() != used.strip():
+        yield Finding(
+            "two-chat-templates",
+            "warning",
+            f"{FILE} and the chat_template of {TOKENIZER_CONFIG} differ",
+            "transformers 5 writes the first, older programs the second",
+            "remove one",
+            lambda mended: mended.edit(TOKENIZER_CONFIG).pop("chat_template"),
+        )
+
+
+def stop_ids(subject: Subject) -> list[int]:
+    """Return the ids at which transformers' generation stops."""
+    own = subject.settings(GENERATION).get("eos_token_id")
+    ids = ids_of(own if own is not None else subject.defaults.get("eos_token_id"))
+    return [number for number in ids if is_id(number)]
+
+
+def rendering(subject: Subject) -> Iterator[Finding]:
+    own: Any = subject.tokenizer.chat_template
+    text = own.get("default") if isinstance(own, dict) else own
+    if not text:
+        return
+    template = ChatTemplate(
+        MARKS.sub("", text), "chat template", subject.tokenizer.special_tokens_map
+    )
+    try:
+        with quiet():
+            rendered = template.rendered(PROBE, "two questions and answers").text
+    except RevocabError as error:
+        yield Finding(
+            "template-fails",
+            "error",
+            error.problems[0].partition("; ")[0],
+            "no chat program can talk to the model",
+            "correct the template",
+        )
+        return
+    yield from ending(subject, rendered)
+
+
+def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
+    """Yield what is wrong with the token that ends the last answer of a conversation."""
+    _, answered, after = rendered.rpartition(_ANSWER)
+    vocabulary = subject.tokenizer.get_vocab()
+    if not answered:
+        yield Finding(
+            "answer-left-out",
+            "error",
+            "the chat template does not write the last answer of a conversation",
+            "the model sees, and learns, nothing of it",
+            "correct the template",
+        )
+        return
+    spelt = _SPELLING.match(after)
+    if spelt and spelt[1] not in vocabulary:
+        yield Finding(
+            "end-is-no-token",
+            "warning",
+            f"the chat template ends answers with {spelt[1]!r}, which is no token",
+            "the model writes it in pieces, at which generation cannot stop",
+            "add it to the tokenizer and the model, or end answers with a token that is there",
+        )
+        return
+    ends = [token for token in special_texts(subject.tokenizer) if token in after]
+    if not ends:
+        yield Finding(
+            "no-end-token",
+            "note",
+            "the chat template ends answers with no special token",
+            "a model that is tuned on it does not learn to stop",
+            "write the end token after answers",
+        )
+        return
+    end = vocabulary[min(ends, key=lambda token: (after.index(token), -len(token)))]
+    stops = stop_ids(subject)
+    if end in stops:
+        return
+
+    def stop_there(mended: Mended) -> None:
+        met = [n for n in stops if n < len(subject.tokens)]
+        mended.edit(GENERATION)["eos_token_id"] = [*met, end] if met else end
+
+    yield Finding(
+        "end-not-stopped",
+        "error",
+        f"the chat template ends answers with {some_tokens([end], subject.tokens)}, and generation"
+        f" stops at {some_tokens(stops, subject.tokens) or 'nothing'}",
+        "answers run on until the limit",
+        f"add {end} to eos_token_id of {GENERATION}",
+        stop_there,
+    )
+
+
+KIND = Kind("chat", (two_templates, rendering), quick=True)

@@ -1,0 +1,98 @@
+"""What ``config.json`` and ``tokenizer.json`` say of the rest: dtype, class, truncation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+from revocab.model_check.kind import Kind
+from revocab.model_check.mended import Mended
+from revocab.model_check.subject import TOKENIZER, Subject
+from revocab.models.finding import Finding
+from revocab.models.weights.files import FLOATS, stored_parts
+
+_DTYPES = ("dtype", "torch_dtype")
+
+
+def dtype(subject: Subject) -> Iterator[Finding]:
+    if "quantization_config" in subject.config:
+        return
+    places = [("config.json", subject.config)]
+    if subject.text_config is not subject.config:
+        places.append(("text_config", subject.text_config))
+    said = {f"{key} of {name}": part[key] for name, part in places for key in _DTYPES
+            if isinstance(part.get(key), str) and part[key] != "auto"}  # fmt: skip
+    _ = subject.model.tensors  # raises where a file is missing
+    sizes: Counter[str] = Counter()
+    for file in subject.model.files:
+        for part in stored_parts(subject.path / file)[0].values():
+            if part.dtype in FLOATS:
+                sizes[FLOATS[part.dtype]] += part.size
+    if not sizes:
+        return
+    stored = sizes.most_common(1)[0][0]
+    other = [f"{place} is {value}" for place, value in said.items()
+             if value.removeprefix("torch.") != stored]  # fmt: skip
+
+    def say_stored(mended: Mended) -> None:
+        for part in (mended.edit("config.json"), mended.edit_text_config()):
+            part.update({key: stored for key in _DTYPES if key in part})
+
+    if other:
+        yield Finding(
+            "dtype",
+            "warning",
+            f"{' and '.join(other)}, and weights are stored as {stored}",
+            "they are converted when they are loaded: memory is wasted, or digits are lost",
+            f"set it to {stored}",
+            say_stored if len(sizes) == 1 else None,
+        )
+
+
+def architectures(subject: Subject) -> Iterator[Finding]:
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as names
+
+    said = subject.config.get("architectures")
+    type_ = subject.config.get("model_type")
+    if not isinstance(said, list) or not said or not isinstance(type_, str):
+        yield Finding(
+            "architectures",
+            "warning",
+            "config.json names no architectures or no model_type",
+            "vLLM and converters, which go by them, refuse the model",
+            "write both, such as those of the model that it was made from",
+        )
+        return
+    others = sorted(other for other, name in names.items() if name == said[0])
+    if type_ in names and others and type_ not in others:
+        yield Finding(
+            "architectures",
+            "error",
+            f"config.json has architectures {said[0]!r}, and model_type {type_!r}, which is"
+            f" {names[type_]}'s",
+            "transformers goes by the second and vLLM by the first: they compute different things",
+            "correct the wrong one",
+        )
+
+
+def lengths(subject: Subject) -> Iterator[Finding]:
+    content = subject.settings(TOKENIZER)
+    for key, code in (("truncation", "asks-truncation"), ("padding", "asks-padding")):
+        if isinstance(setting := content.get(key), dict):
+            length = setting.get("max_length") or setting.get("strategy")
+            yield Finding(
+                code,
+                "warning",
+                f"{TOKENIZER} asks for {key} ({length})",
+                "programs on the tokenizers library cut or fill every text without a word",
+                "set it to null",
+                partial(unset, key),
+            )
+
+
+def unset(key: str, mended: Mended) -> None:
+    mended.edit(TOKENIZER)[key] = None
+
+
+KIND = Kind("settings", (dtype, architectures, lengths), quick=True)

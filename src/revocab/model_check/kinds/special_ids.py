@@ -1,0 +1,111 @@
+"""Special ids of tokenizer, configuration and generation: they agree, and name special tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from revocab.model_check.kind import Kind
+from revocab.model_check.subject import GENERATION, TOKENIZER_CONFIG, Subject
+from revocab.models.finding import Finding, some_tokens
+from revocab.models.vocabulary.special_ids import STALE
+
+_ROLES = ("bos", "eos", "pad")
+#: What goes wrong where an id of a role is another token's.
+_EFFECTS = {
+    "bos": "texts begin otherwise than in training",
+    "eos": "programs that read one file stop where those that read the other go on",
+    "pad": "padding of one program counts as text in the other",
+}
+
+
+def ids_of(value: Any) -> list[Any]:
+    """Return all that is listed where an id, ids or lists of ids may stand."""
+    if isinstance(value, list):
+        return [number for inner in value for number in ids_of(inner)]
+    return [] if value is None else [value]
+
+
+def is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def said_ids(subject: Subject) -> dict[str, dict[str, list[Any]]]:
+    """Return what each file says, by key and file; ``None`` and what is absent left out."""
+    files = {"config.json": subject.text_config, GENERATION: subject.settings(GENERATION)}
+    keys = [*(f"{role}_token_id" for role in _ROLES), *(k for k in STALE if k != "sequence_bias")]
+    return {
+        key: {name: ids for name, said in files.items() if (ids := ids_of(said.get(key)))}
+        for key in keys
+    }
+
+
+def in_range(subject: Subject) -> Iterator[Finding]:
+    tokens, rows = subject.tokens, subject.rows
+    for key, said in said_ids(subject).items():
+        for file, ids in said.items():
+            wrong = [n for n in ids if not is_id(n) or not 0 <= n < rows]
+            if wrong:
+                yield Finding(
+                    "id-out-of-range",
+                    "error",
+                    f"{key} of {file} is {', '.join(map(repr, wrong))}; ids are 0 to {rows - 1:,}",
+                    "generation fails, or never meets the token",
+                    "give the id of a token, or null",
+                )
+            unnamed = [n for n in ids if n not in wrong and (n >= len(tokens) or not tokens[n])]
+            if unnamed and key != "suppress_tokens":
+                yield Finding(
+                    "id-without-token",
+                    "error",
+                    f"{key} of {file} is {some_tokens(unnamed, ())}, which no token has",
+                    "text never holds it, so that generation does not begin or stop as it should",
+                    f"give the id of a token, 0 to {len(tokens) - 1:,}",
+                )
+
+
+def ordinary(subject: Subject) -> Iterator[Finding]:
+    """Yield ids of roles that are words: text would be taken for a signal."""
+    tokens = subject.tokens
+    for role in _ROLES:
+        for file, ids in said_ids(subject)[f"{role}_token_id"].items():
+            words = [
+                n for n in ids if is_id(n) and 0 <= n < len(tokens) and tokens[n]
+                and n not in subject.special
+            ]  # fmt: skip
+            if words:
+                yield Finding(
+                    "id-of-ordinary-token",
+                    "error" if role == "eos" else "warning",
+                    f"{role}_token_id of {file} is {some_tokens(words, tokens)}, an ordinary token",
+                    "generation stops in the middle of a text" if role == "eos" else _EFFECTS[role],
+                    "give the id of a special token",
+                )
+
+
+def agreement(subject: Subject) -> Iterator[Finding]:
+    tokens = subject.tokens
+    for role in _ROLES:
+        said = {
+            file: [n for n in ids if is_id(n) and n in subject.special]
+            for file, ids in said_ids(subject)[f"{role}_token_id"].items()
+        }
+        own = getattr(subject.tokenizer, f"{role}_token_id")
+        if own is not None:
+            said[TOKENIZER_CONFIG] = [own]
+        said = {file: ids for file, ids in said.items() if ids}
+        # Generation's own list counts for the other two: it adds ends to that of the model.
+        first = said.get(GENERATION) or next(iter(said.values()), [])
+        others = {file: ids for file, ids in said.items() if not {*ids} & {*first}}
+        if others:
+            listed = "; ".join(f"{file} {some_tokens(ids, tokens)}" for file, ids in said.items())
+            yield Finding(
+                "ids-disagree",
+                "warning",
+                f"{role} token: {listed.replace('; ', ', ')}",
+                _EFFECTS[role],
+                "make them one; the tokenizer's is the one that training texts had",
+            )
+
+
+KIND = Kind("special_ids", (in_range, ordinary, agreement), quick=True)

@@ -1,0 +1,115 @@
+"""Files of weights: that they are there, belong together, and fit the architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.model_check.kind import Kind, unreadable
+from revocab.model_check.mended import Mended
+from revocab.model_check.subject import Subject, quiet
+from revocab.models.finding import Finding, some
+from revocab.models.folder import ModelFolder
+from revocab.models.load import ADAPTER, STRUCTURE
+from revocab.models.weights.files import read_header
+from revocab.models.weights.finite import finite_findings
+from revocab.models.weights.index import INDEX
+
+#: Files of weights beside a model that are another copy of it, which its makers put there.
+_OTHER_LAYOUTS = ("consolidated", "adapter_model")
+
+
+def adapter(subject: Subject) -> Iterator[Finding]:
+    if subject.is_adapter:
+        base = subject.settings(ADAPTER).get("base_model_name_or_path")
+        yield Finding(
+            "adapter",
+            "error",
+            f"a LoRA adapter of {base!r} ({ADAPTER}), not a model",
+            "its weights mean nothing without those of that model",
+            "merge it into the model with peft (merge_and_unload), and save the result",
+        )
+
+
+def index(subject: Subject) -> Iterator[Finding]:
+    try:
+        _ = subject.model.tensors
+    except RevocabError as error:
+        fix = rebuilt_index(subject)
+        for problem in error.problems:
+            yield unreadable(subject.path, problem, fix)
+
+
+def rebuilt_index(subject: Subject) -> Callable[[Any], object] | None:
+    """Return what writes the index anew, if the files hold each of its tensors exactly once."""
+    try:
+        named = subject.settings(INDEX).get("weight_map")
+        if not isinstance(named, dict):
+            return None
+        placed: dict[str, str] = {}
+        for file in sorted(subject.path.glob("model-*.safetensors")):
+            header, _ = read_header(file)
+            tensors = [name for name in header if name != "__metadata__"]
+            if placed.keys() & {*tensors}:
+                return None
+            placed |= dict.fromkeys(tensors, file.name)
+    except RevocabError:
+        return None
+    if placed.keys() != named.keys():
+        return None
+    return lambda mended: mended.edit(INDEX).update(weight_map=placed)
+
+
+def stray(subject: Subject) -> Iterator[Finding]:
+    _ = subject.model.tensors  # raises where files are missing: others may be those
+    files = [file.name for file in sorted(subject.path.glob("*.safetensors"))]
+    strays = [
+        name
+        for name in files
+        if name not in subject.model.files
+        and not name.startswith(_OTHER_LAYOUTS)
+        # Said by its own finding.
+        and not (name == "model.safetensors" and subject.model.index is not None)
+    ]
+    if strays:
+        yield Finding(
+            "stray-weights",
+            "warning",
+            f"files of weights that are not the model's: {some(strays)}",
+            "programs that read every *.safetensors take them for part of the model",
+            "remove them",
+            lambda mended: mended.remove(*strays),
+        )
+
+
+def structure(
+    check: Callable[[ModelFolder], Iterator[Finding]], subject: Subject
+) -> Iterator[Finding]:
+    with quiet():
+        for finding in check(subject.model):
+            yield (
+                replace(finding, fix=stored_rows(subject)) if finding.code == "shapes" else finding
+            )
+
+
+def stored_rows(subject: Subject) -> Callable[[Mended], object] | None:
+    """Return what says how many rows there are, if embedding and head agree and tokens fit."""
+    stored = {subject.model.tensors[name][1][0] for name in subject.matrices.values()}
+    if len(stored) > 1 or subject.rows < len(subject.tokens):
+        return None
+    if subject.text_config.get("vocab_size") == subject.rows:
+        return None
+    return lambda mended: mended.edit_text_config().update(vocab_size=subject.rows)
+
+
+def finite(subject: Subject) -> Iterator[Finding]:
+    _ = subject.model.tensors  # raises where a file is missing
+    yield from finite_findings(subject.path, subject.model.files, subject.row_label)
+
+
+KIND = Kind(
+    "weights", (adapter, index, stray, *(partial(structure, one) for one in STRUCTURE), finite)
+)

@@ -1,0 +1,141 @@
+"""A folder that is looked at: each of its files is read when the first kind asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings
+from revocab.models.load import ADAPTER, loading
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from revocab.tokenizers.unreachable import Reason
+
+GENERATION = "generation_config.json"
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' own remarks off: what matters of them is a finding."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model folder; what cannot be read of it raises :class:`RevocabError` where it is asked for.
+
+    Raises :class:`RevocabError` for what is neither a model nor an adapter.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.has(ADAPTER):
+            check_model_folder(self.path)
+
+    def has(self, name: str) -> bool:
+        return (self.path / name).is_file()
+
+    def settings(self, name: str) -> dict[str, Any]:
+        """Return a JSON file's object; an empty one where there is no such file."""
+        return read_settings(self.path / name) if self.has(name) else {}
+
+    @property
+    def is_adapter(self) -> bool:
+        return self.has(ADAPTER) and not self.has("config.json")
+
+    @cached_property
+    def model(self) -> ModelFolder:
+        return ModelFolder(self.path)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        return self.settings("config.json")
+
+    @cached_property
+    def text_config(self) -> dict[str, Any]:
+        nested = self.config.get("text_config")
+        return nested if isinstance(nested, dict) and "vocab_size" in nested else self.config
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Return what transformers takes the configuration for, defaults of its type included."""
+        from transformers import AutoConfig
+
+        with quiet(), loading(self.path, Exception):
+            config = AutoConfig.from_pretrained(
+                self.path, trust_remote_code=False, local_files_only=True
+            )
+        return config.get_text_config().to_dict()
+
+    @cached_property
+    def matrices(self) -> dict[Which, str]:
+        """Return the stored names of embedding and head; none of an architecture without them."""
+        _ = self.model.tensors  # raises where they cannot be read
+        try:
+            with quiet(), loading(self.path, Exception):
+                return self.model.vocabulary_names
+        except RevocabError:
+            return {}
+
+    @cached_property
+    def rows(self) -> int:
+        """Return the rows of the stored embedding or, where there is none, those that are said."""
+        if self.matrices:
+            return self.model.tensors[self.matrices["input"]][1][0]
+        said = self.text_config.get("vocab_size")
+        return said if isinstance(said, int) else len(self.tokens)
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        from revocab.tokenizers.load import load_tokenizer
+
+        with quiet():
+            return load_tokenizer(self.path)
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """Return the tokens by id, an empty text where an id has none."""
+        vocabulary = self.tokenizer.get_vocab()
+        tokens = [""] * (max(vocabulary.values(), default=-1) + 1)
+        for token, number in vocabulary.items():
+            tokens[number] = token
+        return tokens
+
+    @cached_property
+    def special(self) -> set[int]:
+        """Return the ids of special and added tokens, which no text is cut into by itself."""
+        from revocab.tokenizers.canonical import special_and_added
+
+        return special_and_added(self.tokenizer)
+
+    @cached_property
+    def unreachable(self) -> dict[int, Reason]:
+        """Return the tokens that no text reaches; none where the family of tokens is unknown."""
+        from revocab.tokenizers.canonical import canonical_vocabulary
+        from revocab.tokenizers.unreachable import unreachable
+
+        try:
+            return unreachable(self.tokenizer, canonical_vocabulary(self.tokenizer))
+        except RevocabError:
+            return {}
+
+    def row_label(self, tensor: str, row: int) -> str:
+        """Return how a row of a tensor is called: of embedding and head with its token."""
+        named = tensor in self.matrices.values() and row < len(self.tokens)
+        return f"{row} {self.tokens[row]!r}" if named else str(row)

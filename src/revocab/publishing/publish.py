@@ -1,0 +1,139 @@
+"""`revocab publish`: a checked model folder becomes a page on the Hub, private unless asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, OneLine
+from revocab.command import of_flags
+from revocab.errors import RevocabError
+from revocab.flags import values_of
+from revocab.publishing.contents import Contents, check_folder, contents_of, read_card
+from revocab.publishing.repository import (
+    Remote,
+    check_card,
+    check_name,
+    check_token,
+    look_at,
+    size_of,
+    upload,
+)
+from revocab.publishing.results import add_results
+
+ABOUT = """Upload a model folder to the Hub: revocab publish FOLDER OWNER/NAME --dry-run
+
+Model, tokenizer, card and licence, in one commit, to a private repository; nothing else of the
+folder, and nothing unless the model passes its checks. --dry-run says what would be uploaded.
+The token is HF_TOKEN, or that of 'hf auth login'."""
+#: What the Hub itself puts into a new repository.
+OF_THE_HUB = ".gitattributes"
+
+
+class PublishOptions(Closed):
+    """The flags of `revocab publish`."""
+
+    dry_run: bool = Field(default=False, description="say what would be uploaded, and do nothing")
+    public: bool = Field(default=False, description="to a repository that everybody can read")
+    update: bool = Field(
+        default=False,
+        description="also to a repository that holds other files: those of the same name are"
+        " replaced, the others stay",
+    )
+    history: bool = Field(
+        default=False, description="also upload provenance.json and diagnostics.json"
+    )
+    scores: list[Path] = Field(
+        default_factory=list,
+        description="tables of scores (multiple_choice.csv); those of the model's step go into the"
+        " card's metadata",
+    )
+    benchmarks: dict[str, OneLine] = Field(
+        default_factory=dict,
+        description="scores to enter for a benchmark of the Hub, as"
+        " TASK:METRIC=OWNER/DATASET:TASK_ID",
+    )
+
+
+def publish(words: Sequence[str]) -> str:
+    """Return what was, or would be, uploaded; raise :class:`RevocabError` with all that hinders."""
+    named = [word for word in words[:2] if not word.startswith("-")]
+    flags = words[len(named) :] if words else ["--help"]
+    if len(named) < 2 and not {"-h", "--help"} & {*flags}:
+        raise RevocabError("give a folder and a name: revocab publish FOLDER OWNER/NAME --dry-run")
+    values = values_of([PublishOptions], "revocab publish FOLDER OWNER/NAME", ABOUT, flags)
+    options = of_flags(PublishOptions, values)
+    folder, name = Path(named[0]), named[1]
+    unsound = problems_of(check_folder, folder)
+    problems = [*unsound, *problems_of(check_name, name)]
+    problems += [] if options.dry_run else problems_of(check_token)
+    try:
+        contents = None if unsound else contents_of(folder, history=options.history)
+        if contents is not None:
+            add_results(contents, name, options.scores, options.benchmarks)
+        elif (folder / "config.json").is_file():
+            read_card(folder)
+    except RevocabError as error:
+        problems += error.problems
+    if problems or contents is None:
+        raise RevocabError(problems)
+    lines = list(described(contents))
+    if options.dry_run:
+        state = problems_of(check_repository, contents, name, options)
+        visible = "public" if options.public else "private"
+        told = [f"not as it is: {problem}" for problem in state] or ["ready to be uploaded"]
+        return "\n".join([f"dry run: {folder} -> {name} ({visible})", *told, "", *lines])
+    remote = check_repository(contents, name, options)
+    commit = upload(name, remote, contents.files, private=not options.public)
+    address = f"published: {name}, commit {commit}; the Hub has the same hashes as this folder"
+    return "\n".join([*lines, "", address, f"to use it: --source {name}@{commit}"])
+
+
+def problems_of(check: Callable[..., object], *asked: object) -> list[str]:
+    try:
+        check(*asked)
+    except RevocabError as error:
+        return error.problems
+    return []
+
+
+def check_repository(contents: Contents, name: str, options: PublishOptions) -> Remote:
+    """Return what lies at a name; :class:`RevocabError` where an upload would not be as asked."""
+    check_token()
+    remote = look_at(name)
+    problems = []
+    if remote.commit is not None and remote.private is options.public:
+        there, flag = ("private", "without --public") if remote.private else ("public", "--public")
+        problems.append(f"{name} is {there} on the Hub; publish {flag}, or change its settings")
+    held = [place for place in remote.files if place != OF_THE_HUB]
+    others = [place for place in held if place not in contents.files]
+    replaced = [
+        place
+        for place in held
+        if place not in others
+        if not remote.same(place, contents.files[place])
+    ]
+    if (replaced or others) and not options.update:
+        problems.append(
+            f"{name} holds files: {', '.join(replaced) or 'none'} would be replaced,"
+            f" {', '.join(others) or 'none'} would stay; give --update, or another name"
+        )
+    if problems:
+        raise RevocabError(problems)
+    check_card(name, contents.card)
+    return remote
+
+
+def described(contents: Contents) -> Iterator[str]:
+    """Yield the files, those that stay here, and the card's metadata, as lines."""
+    sizes = {name: size_of(contents.files[name]) for name in sorted(contents.files)}
+    yield f"to the Hub: {len(sizes)} files, {sum(sizes.values()):,} bytes"
+    yield from (f"  {size:>15,}  {name}" for name, size in sizes.items())
+    yield "stays here:" if contents.stays else "nothing stays here"
+    yield from (f"  {name}: {why}" for name, why in contents.stays.items())
+    yield "metadata of the card:"
+    yield from (f"  {line}" for line in contents.card.data.to_yaml().splitlines())
+    if not contents.card.data.license:
+        yield "note: the card names no licence (license: …), so others may not use the model"

@@ -1,0 +1,1 @@
+"""Whether a folder gives the same tokens, text and logits wherever it is loaded."""

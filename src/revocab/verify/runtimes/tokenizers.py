@@ -1,0 +1,44 @@
+"""The raw library: ``tokenizer.json`` and nothing beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revocab.errors import RevocabError
+from revocab.verify.runtime import Answer, Asked, Missing, Runtime
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+def ask(asked: Asked) -> list[Answer]:
+    import tokenizers
+
+    if not (asked.folder / "tokenizer.json").is_file():
+        raise Missing(f"{asked.folder} has no tokenizer.json")
+    tokenizer = load(asked.folder)
+    ids = [
+        tokenizer.encode(entry.text, add_special_tokens=entry.special).ids for entry in asked.texts
+    ]
+    decoded = [tokenizer.decode(entry.ids, skip_special_tokens=True) for entry in asked.texts]
+    return [Answer(tokenizers.__version__, ids, decoded)]
+
+
+def load(folder: Path) -> Tokenizer:
+    """Return a folder's tokenizer without truncation and padding.
+
+    Raises :class:`RevocabError` for a file that the library does not read.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # the library raises this very class
+        raise RevocabError(f"{folder / 'tokenizer.json'}: {error}; fetch it again") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+RUNTIME = Runtime("tokenizers", ask)

@@ -1,0 +1,69 @@
+"""vLLM, in its own environment: the tokenizer that it loads, and its log-probabilities."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from revocab.evaluation.inference.engines.vllm import ENGINE, context_length, start_settings
+from revocab.models.vocabulary.padding import without_padding
+from revocab.verify.runtime import Answer, Asked, Runtime, ask_there
+from revocab.verify.transformers_tokens import encoded
+
+
+def ask(asked: Asked) -> list[Answer]:
+    assert ENGINE.environment is not None
+    return ask_there(ENGINE.environment, ["-m", __name__], asked.request)
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Return what vLLM says; runs where it is installed."""
+    from vllm import __version__
+    from vllm.tokenizers import get_tokenizer
+
+    tokenizer: Any = get_tokenizer(request["folder"])
+    ids = encoded(tokenizer, request["texts"])
+    decoded = tokenizer.batch_decode(request["decode"], skip_special_tokens=True)
+    told = {"name": __version__, "ids": ids, "decoded": decoded, "normalised": True}
+    try:
+        rows = log_probabilities(Path(request["folder"]), request["logits"])
+    except ValueError as error:  # shapes that it does not run, as start_settings says
+        return {**told, "name": f"{__version__}, without logits: {error}"}
+    return {**told, "logits": rows}
+
+
+def log_probabilities(folder: Path, asked: list[Any]) -> list[list[float]]:
+    """Return a row of the vocabulary for each position of each request, in float32 on a CPU."""
+    if not asked:
+        return []
+    from transformers import AutoConfig
+    from vllm import LLM, SamplingParams
+
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    longest = max(len(ids) for ids, _ in asked) + 2
+    settings = start_settings(config, "cpu", "float32", min(longest, context_length(config)))
+    with without_padding(folder) as read:
+        model = LLM(model=str(read), max_logprobs=-1, **settings)
+        # A token's logits are told with the token after it; the last gets one.
+        prompts: Any = [{"prompt_token_ids": [*ids, ids[0]]} for ids, _ in asked]
+        wanted = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=-1)
+        results = model.generate(prompts, wanted, use_tqdm=False)
+    rows = []
+    for (_, positions), result in zip(asked, results, strict=True):
+        for at in positions:
+            told = result.prompt_logprobs[at + 1]
+            rows.append([told[token].logprob for token in range(len(told))])
+    return rows
+
+
+RUNTIME = Runtime("vllm", ask)
+
+if __name__ == "__main__":
+    source, target = map(Path, sys.argv[1:])
+    error = ENGINE.environment and ENGINE.environment.import_error()
+    if error:
+        raise error
+    told = [answer(json.loads(source.read_text(encoding="utf-8")))]
+    target.write_text(json.dumps(told), encoding="utf-8")

@@ -1,0 +1,202 @@
+"""`revocab verify`: does a model give the same tokens, text and logits wherever it is loaded?
+
+Golden ids (:mod:`revocab.tokenizers.golden_ids`) say what the ids are; of lines of any other text,
+and of folders without golden ids, the ``tokenizers`` library does. Logits are compared with those
+of transformers in float32.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.closed import Closed, unknown
+from revocab.command import of_flags
+from revocab.errors import RevocabError
+from revocab.flags import values_of
+from revocab.io import not_folder, text_lines
+from revocab.models.hub_or_folder import local
+from revocab.tokenizers.golden_ids import (
+    GOLDEN_IDS,
+    GoldenText,
+    file_hashes,
+    fixed_texts,
+    golden_texts,
+    read_golden_ids,
+)
+from revocab.verify.comparing import Result, compared
+from revocab.verify.runtime import Answer, Asked, Missing, runtimes
+from revocab.verify.runtimes.llama_cpp import RUNTIME as LLAMA_CPP
+from revocab.verify.runtimes.tokenizers import load
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+#: Texts whose logits are compared, each at its first, middle and last position, and their tokens.
+LOGIT_TEXTS, FEWEST_TOKENS, MOST_TOKENS = 4, 4, 32
+ABOUT = """Compare tokens, text and logits wherever a model is loaded: revocab verify MODEL
+
+MODEL is a folder or Hub id, of a model or a tokenizer. Exit status 1 if anything differs."""
+
+
+class VerifyOptions(Closed):
+    """The flags of `revocab verify`."""
+
+    gguf: Path | None = Field(default=None, description="the GGUF made of it, for llama.cpp")
+    runtime: list[str] = Field(
+        default_factory=list,
+        description="where to load it, by the names that are printed; default: wherever it can be",
+    )
+    text: list[Path] = Field(
+        default_factory=list, description="text files (UTF-8), of which each line is compared"
+    )
+    logits: bool = Field(
+        default=True, description="compare logits, where there are weights; loads them in float32"
+    )
+    shown: int = Field(default=3, ge=0, le=1000, description="how many differences to show of each")
+    json_: bool = Field(default=False, alias="json", description="print JSON")
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was compared, and what came of it."""
+
+    model: str
+    notes: list[str]
+    results: list[Result]
+
+    @property
+    def differs(self) -> bool:
+        return any(result.state in ("different", "failed") for result in self.results)
+
+
+def verify(words: Sequence[str]) -> str:
+    """Return the page; end with exit status 1 if anything differs, after printing it."""
+    from revocab.verify.page import page
+
+    named, flags = words[:1], list(words[1:])
+    if not named or named[0].startswith("-"):
+        named, flags = (), list(words)
+        if flags and not {"-h", "--help"} & {*flags}:
+            raise RevocabError("give a model, folder or Hub id: revocab verify MODEL …")
+    values = values_of(
+        [VerifyOptions], "revocab verify MODEL", ABOUT, flags if words else ["--help"]
+    )
+    options = of_flags(VerifyOptions, values)
+    verified = verified_model(named[0], options)
+    shown = page(verified)
+    if options.json_:
+        shown = json.dumps(asdict(verified), ensure_ascii=False, indent=2)
+    if verified.differs:
+        print(shown)
+        raise SystemExit(1)
+    return shown
+
+
+def verified_model(named: str, options: VerifyOptions) -> Verified:
+    """Raise :class:`RevocabError` for what cannot be read, or a named runtime that is missing."""
+    check_files(options)
+    folder = local(Path(named), "model")
+    if not (folder / "tokenizer.json").is_file():
+        reason = "it has no tokenizer.json" if folder.is_dir() else not_folder(folder)
+        raise RevocabError(
+            f"{folder}: {reason}; give a Hugging Face model or tokenizer with a tokenizer.json"
+        )
+    tokenizer = load(folder)
+    texts, notes = expected(
+        folder, tokenizer, [line for file in options.text for line in text_lines(file)]
+    )
+    is_model = (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
+    computes = options.logits and is_model
+    requests = logit_requests(texts, tokenizer.get_vocab_size()) if computes else ()
+    asked = Asked(folder, texts, options.gguf, requests)
+    answers: list[tuple[str, Answer]] = []
+    results: list[Result] = []
+    for name in options.runtime or runtimes():
+        try:
+            answers += [(name, answer) for answer in runtimes()[name].ask(asked)]
+        except Missing as error:
+            if options.runtime:
+                raise RevocabError(f"--runtime {name}: {error.problems[0]}") from None
+            results.append(Result(name, "missing", error.problems[0]))
+        except RevocabError as error:
+            results.append(Result(name, "failed", "; ".join(error.problems)))
+    reference = None
+    if any(answer.logits for _, answer in answers):
+        reference = reference_logits(folder, asked.logits)
+    told = [
+        compared(name, answer, texts, reference, tokenizer.id_to_token, options.shown)
+        for name, answer in answers
+    ]
+    return Verified(named, notes, [*told, *results])
+
+
+def check_files(options: VerifyOptions) -> None:
+    problems = [
+        unknown("--runtime", name, runtimes(), "runtime")
+        for name in options.runtime
+        if name not in runtimes()
+    ]
+    if options.gguf is not None and options.runtime and LLAMA_CPP.name not in options.runtime:
+        problems.append(f"--gguf: only {LLAMA_CPP.name} reads it; add it to --runtime")
+    files = [("--text", path) for path in options.text] + [("--gguf", options.gguf)]
+    problems += [
+        f"{flag}: {path} is no file; give one"
+        for flag, path in files
+        if path is not None and not path.is_file()
+    ]
+    if problems:
+        raise RevocabError(problems)
+
+
+def expected(
+    folder: Path, tokenizer: Tokenizer, lines: Sequence[str]
+) -> tuple[list[GoldenText], list[str]]:
+    """Return all texts with the ids that they should have, and notes on where these are from."""
+
+    def encoded(text: str, special: bool) -> GoldenText:
+        ids = tokenizer.encode(text, add_special_tokens=special).ids
+        return GoldenText(text, ids, tokenizer.decode(ids, skip_special_tokens=True), special)
+
+    golden = read_golden_ids(folder)
+    if golden is None:
+        from revocab.tokenizers.load import load_tokenizer
+
+        try:
+            plain = [*golden_texts(load_tokenizer(folder))]
+        except RevocabError:  # as the line of that runtime says
+            plain = [(text, True) for text in fixed_texts()]
+        texts = [encoded(*entry) for entry in plain]
+        notes = [f"no {GOLDEN_IDS} there: expected ids are those of the tokenizers library"]
+    else:
+        texts, hashes = golden.texts, file_hashes(folder)
+        notes = [f"expected ids are those of {GOLDEN_IDS}"]
+        names = sorted({*golden.files, *hashes})
+        if other := [name for name in names if golden.files.get(name) != hashes.get(name)]:
+            notes.append(f"{', '.join(other)} changed since {GOLDEN_IDS} was written")
+    notes.append(f"{len(texts)} strings" + f" and {len(lines):,} lines of text" * bool(lines))
+    return [*texts, *(encoded(line, True) for line in lines)], notes
+
+
+def logit_requests(texts: Sequence[GoldenText], size: int) -> list[tuple[list[int], list[int]]]:
+    usable = [entry.ids[:MOST_TOKENS] for entry in texts if len(entry.ids) >= FEWEST_TOKENS]
+    usable = [ids for ids in usable if max(ids) < size]
+    step = max(1, len(usable) // LOGIT_TEXTS)
+    return [(ids, [0, len(ids) // 2, len(ids) - 1]) for ids in usable[::step][:LOGIT_TEXTS]]
+
+
+def reference_logits(folder: Path, asked: Sequence[tuple[list[int], list[int]]]) -> Any:
+    """Return transformers' logits in float32, a row for each position."""
+    import torch
+
+    from revocab.models.load import load_causal_lm
+
+    model = load_causal_lm(folder, dtype=torch.float32).eval()
+    with torch.no_grad():
+        rows = [model(torch.tensor([ids])).logits[0, positions].float() for ids, positions in asked]
+    return torch.cat(rows)

@@ -1,0 +1,276 @@
+"""Exports without their programs: what a GGUF and a tokenizer.model hold, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from construction_toys import ENGLISH, ITALIAN, edited
+from gguf import GGUFReader, dequantize
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+from toy_models import SOURCE_WORDS, build_model, build_tokenizer
+from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.utils import sentencepiece_model_pb2_new as sentencepiece_model
+
+from revocab.errors import RevocabError
+from revocab.export.cutters import by_score
+from revocab.export.export import export
+from revocab.export.fidelity import ids_here
+from revocab.export.vocabulary import Vocabulary
+from revocab.io import read_json, write_json
+from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
+from revocab.tokenizers.alphabets import frequent_characters
+from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+
+#: Relative error of each type.
+LOSSES = {"f32": 0.0, "f16": 1e-3, "bf16": 8e-3, "q8_0": 2e-2}
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory) -> Path:
+    """Models with a trained tokenizer of each alphabet."""
+    folder = tmp_path_factory.mktemp("bases")
+    texts = [*ENGLISH, *ITALIAN]
+    spaced = [*texts, *(f"a{' ' * n}b" for n in range(9) for _ in range(9))]
+    letters = frequent_characters(texts, 80)
+    for name, some, alphabet, size in (
+        ("byte_fallback", texts, "byte_fallback", 700),
+        ("spaced", spaced, "byte_fallback", 700),
+        ("byte_level", spaced, "byte_level", 600),
+    ):
+        made = train_tokenizer(batched(some), alphabet, size, letters)
+        write_tokenizer(made, folder / f"{name}-tokenizer")
+        build_model(folder / f"{name}-tokenizer", folder / name)
+    edited(load_tokenizer(folder / "spaced"), folder / "without", pre_tokenizer=None)
+    return folder
+
+
+def changed(source: Path, out: Path, **settings) -> Path:
+    """Return a copy of a model with other values in its ``config.json``."""
+    shutil.copytree(source, out)
+    write_json(out / "config.json", {**read_json(out / "config.json"), **settings})
+    return out
+
+
+def tensors(file: Path) -> dict[str, np.ndarray]:
+    return {one.name: dequantize(one.data, one.tensor_type) for one in GGUFReader(file).tensors}
+
+
+def value(file: Path, key: str):
+    return GGUFReader(file).fields[key].contents()
+
+
+def problem(*words: str | Path) -> str:
+    with pytest.raises(RevocabError) as caught:
+        export([str(word) for word in words])
+    return "\n".join(caught.value.problems)
+
+
+@pytest.mark.parametrize("outtype", LOSSES)
+def test_every_tensor_is_there_with_its_values(toys, tmp_path, outtype):
+    export([str(toys / "untied"), "--to", "gguf", str(tmp_path / "o"), "--outtype", outtype])
+    there, here = tensors(tmp_path / "o/model.gguf"), load_file(toys / "untied/model.safetensors")
+    assert len(there) == len(here)
+    turned = here["model.layers.1.self_attn.k_proj.weight"]  # two heads of eight dimensions
+    pairs = turned.reshape(2, 2, 4, -1).swapaxes(1, 2).reshape(turned.shape)
+    for name, wanted in (
+        ("token_embd.weight", here["model.embed_tokens.weight"]),
+        ("output.weight", here["lm_head.weight"]),
+        ("blk.0.ffn_down.weight", here["model.layers.0.mlp.down_proj.weight"]),
+        ("blk.1.attn_k.weight", pairs),
+        ("output_norm.weight", here["model.norm.weight"]),
+    ):
+        difference = np.abs(there[name] - wanted).max()
+        assert difference <= LOSSES[outtype] * np.abs(wanted).max(), name
+
+
+def test_the_same_model_gives_the_same_bytes_in_shards_too(toys, tmp_path):
+    model = AutoModelForCausalLM.from_pretrained(toys / "untied")
+    # The folder's name is the model's.
+    shutil.copytree(toys / "untied", tmp_path / "untied")
+    (tmp_path / "untied/model.safetensors").unlink()
+    model.save_pretrained(tmp_path / "untied", max_shard_size="20KB")
+    assert len([*(tmp_path / "untied").glob("*.safetensors")]) > 2
+    for name, folder in (
+        ("a", toys / "untied"),
+        ("b", toys / "untied"),
+        ("c", tmp_path / "untied"),
+    ):
+        export([str(folder), "--to", "gguf", str(tmp_path / name)])
+    files = [(tmp_path / name / "model.gguf").read_bytes() for name in "abc"]
+    assert files[0] == files[1] == files[2]
+
+
+def test_a_tied_model_has_one_matrix_and_rows_of_padding_are_cut(toys, tmp_path):
+    model = AutoModelForCausalLM.from_pretrained(toys / "tied")
+    tokens = len(model.get_input_embeddings().weight)
+    model.resize_token_embeddings(tokens + 11)
+    shutil.copytree(toys / "tied", tmp_path / "padded")
+    model.save_pretrained(tmp_path / "padded")
+    for name, known in (("said", {TOKEN_ROWS: tokens}), ("unsaid", {})):
+        folder = changed(tmp_path / "padded", tmp_path / name, **known)
+        export([str(folder), "--to", "gguf", str(tmp_path / f"{name}-o")])
+        there = tensors(tmp_path / f"{name}-o/model.gguf")
+        assert "output.weight" not in there
+        assert len(there["token_embd.weight"]) == tokens
+        assert len(value(tmp_path / f"{name}-o/model.gguf", "tokenizer.ggml.tokens")) == tokens
+
+
+def test_what_a_gguf_says_of_its_tokens(bases, tmp_path):
+    folder = changed(bases / "byte_fallback", tmp_path / "m")
+    write_json(folder / "generation_config.json", {"eos_token_id": [2, 5]})
+    (folder / "chat_template.jinja").write_text("{{ messages[0].content }}")
+    export([str(folder), "--to", "gguf", str(tmp_path / "o")])
+    file = tmp_path / "o/model.gguf"
+    assert value(file, "tokenizer.ggml.model") == "llama"
+    assert value(file, "tokenizer.ggml.add_bos_token") is True
+    assert value(file, "tokenizer.ggml.add_eos_token") is False
+    assert value(file, "tokenizer.ggml.eos_token_id") == 2
+    assert value(file, "tokenizer.ggml.eot_token_id") == 5
+    assert value(file, "tokenizer.chat_template") == "{{ messages[0].content }}"
+    kinds = value(file, "tokenizer.ggml.token_type")
+    assert kinds[:3] == [2, 3, 3] and kinds.count(6) == 256
+    stops = (tmp_path / "o/Modelfile").read_text().splitlines()
+    assert stops[:2] == ["FROM ./model.gguf", 'PARAMETER stop "</s>"'] and len(stops) == 3
+
+
+SOME_TEXT = st.lists(
+    st.sampled_from(sorted({word for text in ENGLISH + ITALIAN for word in text.split()}))
+    | st.characters(exclude_categories=["Cs"], exclude_characters="▁\x10")
+    | st.sampled_from([" ", "\n", "\t", " 12", "日本", "e\u0301", "👩\u200d👧", "<0x0A>", "  a"]),
+    max_size=12,
+).map("".join)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=SOME_TEXT)
+def test_scores_cut_as_merges_do(bases, tmp_path_factory, text):
+    """But for several spaces before a character, where a splitter keeps one of them for it."""
+    for name in ("byte_fallback", "spaced", "without"):
+        vocabulary = Vocabulary.read(bases / name)
+        cutter = by_score(vocabulary)
+        assert bool(cutter.notes) == (name == "spaced")
+        if not cutter.notes or "  " not in text:
+            assert cutter.cut([text], {}) == ids_here(vocabulary, [text])
+
+
+def test_a_tokenizer_model_has_the_schema_of_sentencepiece(bases, tmp_path):
+    export([str(bases / "byte_fallback"), "--to", "sentencepiece", str(tmp_path / "o")])
+    model = sentencepiece_model.ModelProto()
+    model.ParseFromString((tmp_path / "o/tokenizer.model").read_bytes())
+    vocabulary = Vocabulary.read(bases / "byte_fallback")
+    assert [piece.piece for piece in model.pieces] == vocabulary.tokens
+    assert [piece.score for piece in model.pieces] == by_score(vocabulary).scores
+    spec = model.trainer_spec
+    assert (spec.unk_id, spec.bos_id, spec.eos_id, spec.pad_id) == (0, 1, 2, -1)
+    assert spec.model_type == 2 and spec.byte_fallback and spec.eos_piece == "</s>"
+    assert model.normalizer_spec.add_dummy_prefix
+    assert not model.normalizer_spec.remove_extra_whitespaces
+    assert "byte-level" in problem(bases / "byte_level", "--to", "sentencepiece", tmp_path / "none")
+
+
+def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):
+    tokenizer = Vocabulary.read(bases / "byte_level").tokenizer
+    splitter = {"type": "Split", "pattern": {"Regex": r"\p{L}+|\s+"}, "behavior": "Isolated",
+                "invert": False}  # fmt: skip
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    steps = {"type": "Sequence", "pretokenizers": [splitter, state["pre_tokenizer"]["pretokenizers"][1]]}  # fmt: skip  # noqa: E501
+    shutil.copytree(bases / "byte_level", tmp_path / "m")
+    edited(tokenizer, tmp_path / "m", pre_tokenizer=steps)
+    said = problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
+    assert r"its splitter is none of llama.cpp's: \p{L}+|\s+" in said and "%) lines" in said
+    assert not (tmp_path / "o").exists()
+    said = problem(bases / "spaced", "--to", "gguf", tmp_path / "o")
+    assert "several spaces before a character that joins no space; so with" in said
+    (tmp_path / "lines.txt").write_text("il gatto\n" * 900)
+    told = export([str(tmp_path / "m"), "--to", "gguf", str(tmp_path / "o"), "--approximate",
+                   "--lines", str(tmp_path / "lines.txt")])  # fmt: skip
+    assert "tokens NOT the same" in told
+    share = value(tmp_path / "o/model.gguf", "revocab.tokens_differ_on")
+    assert share in told and int(share.split(" of ")[1].split()[0].replace(",", "")) > 900
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"model_type": "mamba"}, "model_type 'mamba'; exported are gemma, gemma2, "),
+        ({"hidden_act": "gelu"}, "hidden_act: gelu; llama.cpp's llama computes only silu"),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "rope_theta": 1e4}}, "'yarn'"),
+        ({"num_hidden_layers": 3}, "layer 2 has no attn_k.weight, attn_norm.weight"),
+    ],
+)
+def test_a_model_that_is_computed_otherwise_is_refused(toys, tmp_path, change, named):
+    folder = changed(toys / "untied", tmp_path / "m", **change)
+    assert named in problem(folder, "--to", "gguf", tmp_path / "o")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_values_that_half_precision_has_not_are_refused(toys, tmp_path):
+    model = AutoModelForCausalLM.from_pretrained(toys / "untied")
+    model.get_output_embeddings().weight.data[0, 0] = 1e6
+    shutil.copytree(toys / "untied", tmp_path / "m")
+    model.save_pretrained(tmp_path / "m")
+    said = problem(tmp_path / "m", "--to", "gguf", tmp_path / "o", "--outtype", "f16")
+    assert said == "output.weight: holds 1e+06, which float16 does not; give --outtype bf16"
+    assert not (tmp_path / "o").exists()
+
+
+def test_an_adapter_and_a_vocabulary_of_another_model_are_refused(toys, tmp_path):
+    (tmp_path / "lora").mkdir()
+    write_json(tmp_path / "lora/adapter_config.json", {"peft_type": "LORA"})
+    assert "a LoRA adapter" in problem(tmp_path / "lora", "--to", "gguf", tmp_path / "o")
+    large = build_tokenizer([*SOURCE_WORDS, "abcdefgh", "zzzzzz"], 60, tmp_path / "large")
+    shutil.copytree(toys / "untied", tmp_path / "m")
+    shutil.copytree(large, tmp_path / "m", dirs_exist_ok=True)
+    assert "model and tokenizer do not" in problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
+
+
+def test_files_of_others_are_left_alone(toys, tmp_path):
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o/mine.txt").write_text("mine")
+    assert "mine.txt" in problem(toys / "untied", "--to", "gguf", tmp_path / "o")
+    assert [path.name for path in (tmp_path / "o").iterdir()] == ["mine.txt"]
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(toys, tmp_path):
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "revocab", "export", toys / "untied", "--to", "gguf", "o"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=limited,
+    )  # fmt: skip
+    errors = [line for line in done.stderr.splitlines() if not line.endswith(" tokens")]
+    assert done.returncode == 1 and "no partial output was kept" in errors[-1], done.stderr
+    assert "Traceback" not in done.stderr and not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("kind", ["qwen2", "qwen3", "gemma", "gemma2", "gemma3_text"])
+def test_every_architecture_has_its_tensors_and_its_shape(bases, tmp_path, kind):
+    shape = read_json(bases / "byte_level/config.json")
+    keys = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
+            "num_attention_heads", "num_key_value_heads")  # fmt: skip
+    sizes = {key: shape[key] for key in keys}
+    sizes["vocab_size"] += 8  # the classes of some families add tokens of their own
+    config = AutoConfig.for_model(kind, **sizes, head_dim=16, query_pre_attn_scalar=16)
+    model = AutoModelForCausalLM.from_config(config)
+    model.save_pretrained(tmp_path / "m")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(bases / "byte_level" / name, tmp_path / "m")
+    export([str(tmp_path / "m"), "--to", "gguf", str(tmp_path / "o")])
+    assert len(tensors(tmp_path / "o/model.gguf")) == len(
+        load_file(tmp_path / "m/model.safetensors")
+    )
+    name = kind.removesuffix("_text")
+    assert value(tmp_path / "o/model.gguf", "general.architecture") == name
+    assert value(tmp_path / "o/model.gguf", f"{name}.attention.key_length") in (16, 8)

@@ -1,0 +1,264 @@
+"""`revocab check`: planted faults are all found by name, and sound folders raise no alarm."""
+
+from __future__ import annotations
+
+import ast
+import json
+import resource
+import shutil
+from types import SimpleNamespace
+
+import pytest
+import torch
+from planted_faults import BASES, FAULTS, Fault
+from printed import printed
+from safetensors.torch import load_file
+from sound_models import SOUND, write_sound
+from toy_folders import adapt, initialise, load
+
+import revocab
+from revocab import __main__ as entry
+from revocab.cli import glanced_at
+from revocab.commands import train_model
+from revocab.io import read_json, sha256, write_json, write_text
+from revocab.model_check.check import line_of
+from revocab.model_check.kind import look_at
+from revocab.models.finding import Finding
+from revocab.tokenizers.load import load_tokenizer
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bases")
+    for name, sound in BASES.items():
+        write_sound(sound, folder / name)
+        assert_sound(folder / name)
+    return folder
+
+
+def planted(bases, out, name):
+    folder = shutil.copytree(bases / FAULTS[name].base, out / "model")
+    FAULTS[name].plant(folder)
+    return folder
+
+
+def meant(findings: list[Finding], fault: Fault) -> list[Finding]:
+    return [
+        finding
+        for finding in findings
+        if finding.code == fault.code and all(word in finding.what for word in fault.named)
+    ]
+
+
+def assert_sound(folder):
+    alarms = [line_of(finding) for finding in look_at(folder) if finding.severity != "note"]
+    assert not alarms, alarms
+
+
+def hashes(folder):
+    return {path.name: sha256(path) for path in folder.iterdir() if path.is_file()}
+
+
+# Faults. -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found_by_name(bases, tmp_path, name):
+    fault = FAULTS[name]
+    found = meant(look_at(planted(bases, tmp_path, name)), fault)
+    assert found and all(finding.effect and finding.mend for finding in found)
+    assert all((finding.fix is not None) == fault.mended for finding in found)
+    assert all(len(line_of(finding).splitlines()) == 1 for finding in found)
+
+
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.mended])
+def test_what_needs_no_guess_is_mended_in_a_copy(bases, tmp_path, name, capsys):
+    folder, out = planted(bases, tmp_path, name), tmp_path / "mended"
+    before = hashes(folder)
+    entry.main(["check", str(folder), "--fix", str(out)])
+    assert "mended" in capsys.readouterr().out and hashes(folder) == before
+    assert_sound(out)
+
+
+def codes(file):
+    """Return the codes of the findings that a module makes."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Finding":
+            yield from (text.value for text in node.args[:1] if isinstance(text, ast.Constant))
+
+
+def test_every_finding_has_a_fault_that_it_finds(repository):
+    assert len(FAULTS) >= 30
+    modules = [path for path in (repository / "src/revocab").rglob("*.py")]
+    made = {code for path in modules if "Finding(" in path.read_text() for code in codes(path)}
+    assert made - {fault.code for fault in FAULTS.values()} == set() and len(made) > 25
+
+
+# Sound folders. ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_folder_raises_no_alarm(tmp_path, name):
+    assert len(SOUND) >= 20
+    assert_sound(write_sound(SOUND[name], tmp_path / name))
+
+
+@pytest.mark.shared_data
+def test_a_model_with_a_real_tokenizer_raises_no_alarm(tmp_path, shared_folder):
+    from transformers import AutoTokenizer
+
+    real = AutoTokenizer.from_pretrained(shared_folder / "tokenizers/mistral-7b-v0.1")
+    assert_sound(write_sound(SOUND["mistral-instruct"], tmp_path / "model", real))
+
+
+@pytest.mark.parametrize("method", ["fvt", "mean", "random", "sava", "clp", "lapt"])
+@pytest.mark.parametrize("source", ["untied", "tied"])
+def test_an_adapted_model_raises_no_alarm(toys, tmp_path, method, source):
+    assert_sound(adapt(toys, tmp_path / "out", source, method))
+
+
+def test_padded_rows_raise_no_alarm(toys, tmp_path):
+    assert_sound(adapt(toys, tmp_path / "out", options={"pad_to": 64}))
+
+
+def test_no_model_of_an_experiment_raises_an_alarm(small):
+    folders = {config.parent for config in small.rglob("config.json")}
+    assert len(folders) > 5
+    for folder in sorted(folders):
+        assert_sound(folder)
+
+
+# The verb. ---------------------------------------------------------------------------------------
+
+END = "an end of answers at which nothing stops"
+
+
+def test_errors_end_with_exit_status_1_and_are_json_for_programs(bases, tmp_path, capsys):
+    folder = planted(bases, tmp_path, END)
+    with pytest.raises(SystemExit) as ended:
+        entry.main(["check", str(folder), "--json", "-"])
+    told = json.loads(capsys.readouterr().out)
+    (error,) = (finding for finding in told["findings"] if finding["severity"] == "error")
+    assert ended.value.code == 1 and error["code"] == "end-not-stopped" and error["fix"]
+    entry.main(["check", str(bases / "pieces"), "--json", str(tmp_path / "findings.json")])
+    assert read_json(tmp_path / "findings.json")["findings"] == []
+    assert "nothing is wrong" in capsys.readouterr().out
+
+
+def test_a_mended_copy_decides_the_exit_status(bases, tmp_path, capsys):
+    folder, out = planted(bases, tmp_path, END), tmp_path / "mended"
+    entry.main(["check", str(folder), "--fix", str(out)])
+    assert read_json(out / "generation_config.json")["eos_token_id"] == [4, 1, 7]
+    shutil.rmtree(out)
+    (folder / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(SystemExit) as ended:
+        entry.main(["check", str(folder), "--fix", str(out)])
+    assert ended.value.code == 1 and "1 error" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_nothing_is_written_where_nothing_can_be_mended(bases, tmp_path, capsys):
+    folder = planted(bases, tmp_path, "a head of zeros")
+    with pytest.raises(SystemExit):
+        entry.main(["check", str(folder), "--fix", str(tmp_path / "mended")])
+    assert "not written" in capsys.readouterr().out and not (tmp_path / "mended").exists()
+
+
+def test_a_full_disk_leaves_nothing(bases, tmp_path, capsys):
+    folder, before = planted(bases, tmp_path, END), {"model"}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
+    try:
+        with pytest.raises(SystemExit) as ended:
+            entry.main(["check", str(folder), "--fix", str(tmp_path / "mended")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    said = capsys.readouterr().err
+    assert ended.value.code == 1 and said.count("\n") == 1 and "no partial output" in said
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_a_copy_has_what_is_no_part_of_the_model_and_no_links_out(bases, tmp_path, capsys):
+    folder, out = planted(bases, tmp_path, END), tmp_path / "mended"
+    write_text(folder / "modeling.py", "raise SystemExit('code of the model was run')")
+    (folder / "original").mkdir()
+    entry.main(["check", str(folder), "--fix", str(out)])
+    assert (out / "modeling.py").is_file() and "(without original)" in capsys.readouterr().out
+    (folder / "notes.md").symlink_to(tmp_path / "mended/README.md")
+    with pytest.raises(SystemExit) as ended:
+        entry.main(["check", str(folder), "--fix", str(tmp_path / "again")])
+    assert ended.value.code == 1 and not (tmp_path / "again").exists()
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_the_page_is_followed_as_printed(bases, tmp_path, repository, monkeypatch, capsys):
+    planted(bases, tmp_path, END).rename(tmp_path / "MODEL")
+    monkeypatch.chdir(tmp_path)
+    lines = [line.words for line in printed(repository) if line.page == "docs/check.md"]
+    verbs = [words for words in lines if words[:1] == ("check",) and words[1:2] == ("MODEL",)]
+    assert len(verbs) >= 3
+    for words in verbs:
+        if "--fix" in words:
+            entry.main(words)
+        else:
+            with pytest.raises(SystemExit):
+                entry.main(words)
+    said = capsys.readouterr().out
+    page = (repository / "docs/check.md").read_text(encoding="utf-8")
+    (line,) = {line for line in said.splitlines() if line.startswith("error: end-not-stopped")}
+    assert line in page.replace("\n", " ")
+    assert_sound(tmp_path / "MENDED")
+
+
+def test_python_programs_get_the_findings(bases, tmp_path):
+    (finding, *_) = revocab.check(planted(bases, tmp_path, END))
+    assert finding.severity == "error" and finding.code == "end-not-stopped"
+
+
+# Verbs that read and write models. ---------------------------------------------------------------
+
+
+def test_init_and_change_tell_what_is_wrong_with_what_they_read(toys, tmp_path, capsys):
+    source = shutil.copytree(toys / "untied", tmp_path / "source")
+    settings = read_json(source / "config.json")
+    write_json(source / "config.json", {**settings, "architectures": ["LlamaForCausalLM"]})
+    change = ["change", "--model", str(source), "--change", "blocks", "--option", "share=0.5"]
+    entry.main([*change, "--quiet", "--out", str(tmp_path / "changed")])
+    said = capsys.readouterr().err.splitlines()
+    (line,) = (line for line in said if "'LlamaForCausalLM'" in line)
+    assert line.startswith(f"warning: {source}: config.json has architectures"), line
+    target = str(toys / "target-tokenizer")
+    init = ["init", "--source", str(toys / "untied"), "--target-tokenizer", target]
+    entry.main([*init, "--method", "fvt", "--quiet", "--out", str(tmp_path / "adapted")])
+    assert "architectures" not in capsys.readouterr().err
+
+
+def test_train_tells_what_is_wrong_with_its_last_checkpoint_alone(bases, tmp_path, capsys):
+    sound, steps = bases / "chat", tmp_path / "out/checkpoints"
+    for step in (1, 2):
+        planted(bases, tmp_path / f"{step}", END).rename(steps_of(steps, step))
+    inputs = SimpleNamespace(model=sound)
+    with glanced_at(train_model.COMMAND, inputs, tmp_path / "out"):
+        assert capsys.readouterr().err == ""
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"warning: {steps}/step-000002: the chat template ends answers with")
+    with glanced_at(train_model.COMMAND, SimpleNamespace(model=steps / "step-000001"), tmp_path):
+        (line,) = capsys.readouterr().err.splitlines()
+    assert "step-000001" in line and capsys.readouterr().err == ""
+
+
+def steps_of(folder, step):
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"step-{step:06}"
+
+
+def test_a_model_whose_head_has_another_name_is_adapted(tmp_path):
+    """GPT-NeoX stores it as ``embed_out``."""
+    source = write_sound(SOUND["pythia"], tmp_path / "source")
+    out = initialise(source, tmp_path / "out", "fvt", target_tokenizer=source)
+    names = load_file(out / "model.safetensors").keys()
+    assert "embed_out.weight" in names and "lm_head.weight" not in names
+    copied = slice(2, len(load_tokenizer(source)))  # after the special tokens
+    with torch.no_grad():
+        ids = torch.arange(2, 42)[None]
+        expected, received = (load(one)(ids).logits[..., copied] for one in (source, out))
+    assert torch.equal(received, expected)

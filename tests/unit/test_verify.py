@@ -1,0 +1,316 @@
+"""`revocab verify`: planted differences are found, equal folders are equal, in real parts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from gguf_files import write_gguf
+from safetensors.torch import load_file, save_file
+from toy_models import TARGET_WORDS, build_model, build_tokenizer
+
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids, read_golden_ids
+from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.verify import verify as verifying
+from revocab.verify.comparing import Result
+from revocab.verify.runtime import Answer, Asked, Runtime, runtimes
+from revocab.verify.verify import Verified, VerifyOptions, verified_model, verify
+
+State = dict[str, Any]
+HERE = ["tokenizers", "transformers"]
+LINES = "il gatto è sulla casa\nperché il cane\n\n  due  spazi\tqui\nthe cat sat on the mat\n"
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> Path:
+    """A model whose tokenizer adds bos and has a chat token, as it is written."""
+    folder = tmp_path_factory.mktemp("verify")
+    tokenizer = build_tokenizer(TARGET_WORDS, 45, folder / "tokenizer")
+
+    def change(state: State) -> None:
+        state["post_processor"] = {
+            "type": "TemplateProcessing",
+            "single": [
+                {"SpecialToken": {"id": "<s>", "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+            ],
+            "pair": [],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}},
+        }
+        added = {**state["added_tokens"][2], "id": len(state["model"]["vocab"])}
+        state["added_tokens"].append({**added, "content": "<|tool|>"})
+
+    edit(tokenizer, change)
+    loaded = load_tokenizer(tokenizer)
+    loaded.add_special_tokens({"extra_special_tokens": ["<|tool|>"]})
+    write_tokenizer(loaded, folder / "written")
+    # Heads as wide as vLLM has them.
+    build_model(folder / "written", folder / "model", hidden_size=64, heads=2, kv_heads=1)
+    return folder / "model"
+
+
+@pytest.fixture
+def model(sound, tmp_path) -> Path:
+    """A copy of it, to plant faults in."""
+    return Path(shutil.copytree(sound, tmp_path / "model"))
+
+
+def edit(folder: Path, change: Callable[[State], object], file: str = "tokenizer.json") -> None:
+    state = read_json(folder / file)
+    change(state)
+    write_json(folder / file, state)
+
+
+def states(folder: Path, **options: Any) -> dict[str, Result]:
+    """Return the results by runtime and the class that loaded it."""
+    options = {"runtime": HERE, "logits": False, **options}
+    verified = verified_model(str(folder), VerifyOptions.model_validate(options))
+    return {f"{r.runtime} {r.about.split()[-1]}".split(".")[0]: r for r in verified.results}
+
+
+def swap_ids(state: State) -> None:
+    vocabulary = state["model"]["vocab"]
+    vocabulary["a"], vocabulary["t"] = vocabulary["t"], vocabulary["a"]
+
+
+def lose_added(state: State) -> None:
+    state["added_tokens"] = [a for a in state["added_tokens"] if a["content"] != "<|tool|>"]
+
+
+def split_at_a(state: State) -> None:
+    pattern = {"String": "a"}
+    state["pre_tokenizer"] = {
+        "type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False,
+    }  # fmt: skip
+
+
+#: What is changed in tokenizer.json after the golden ids were written, and what then differs.
+FAULTS: dict[str, tuple[Callable[[State], object], str]] = {
+    "two ids swapped": (swap_ids, "ids"),
+    "a merge lost": (lambda state: state["model"]["merges"].pop(3), "ids"),
+    "merges in another order": (lambda state: state["model"]["merges"].reverse(), "ids"),
+    "no bos": (lambda state: state.update(post_processor=None), "ids"),
+    "another bos": (
+        lambda state: state["post_processor"]["special_tokens"]["<s>"].update(ids=[2]), "ids",
+    ),
+    "an added token lost": (lose_added, "ids"),
+    "an added token that strips": (lambda s: s["added_tokens"][-1].update(lstrip=True), "ids"),
+    "a normaliser": (
+        lambda state: state["normalizer"]["normalizers"].insert(0, {"type": "NFKC"}), "ids",
+    ),
+    "no prefix": (lambda state: state["normalizer"]["normalizers"].pop(0), "ids"),
+    "no bytes": (lambda state: state["model"].update(byte_fallback=False), "ids"),
+    "a splitter": (split_at_a, "ids"),
+    "a decoder": (lambda state: state["decoder"]["decoders"].pop(), "text"),
+}  # fmt: skip
+
+
+def test_a_folder_as_it_was_written_is_equal_in_all_that_is_here(model):
+    results = states(model, logits=True)
+    assert [result.state for result in results.values()] == ["equal"] * 3
+    size = len(read_golden_ids(model).texts)
+    assert {(r.texts, r.same_ids, r.same_text) for r in results.values()} == {(size, size, size)}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found_and_shown(model, fault):
+    change, what = FAULTS[fault]
+    edit(model, change)
+    if change is lose_added:  # transformers adds again what its configuration names
+        edit(model, lambda s: s.pop("additional_special_tokens"), "tokenizer_config.json")
+    verified = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False))
+    assert re.match(r"tokenizer\.json.* changed since token_ids\.json was", verified.notes[1])
+    assert verified.differs
+    for result in verified.results:
+        assert result.state == "different" and result.differences, result
+        assert (result.same_ids < result.texts) == (what == "ids") or fault == "no bytes"
+        assert (result.same_text < result.texts) or what == "ids"
+
+
+def test_a_class_that_builds_another_tokenizer_is_told_apart(model):
+    """Without a config.json, the Auto class of transformers 5 believes the name of a class."""
+    (model / "config.json").unlink()
+    edit(model, lambda s: s.update(tokenizer_class="GPT2Tokenizer"), "tokenizer_config.json")
+    results = states(model)
+    assert results["tokenizers 0"].state == "equal"
+    assert results["transformers AutoTokenizer"].state == "different"
+
+
+def test_truncation_and_padding_change_nothing(model):
+    padding = {
+        "strategy": {"Fixed": 40}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
+        "pad_type_id": 0, "pad_token": "<unk>",
+    }  # fmt: skip
+    cut = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+    edit(model, lambda state: state.update(truncation=cut, padding=padding))
+    assert {result.state for result in states(model).values()} == {"equal"}
+
+
+def test_lines_of_text_are_compared_with_the_raw_library(model, tmp_path):
+    text = tmp_path / "lines.txt"
+    text.write_text(LINES, encoding="utf-8")
+    before = len(read_golden_ids(model).texts)
+    results = states(model, text=[text])
+    assert {r.texts for r in results.values()} == {before + 5}
+    assert {r.state for r in results.values()} == {"equal"}
+
+
+def test_without_golden_ids_the_raw_library_says_what_is_right(model):
+    (model / GOLDEN_IDS).unlink()
+    edit(model, swap_ids)
+    verified = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False))
+    assert not verified.differs
+    assert (
+        verified.notes[0]
+        == f"no {GOLDEN_IDS} there: expected ids are those of the tokenizers library"
+    )
+
+
+def test_the_page_shows_first_differences_and_ends_with_status_1(model, capsys):
+    edit(model, swap_ids)
+    words = [str(model), "--runtime", "tokenizers", "--shown", "2"]
+    with pytest.raises(SystemExit) as ended:
+        verify(words)
+    shown = capsys.readouterr().out
+    assert ended.value.code == 1 and shown.count("expected ") == 2 + 2 + 1
+    vocabulary = read_json(model / "tokenizer.json")["model"]["vocab"]
+    assert f"'t':{vocabulary['t']}" in shown and "DIFFERENT: ids " in shown
+    with pytest.raises(SystemExit):
+        verify([*words, "--json"])
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert result["state"] == "different" and len(result["differences"]) == 4
+
+
+def test_an_equal_folder_ends_well(model):
+    assert verify([str(model), "--runtime", *HERE]).endswith(
+        "Everything that was compared is equal."
+    )
+
+
+def test_what_does_not_load_has_failed(model):
+    (model / "tokenizer_config.json").write_text('{"tokenizer_class": "NoSuchTokenizer"}')
+    results = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False)).results
+    failed = [result for result in results if result.state == "failed"]
+    assert all("AutoTokenizer" in result.about for result in failed)
+    assert [r.state for r in results if r.runtime == "tokenizers"] == ["equal"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"runtime": ["onnx"]}, "--runtime: no runtime 'onnx' (known: llama.cpp, tokenizers"),
+        ({"runtime": ["llama.cpp"]}, "--runtime llama.cpp: give --gguf FILE"),
+        ({"text": ["nowhere.txt"]}, "--text: nowhere.txt is no file"),
+        ({"gguf": "nowhere.gguf"}, "--gguf: nowhere.gguf is no file"),
+        ({"gguf": "x", "runtime": HERE}, "--gguf: only llama.cpp reads it; add it to --runtime"),
+    ],
+)
+def test_wrong_options_are_told(model, options, problem):
+    with pytest.raises(RevocabError) as told:
+        verified_model(str(model), VerifyOptions.model_validate(options))
+    assert problem in "\n".join(told.value.problems)
+
+
+def test_wrong_files_are_told(model, tmp_path):
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("perché".encode("latin-1"))
+    with pytest.raises(RevocabError, match=r"latin.txt: not UTF-8 text"):
+        states(model, text=[latin])
+    with pytest.raises(RevocabError, match="nowhere: no such folder"):
+        states(tmp_path / "nowhere")
+    with pytest.raises(RevocabError, match=r"it has no tokenizer\.json"):
+        states(tmp_path)
+    (model / GOLDEN_IDS).write_text("[]")
+    with pytest.raises(RevocabError, match=f"{GOLDEN_IDS}: not golden ids"):
+        states(model)
+    (model / GOLDEN_IDS).unlink()
+    (model / "tokenizer.json").write_text("[]")
+    with pytest.raises(RevocabError, match=r"tokenizer.json: .*; fetch it again"):
+        states(model)
+
+
+def test_a_runtime_is_one_file(repository, model, monkeypatch):
+    folder = repository / "src/revocab/verify/runtimes"
+    assert len(runtimes()) == len([*folder.glob("*.py")]) - 1
+    rows = [[0.0] * 10]
+    mine = Runtime("mine", lambda asked: [Answer("1", logits=rows, error=None, **same(asked))])
+    monkeypatch.setattr(verifying, "runtimes", lambda: {"mine": mine})
+    (result,) = verified_model(str(model), VerifyOptions()).results
+    assert result.state == "failed" and "logits of 10 tokens" in result.about
+
+
+def same(asked: Asked) -> dict[str, Any]:
+    return {"ids": [e.ids for e in asked.texts], "decoded": [e.decoded for e in asked.texts]}
+
+
+def test_missing_runtimes_are_no_difference():
+    assert not Verified("m", [], [Result("a", "equal", ""), Result("b", "missing", "")]).differs
+    assert Verified("m", [], [Result("a", "equal", ""), Result("b", "failed", "")]).differs
+
+
+# Real parts -------------------------------------------------------------------------------------
+
+
+def test_transformers_4_gives_the_same(real_transformers4, model):
+    results = states(model, runtime=["transformers4"])
+    assert {result.state for result in results.values()} == {"equal"} and len(results) == 2
+    assert all(result.about.startswith("4.") for result in results.values())
+    edit(model, swap_ids)
+    results = states(model, runtime=["transformers4"])
+    assert {result.state for result in results.values()} == {"different"}
+
+
+def test_vllm_gives_the_same(vllm_interpreter, model, monkeypatch):
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", vllm_interpreter)
+    (result,) = states(model, runtime=["vllm"], logits=True).values()
+    assert result.state == "equal" and 0 < result.logits < result.allowed, result
+
+
+def test_a_gguf_gives_the_same_in_llama_cpp(real_llama, model, tmp_path):
+    text = tmp_path / "lines.txt"
+    text.write_text(LINES, encoding="utf-8")
+    gguf = write_gguf(model, tmp_path / "sound.gguf")
+    options = {"runtime": ["llama.cpp"], "logits": True, "gguf": gguf, "text": [text]}
+    (result,) = states(model, **options).values()
+    assert result.state == "equal" and 0 < result.logits < result.allowed, result
+
+
+#: What is wrong in the file; scores that say nothing are those of llama.cpp's own converter.
+GGUF_FAULTS: dict[str, dict[str, Any]] = {
+    "scores that say nothing": {"ranked": False},
+    "no bos": {"adds_bos": False},
+    "another bos": {"bos": 2},
+    "an added token that is none": {"ordinary": ["<|tool|>"]},
+    "another weight": {"scaled": 1.5},
+}
+
+
+@pytest.mark.parametrize("fault", GGUF_FAULTS)
+def test_a_fault_of_a_gguf_is_found(real_llama, model, tmp_path, fault):
+    gguf = write_gguf(model, tmp_path / "faulty.gguf", **GGUF_FAULTS[fault])
+    options = {"runtime": ["llama.cpp"], "logits": True, "gguf": gguf}
+    (result,) = states(model, **options).values()
+    assert result.state == "different"
+    if fault == "another weight":
+        assert result.same_ids == result.texts and result.logits > 10 * result.allowed
+    else:
+        assert result.same_ids < result.texts and result.logits < result.allowed
+
+
+def test_the_gguf_of_another_model_is_found(real_llama, model, tmp_path):
+    gguf = write_gguf(model, tmp_path / "other.gguf")
+    weights = load_file(model / "model.safetensors")
+    weights["model.embed_tokens.weight"] += torch.eye(*weights["model.embed_tokens.weight"].shape)
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+    keep_golden_ids(model)
+    options = {"runtime": ["llama.cpp"], "logits": True, "gguf": gguf}
+    (result,) = states(model, **options).values()
+    assert result.state == "different" and result.same_ids == result.texts
