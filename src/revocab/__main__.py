@@ -32,6 +32,7 @@ VERBS = {
 BEGUN = {
     "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
     "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
+    "trace": ("revocab.report.trace.trace", "tell where a number of a results folder comes from"),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.

@@ -72,7 +72,7 @@ def label_ends(axes: Axes, labels: list[tuple[float, str, str]]) -> None:
     outside stands at the nearer of them.
     """
     low, high = sorted(axes.get_ylim())
-    ordered = sorted((min(max(y, low), high), *rest) for y, *rest in labels)
+    ordered = sorted((min(max(y, low), high), name, colour) for y, name, colour in labels)
     to_points = 72 / axes.figure.dpi
     right = axes.get_xlim()[1]
     ends = [axes.transData.transform((right, y))[1] * to_points for y, _, _ in ordered]
