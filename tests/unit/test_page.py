@@ -93,8 +93,8 @@ def test_figures_follow_the_dark_scheme():
     dark = html.with_dark_colours(svg)
     assert "prefers-color-scheme: dark" in dark
     assert 'path[style*="fill: #ffffff"]{fill:#171b20!important}' in dark
-    assert html.lightened("#440066") > "#440066"
-    assert html.lightened("#e69f00") is None and html.lightened(html.ON_IMAGE) is None
+    assert html.lightened("#440066", 0.15) > "#440066"
+    assert html.lightened("#e69f00", 0.15) is None and html.lightened(html.ON_IMAGE, 0.15) is None
 
 
 def test_labels_are_moved_apart_and_keep_their_order():

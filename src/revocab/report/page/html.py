@@ -34,8 +34,9 @@ LIBRARIES = (
 
 #: Colours of figures on dark paper: paper, grid, ink of axes.
 NEUTRAL = {"#ffffff": "#171b20", "#e4e4e4": "#333a42", "#666666": "#8b949e", "#444444": "#c3cad1"}
-#: Luminance below which a colour is lightened; ink of numbers on images, which do not change.
-READABLE, ON_IMAGE = 0.15, "#010101"
+#: Luminance below which lines, and text and areas, are lightened; ink of numbers on images, which
+#: do not change.
+READABLE, ON_IMAGE = {"stroke": 0.15, "fill": 0.22}, "#010101"
 #: Rows from which on a table scrolls in a frame of its own, so that the next one is in reach.
 LONG = 60
 
@@ -57,21 +58,21 @@ def with_dark_colours(svg: str) -> str:
     """
     rules = ["svg{fill:#e3e7eb}"]
     for name, colour in sorted(set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", svg))):
-        if shown := NEUTRAL.get(colour) or lightened(colour):
+        if shown := NEUTRAL.get(colour) or lightened(colour, READABLE[name]):
             which = "path" if colour == "#ffffff" else ""
             rules.append(f'{which}[style*="{name}: {colour}"]{{{name}:{shown}!important}}')
     style = f"<style>@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
     return svg.replace("<defs>", f"{style}<defs>", 1)
 
 
-def lightened(colour: str) -> str | None:
+def lightened(colour: str, least: float) -> str | None:
     """Return a colour mixed with just so much white that it can be read on dark paper; None if it
     can be as it is.
     """
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     for share in () if colour == ON_IMAGE else (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
         mixed = [part + (1 - part) * share for part in parts]
-        if sum(w * c**2.2 for w, c in zip((0.21, 0.72, 0.07), mixed, strict=True)) >= READABLE:
+        if sum(w * c**2.2 for w, c in zip((0.21, 0.72, 0.07), mixed, strict=True)) >= least:
             return "#" + "".join(f"{round(255 * c):02x}" for c in mixed) if share else None
     return None
 

@@ -46,7 +46,7 @@ def picture(results: Results) -> str | None:
 def lines(results: Results, claims: Sequence[Claim]) -> list[Line]:
     trained = [run for run in results.runs if run.trains]
     labels = list(dict.fromkeys(results.model_label(run) for run in results.runs))
-    ran = f"{len(results.runs)} runs, {len(trained)} of them trained: {', '.join(labels)}. "
+    ran = f"{len(results.runs)} runs, {len(trained)} of them trained: {'; '.join(labels)}. "
     ran += f"{len(results.scores.rows):,} scores."
     told = [Line("What ran", ran, "provenance")]
     best = sorted(winners(results), key=lambda claim: list(MARKS).index(claim.holds))
