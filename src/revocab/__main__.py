@@ -42,6 +42,7 @@ BEGUN = {
         "revocab.publishing.publish.publish",
         "upload a checked model folder to the Hub, private by default: FOLDER OWNER/NAME",
     ),
+    "trace": ("revocab.report.trace.trace", "tell where a number of a results folder comes from"),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.

@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from revocab.report.names import anchor
+
 #: Folders of a checkout that rules write.
 WRITTEN = ("results", "resources")
 #: Measured times and what tells of a machine or a job; hidden files are Snakemake's and claims.
-IGNORED = ("*/logs/*", "*/timing.json", "*/efficiency/*", "*/job.json", "results/README.md", "*/.*")
+IGNORED = (
+    "*/logs/*", "*/timing.json", "*/efficiency/*", "*/job.json", "*/machine.json",
+    "results/README.md", "*/.*",
+)  # fmt: skip
 #: First match counts; the rest are notes.
 KINDS = {
     "tables": ["*/tables/*"],
@@ -105,8 +110,10 @@ def content(path: Path) -> bytes:
         return data
     checkout = next(one.parent for one in path.parents if one.name in WRITTEN)
     data = re.sub(rb'<section id="timings">.*?</section>', b"", data, flags=re.DOTALL)
+    data = re.sub(rb"<dd data-measured>.*?</dd>", b"", data, flags=re.DOTALL)
     for name in timed_tables(checkout):
-        block = rb'<div class="block" id="%s">.*?(?=<div class="block"|</section>)' % name.encode()
+        at = anchor(name, "table").encode()
+        block = rb'<details class="block" id="%s">.*?(?=<details class="block"|</section>)' % at
         data = re.sub(block, b"", data, flags=re.DOTALL)
     return data
 

@@ -84,6 +84,8 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{FVT}--out ''", "the current folder, or one above it"),
     (f"{FVT}--out {{toy}}", "toy"),
     ("new {few.txt}", "few.txt"),
+    ("trace nowhere 1.0", "nowhere/experiment.json: no such file"),
+    ("trace nowhere", "the following arguments are required: cell"),
     # Models and tokenizers.
     (f"{TO_TARGET}{{bare}}", "bare"),
     (f"{TO_TARGET}{{few.txt}}", "few.txt: a file, not a folder"),

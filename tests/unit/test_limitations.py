@@ -96,8 +96,8 @@ def test_the_page_keeps_the_order_of_the_file_and_long_tables_scroll(results_of,
     page = html.page(results)
     assert 'class="scroll long"' in page
     first = page[page.index('<section id="shows">') : page.index("<h2>Tables</h2>")]
-    assert '<a href="#claims">What is compared</a>' in first
-    places = [page.index(f'<a href="#{one}"') for one in results.experiment.tables]
+    assert '<a href="#table-claims">What is compared</a>' in first
+    places = [page.index(f'<a href="#table-{one}"') for one in results.experiment.tables]
     assert places == sorted(places)
 
 

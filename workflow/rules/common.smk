@@ -20,7 +20,7 @@ from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
 from revocab.rule import near
 from revocab.workflow import launch, warm
-from revocab.workflow.run import record_holder
+from revocab.workflow.run import record_holder, record_machine
 
 try:
     PLAN = Plan(validate(config, files=workflow.configfiles))
@@ -36,6 +36,7 @@ RESULTS = PATHS.results
 # Called once Snakemake has the lock, and not for the jobs that it starts.
 onstart:
     record_holder()
+    record_machine(Path(RESULTS))
     if workflow.local_exec and not USES_CONDA:  # its jobs have other interpreters
         warm.start()
     if code_params().kept:

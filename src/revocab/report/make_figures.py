@@ -37,13 +37,14 @@ def mark(figure: Figure, results: Results, options: FigureOptions) -> None:
         figure.text(0.005, 0.008, f"limited run: {limited}", ha="left", fontsize=7, color=MARK)
 
 
-def caption(results: Results, options: FigureOptions) -> str:
+def caption(results: Results, options: FigureOptions, *, alone: bool = True) -> str:
+    """Return the sentences under a figure; ``alone``: not on a page that says of what data."""
     limited = options.limited(results)
     parts = [
         options.caption,
         options.caption_seeds if results.seeded else "",
         options.caption_published if results.paper else "",
         f"Limited run: {limited}." if limited else "",
-        *notes.synthetic(results),
+        *(notes.synthetic(results) if alone else ()),
     ]
     return " ".join(filter(None, parts))

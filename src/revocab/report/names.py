@@ -39,6 +39,11 @@ def numbered(identifier: str) -> str:
     return f"{match[1].capitalize()} {match[2]}" if match else ""
 
 
+def anchor(identifier: str, what: str) -> str:
+    """Return where a table or figure stands on the page: one id may name one of each."""
+    return identifier if numbered(identifier) else f"{what}-{identifier}"
+
+
 def headed(identifier: str, title: str) -> str:
     return ": ".join(filter(None, (numbered(identifier), title)))
 

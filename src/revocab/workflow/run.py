@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import re
+import shlex
+import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -110,6 +115,26 @@ def record_holder(locks: Path = LOCKS) -> None:
     os.environ[RUN] = holder.run
     if mine:  # none with --nolock
         write_json(locks / f"holder-{holder.host}-{holder.process}.json", asdict(holder))
+
+
+def record_machine(results: Path) -> None:
+    """Write where and how a run began, for its report alone: nothing else reads ``machine.json``,
+    and no rule depends on it, so that the same experiment still gives the same bytes.
+    """
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    known = shutil.which("git") is not None
+    commit = subprocess.run(command, capture_output=True, text=True, check=False) if known else None
+    memory = psutil.virtual_memory().total / 1e9
+    write_json(
+        results / "machine.json",
+        {
+            "commit": commit.stdout.strip() if commit and commit.returncode == 0 else None,
+            "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+            f"{memory:.0f} GB",
+            "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        },
+    )
 
 
 def hold_folder(locks: Path = LOCKS) -> None:

@@ -11,6 +11,7 @@ from revocab.closed import Closed
 from revocab.evaluation.over_seeds import deviation
 from revocab.report.annotations import Axes, Figure, Run
 from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.style import label_width
 from revocab.report.names import method_label
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import heldout_curve
@@ -18,13 +19,21 @@ from revocab.report.results.heldout_losses import heldout_curve
 #: What the horizontal axis counts, and its label.
 Progress = Literal["steps", "bytes"]
 LABELS: dict[Progress, str] = {"steps": "training steps", "bytes": "megabytes of training text"}
-Scale = Literal["linear", "log"]
+Scale = Literal["auto", "linear", "log"]
+#: From which ratio of the greatest to the least value on a vertical axis is logarithmic: else the
+#: first, high losses press all others into a band at the bottom.
+OUTLYING = 2.5
 #: The most ticks of a logarithmic axis that can still be read.
 TICKS = 6
 #: Ticks within a decade, for a range of losses below :data:`WIDE` and for a wider one.
 FINE, COARSE = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 2, 5)
 WIDE = 8
-LEGEND_COLUMNS = 4
+#: How many times its own range from a panel's data a level is drawn, and the least such distance
+#: (of logarithms).
+FAR, SLIGHT = 1.0, 0.2
+BASE = "base model"
+#: Inches at the left of a panel, above it and below it, and below all for marks.
+SIDE, ABOVE, BELOW, MARK = 0.68, 0.34, 0.52, 0.12
 #: By step: the mean over seeds and the standard deviation, which a single seed does not have.
 Curve = dict[int, tuple[float, float | None]]
 #: The same of a figure: place on the horizontal axis, mean and deviation.
@@ -38,7 +47,8 @@ class LossAxes(Closed):
     #: What the horizontal axis counts: steps, or megabytes of text.
     over: Progress = "steps"
     #: ``log``: both axes; early steps and small differences are seen, at which methods differ.
-    scale: Scale = "linear"
+    #: ``auto``: the vertical one, where a few high values would flatten the rest.
+    scale: Scale = "auto"
 
 
 def training_progress(results: Results, run: Run, over: Progress) -> dict[int, float]:
@@ -105,25 +115,29 @@ def draw_band(
 
 
 def scale_axes(axes: Axes, scale: Scale, places: Iterable[float], *, vertical: bool = True) -> None:
-    """Make both axes of a panel logarithmic where asked; 0 stands left of the first of ``places``.
-
-    Without ``vertical`` the horizontal one alone. An empty panel stays as it is.
+    """Make the axes of a panel logarithmic as ``scale`` says; 0 stands left of the first of
+    ``places``, and the label says which vertical axis is. Without ``vertical`` that one stays as
+    it is; so does an empty panel.
     """
-    first = min((place for place in places if place > 0), default=None)
-    if scale == "linear" or first is None or not axes.has_data():
-        return
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-    axes.set_xscale("symlog", linthresh=first, linscale=0.4)
-    axes.xaxis.set_major_locator(FixedLocator([0.0, *doublings(first, axes.dataLim.x1)]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    axes.minorticks_off()
-    if not vertical:
+    first = min((place for place in places if place > 0), default=None)
+    if first is None or not axes.has_data():
+        return
+    if scale == "log":
+        axes.set_xscale("symlog", linthresh=first, linscale=0.4)
+        axes.xaxis.set_major_locator(FixedLocator([0.0, *doublings(first, axes.dataLim.x1)]))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        axes.minorticks_off()
+    low, high = axes.dataLim.y0, axes.dataLim.y1
+    wide = scale == "log" or (scale == "auto" and high >= OUTLYING * low)
+    if not vertical or not wide or low <= 0:
         return
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=steps_within_a_decade(*axes.get_ylim())))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
     axes.yaxis.set_minor_locator(NullLocator())
+    axes.set_ylabel(f"{axes.get_ylabel()}, log scale")
 
 
 def steps_within_a_decade(low: float, high: float) -> tuple[float, ...]:
@@ -136,14 +150,39 @@ def doublings(first: float, last: float) -> list[float]:
     return [first * 2.0**power for power in range(0, count, -(-count // TICKS))]
 
 
-def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
-    from matplotlib.lines import Line2D
+def panels(
+    rows: int, columns: int, labels: Iterable[str], plot: tuple[float, float] = (3.3, 2.35)
+) -> tuple[Figure, Any]:
+    """Return a grid of panels of a size (``plot``, in inches), each with room for labels at the
+    right ends of its lines.
+    """
+    from matplotlib import pyplot
 
-    handles = [
-        Line2D([], [], label=method_label(run), linewidth=2.2, **palette.line(run.name))
-        for run in runs
-    ]
-    if len({run.group for run in runs}) == 1:
-        handles.append(Line2D([], [], label="base model (held-out)", **palette.line("base")))
-    columns = min(LEGEND_COLUMNS, len(handles))
-    figure.legend(handles=handles, loc="upper center", ncols=columns, handlelength=2.8)
+    (across, down), right = plot, label_width(labels)
+    width = columns * (SIDE + across + right)
+    height = rows * (ABOVE + down + BELOW) + MARK
+    figure, grid = pyplot.subplots(rows, columns, figsize=(width, height), squeeze=False)
+    figure.subplots_adjust(
+        left=SIDE / width, right=1 - right / width, top=1 - ABOVE / height,
+        bottom=(BELOW + MARK) / height, wspace=(SIDE + right) / across,
+        hspace=(ABOVE + BELOW) / down,
+    )  # fmt: skip
+    return figure, grid
+
+
+def draw_level(axes: Axes, level: float, name: str, line: dict[str, Any]) -> tuple[float, str, str]:
+    """Draw a level beside what a panel has, and return its label; one so far from it that it would
+    press it together is named with its value at the edge instead.
+    """
+    low, high = axes.dataLim.y0, axes.dataLim.y1
+    if axes.has_data() and min(low, level) > 0:
+        away = max(math.log(low / level), math.log(level / high))
+        if away > max(FAR * math.log(high / low), SLIGHT):
+            arrow = "↓" if level < low else "↑"
+            return level, f"{name} {level:.3g} {arrow}", line["color"]
+    axes.axhline(level, **line)
+    return level, name, line["color"]
+
+
+def end_label(run: Run, points: Sequence[Point], palette: Palette) -> tuple[float, str, str]:
+    return points[-1][1], method_label(run), palette.line(run.name)["color"]

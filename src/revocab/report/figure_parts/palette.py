@@ -6,7 +6,7 @@ dashes and direct labels say the same once more.
 
 from __future__ import annotations
 
-from itertools import cycle, product
+from itertools import cycle
 from typing import Any
 
 from revocab.initialise.method import methods
@@ -14,7 +14,7 @@ from revocab.initialise.method import methods
 #: For names that have no colour of their own, in the order of the experiment's runs: of a grid over
 #: sRGB, those farthest from each other and from the methods' own.
 SPARE_COLOURS = ("#0000BB", "#00CC33", "#8877FF", "#882277", "#6600FF", "#440066", "#99CC99")
-#: For names beyond that, which have the same colours again.
+#: No spare colour is drawn as a solid line, which the methods' own are.
 SPARE_DASHES = ((0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)))
 
 
@@ -34,8 +34,9 @@ class Palette:
     def __init__(self, names: list[str]):
         own = own_colours()
         others = [name for name in dict.fromkeys(names) if name not in own]
-        looks = product(("solid", *SPARE_DASHES), SPARE_COLOURS)
-        self._spare = dict(zip(others, cycle(looks), strict=False))
+        # Seven colours and four dashes: the same look comes again after 28 names.
+        looks = zip(cycle(SPARE_DASHES), cycle(SPARE_COLOURS), strict=False)
+        self._spare = dict(zip(others, looks, strict=False))
         self._own = own
 
     def line(self, name: str) -> dict[str, Any]:

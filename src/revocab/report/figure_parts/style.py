@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ SETTINGS: dict[str, Any] = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "legend.frameon": False,
-    "lines.linewidth": 1.7,
+    "lines.linewidth": 2.0,
 }
 
 
@@ -60,36 +61,48 @@ def readable(colour: str) -> str:
     return "#" + "".join(f"{round(part * 0.8):02x}" for part in parts)
 
 
-def label_ends(axes: Axes, labels: list[tuple[float, str, str]], x: float) -> None:
-    """Write (y, text, colour) labels right of ``x``, moved apart just enough not to overlap."""
-    if not labels:
-        return
-    low, high = axes.get_ylim()
-    height = axes.get_window_extent().height * 72 / axes.figure.dpi
-    gap = (high - low) * 9.5 / height
-    ordered = sorted(labels)
-    places = [y for y, _, _ in ordered]
-    for _ in range(200):
-        moved = False
-        for i in range(len(places) - 1):
-            lack = gap - (places[i + 1] - places[i])
-            if lack > gap * 1e-3:
-                places[i] -= lack / 2
-                places[i + 1] += lack / 2
-                moved = True
-        if not moved:
-            break
-    for place, (y, content, colour) in zip(places, ordered, strict=True):
+def label_width(names: Iterable[str]) -> float:
+    """Return the inches that the longest of some labels needs at the right of a panel."""
+    return 0.3 + 0.062 * max(map(len, names), default=0)
+
+
+def label_ends(axes: Axes, labels: list[tuple[float, str, str]]) -> None:
+    """Write (y, text, colour) labels at the right of a panel, moved apart just enough not to
+    overlap; a thin line leads to one that was moved. The panel's limits must be final; a label
+    outside stands at the nearer of them.
+    """
+    low, high = sorted(axes.get_ylim())
+    ordered = sorted((min(max(y, low), high), name, colour) for y, name, colour in labels)
+    to_points = 72 / axes.figure.dpi
+    right = axes.get_xlim()[1]
+    ends = [axes.transData.transform((right, y))[1] * to_points for y, _, _ in ordered]
+    for end, place, (y, content, colour) in zip(ends, spread(ends), ordered, strict=True):
+        leader = {"arrowstyle": "-", "linewidth": 0.6, "color": colour, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(
             content,
-            xy=(x, y),
-            xytext=(8, (place - y) / (high - low) * height),
+            xy=(right, y),
+            xytext=(12, place - end),
             textcoords="offset points",
             va="center",
             color=readable(colour),
             fontsize=8,
             annotation_clip=False,
+            arrowprops={**leader, "relpos": (0, 0.5)} if abs(place - end) > 1 else None,
         )
+
+
+def spread(ends: Sequence[float], gap: float = 9.5) -> list[float]:
+    """Return ascending places moved apart to at least ``gap``, around where they were."""
+    places = list(ends)
+    for _ in range(400):
+        lacks = [gap - (high - low) for low, high in pairwise(places)]
+        if max(lacks, default=0) <= gap * 1e-3:
+            break
+        for i, lack in enumerate(lacks):
+            if lack > 0:
+                places[i] -= lack / 2
+                places[i + 1] += lack / 2
+    return places
 
 
 def nothing_yet(axes: Axes, what: str = "no results yet") -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import fmean
 from typing import ClassVar, Literal
 
 from revocab.closed import GroupId, TaskLanguage
+from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
 from revocab.report.asked import choices_in, of_group
-from revocab.report.figure_parts.curves import draw_band
+from revocab.report.figure_parts.curves import BASE, draw_band, draw_level, panels
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
@@ -19,6 +21,10 @@ from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 from revocab.report.values.task_scores import TaskScore
 
+#: Share of the axis by which runs of the same step stand apart.
+APART = 0.02
+#: Part of the scores' range below them at which chance is still drawn, and its colour.
+NEAR, CHANCE = 0.35, "#777777"
 #: Checkpoints that still fit as ticks.
 MOST_TICKS = 13
 
@@ -31,7 +37,8 @@ class AverageScoreFigure(FigureOptions):
     language: TaskLanguage
     caption: ClassVar[str] = (
         "Unweighted mean over tasks at every checkpoint; bars are one standard error of the "
-        "mean, items taken as independent. Dashed: the base model."
+        "mean, items taken as independent. Dashed: the base model. Dotted, where scores come near "
+        "it: chance."
     )
     caption_seeds: ClassVar[str] = (
         "Runs with seeds: the mean over them; bars are the error over the items of one "
@@ -40,30 +47,52 @@ class AverageScoreFigure(FigureOptions):
     caption_published: ClassVar[str] = "Open diamonds: the paper's printed averages."
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        from matplotlib import pyplot
-
-        figure, axes = pyplot.subplots(figsize=(7.2, 4.0))
-        figure.subplots_adjust(left=0.09, right=0.8, bottom=0.13, top=0.92)
         runs = [run for run in results.group(self.group) if run.made]
-        last = max((run.steps[-1] for run in runs), default=0) or 1
+        known = results.group(self.group)
+        names = [f"{method_label(run)} (paper)" if results.paper else method_label(run)
+                 for run in known]  # fmt: skip
+        figure, grid = panels(1, 1, [*names, BASE], (4.6, 3.0))
+        axes = grid[0, 0]
+        asked = results.experiment.evaluation.multiple_choice.steps
+        checkpoints = sorted({step for run in runs for step in run.select(asked)}) or [0, 1]
+        first, last = checkpoints[0], max(checkpoints[-1], checkpoints[0] + 1)
         labels = []
         for index, run in enumerate(runs):
             # A small shift keeps error bars of the same step apart.
-            shift = (index - (len(runs) - 1) / 2) * last * 0.004
+            shift = (index - (len(runs) - 1) / 2) * (last - first) * APART
             labels += self.draw_run(results, axes, run, palette, shift)
         labels += self.draw_levels(results, axes, palette)
-        axes.set_xlim(0, last * 1.03)
-        checkpoints = sorted({step for run in runs for step in run.steps})
+        # Nothing is scored before the first checkpoint: the axis begins there.
+        margin = (last - first) * (len(runs) / 2 + 1) * APART
+        axes.set_xlim(first - margin, last + margin)
         if len(checkpoints) <= MOST_TICKS:
             axes.set_xticks(checkpoints)
         axes.set_xlabel("training steps")
-        count = len(results.choice_tasks(self.language))
-        axes.set_ylabel(f"mean accuracy of {count} tasks (%)")
+        tasks = results.choice_tasks(self.language)
+        what = f"mean accuracy of {len(tasks)} tasks" if len(tasks) > 1 else f"accuracy, {tasks[0]}"
+        axes.set_ylabel(f"{what} (%)")
         axes.set_title(f"{language_label(self.language)}, mean ± standard error")
-        if not axes.has_data():
+        if axes.has_data():
+            labels += self.draw_chance(results, axes, tasks, palette)
+        else:
             nothing_yet(axes)
-        label_ends(axes, labels, last * 1.03)
+        label_ends(axes, labels)
         return figure
+
+    def draw_chance(
+        self, results: Results, axes: Axes, tasks: list[str], palette: Palette
+    ) -> list[tuple[float, str, str]]:
+        """Draw the average of blind guessing, unless all scores lie far above it."""
+        guesses = [family_chance(results.family(task)) for task in tasks]
+        known = [guess for guess in guesses if guess is not None]
+        if not known or len(known) < len(guesses):
+            return []
+        level = 100 * fmean(known)
+        low, high = axes.get_ylim()
+        if level < low - (high - low) * NEAR:
+            return []
+        axes.axhline(level, color=CHANCE, linestyle=":", linewidth=1.4)
+        return [(level, "chance", CHANCE)]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         return unscored_language(experiment, key, self.group, self.language)
@@ -89,7 +118,7 @@ class AverageScoreFigure(FigureOptions):
                 yerr=[100 * (cell.stderr or 0) for cell in cells],
                 marker="o",
                 markersize=4,
-                elinewidth=0.8,
+                elinewidth=1.0,
                 capsize=0,
                 **line,
             )
@@ -113,9 +142,8 @@ class AverageScoreFigure(FigureOptions):
             line = palette.line(run.name)
             level = self.average(results, run, 0).value
             if level is not None:
-                axes.axhline(100 * level, linewidth=1.3, **line)
-                label = "base model" if run.base else method_label(run)
-                labels.append((100 * level, label, line["color"]))
+                label = BASE if run.base else method_label(run)
+                labels.append(draw_level(axes, 100 * level, label, line))
             self.draw_published(results, axes, run, line["color"])
         return labels
 

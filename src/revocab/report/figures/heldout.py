@@ -11,20 +11,22 @@ from revocab.closed import HeldoutLanguage, Id, ShownRunId, unknown
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
 from revocab.report.figure_parts.curves import (
+    BASE,
     LABELS,
-    LEGEND_COLUMNS,
     SEED_BANDS,
     LossAxes,
     Point,
     Scale,
     draw_curve,
+    draw_level,
+    end_label,
     heldout_over_seeds,
-    legend,
+    panels,
     scale_axes,
     training_progress,
 )
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import nothing_yet
+from revocab.report.figure_parts.style import label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
@@ -35,8 +37,6 @@ from revocab.report.values.losses import text_languages, without_heldout_text
 MOST_MARKERS = 16
 #: Points of a curve by run, ascending.
 Curves = dict[str, list[Point]]
-#: Least width, in inches: the legend stands above a single panel, too.
-NARROWEST = 6.2
 
 
 class HeldoutFigure(FigureOptions, LossAxes):
@@ -54,57 +54,91 @@ class HeldoutFigure(FigureOptions, LossAxes):
     )
     caption: ClassVar[str] = (
         "Loss on text held out from training, wherever it was measured; lower is better. "
-        "Dashed: the base model before any training. Below, where drawn: the difference to one run "
-        "at the same point of training."
+        "Dashed: the base model before any training. Where drawn: the difference from one run at "
+        "the same point of training."
     )
     caption_seeds: ClassVar[str] = SEED_BANDS
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return a column of panels per language: losses, and below them the differences."""
-        from matplotlib import pyplot
-
+        """Return the losses by language, a column each, and below them the differences; of a
+        single language these stand beside them.
+        """
         runs = [results.run(run) for run in self.runs]
         languages = self.languages or text_languages(results.experiment)
-        lines, columns = (1 if self.against is None else 2), len(languages)
-        figure, grid = pyplot.subplots(
-            lines,
-            columns,
-            figsize=(max(NARROWEST, 4.6 * columns + 0.4), 3.3 * lines + 0.5),
-            squeeze=False,
-        )
-        height = figure.get_figheight()
-        top = 1 - (0.65 if len(runs) < LEGEND_COLUMNS else 0.85) / height
-        figure.subplots_adjust(
-            left=0.1 if columns < 2 else 0.08, right=0.98, bottom=0.5 / height, top=top,
-            hspace=0.34, wspace=0.24,
-        )  # fmt: skip
-        for panels, language in zip(grid.T, languages, strict=True):
-            curves = self.curves(results, runs, language)
-            places = [place for points in curves.values() for place, *_ in points]
-            for run in curves:
-                # Markers where these can be told apart.
-                marker = "o" if len(curves[run]) <= MOST_MARKERS else None
-                line = palette.line(results.run(run).name)
-                draw_curve(panels[0], curves[run], line, marker=marker, markersize=3.5)
-            if len({run.group for run in runs}) == 1:
-                levels = heldout_curve(results, results.base(runs[0].group), language)
-                for level in levels.values():
-                    panels[0].axhline(level, linewidth=1.2, **palette.line("base"))
-            scale_axes(panels[0], self.scale, places)
-            title = f"Held-out {language_label(language)} text"
-            panels[0].set(title=title, ylabel="bits per byte")
+        names = [*map(method_label, runs), BASE]
+        if self.against is not None and len(languages) == 1:
+            figure, grid = panels(1, 2, names, (3.1, 2.9))
+            grid = grid.T
+        else:
+            figure, grid = panels(1 if self.against is None else 2, len(languages), names)
+        for column, language in zip(grid.T, languages, strict=True):
+            self.draw_losses(results, column[0], runs, language, palette)
             if self.against is not None:
-                draw_differences(results, panels[1], curves, self.against, palette)
-                scale_axes(panels[1], self.scale, places, vertical=False)
-                panels[1].set_xlim(panels[0].get_xlim())
-                named = method_label(results.run(self.against))
-                panels[1].set(title=f"Difference from {named}", ylabel="bits per byte")
-            for axes in panels:
-                axes.set_xlabel(LABELS[self.over])
-                if not axes.has_data():
-                    nothing_yet(axes)
-        legend(figure, runs, palette)
+                curves = self.curves(results, runs, language)
+                self.draw_differences(results, column[1], curves, palette)
         return figure
+
+    def draw_losses(
+        self, results: Results, axes: Axes, runs: list[Run], language: str, palette: Palette
+    ) -> None:
+        curves = self.curves(results, runs, language)
+        labels = [end_label(results.run(run), curves[run], palette) for run in curves]
+        for run, points in curves.items():
+            # Markers where these can be told apart.
+            marker = "o" if len(points) <= MOST_MARKERS else None
+            draw_curve(
+                axes, points, palette.line(results.run(run).name), marker=marker, clip_on=False
+            )
+        if len({run.group for run in runs}) == 1:
+            levels = heldout_curve(results, results.base(runs[0].group), language)
+            for level in levels.values():
+                labels.append(draw_level(axes, level, BASE, palette.line("base")))
+        axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
+        self.finish(axes, curves, labels)
+
+    def draw_differences(
+        self, results: Results, axes: Axes, curves: Curves, palette: Palette
+    ) -> None:
+        """Draw how far each curve is from that of one run: on a logarithmic scale as a share of
+        it, since there equal distances are equal ratios.
+        """
+        import numpy as np
+
+        assert self.against is not None
+        named = method_label(results.run(self.against))
+        unit = "per cent" if self.scale == "log" else "bits per byte"
+        axes.set(title=f"Difference from {named}", ylabel=unit)
+        labels = []
+        places, losses = zip(*(p[:2] for p in curves.get(self.against, [(0, 0)])), strict=True)
+        for name, points in curves.items() if self.against in curves else ():
+            shared = [(at, loss) for at, loss, _ in points if places[0] <= at <= places[-1]]
+            if shared:
+                at, values = (np.array(part) for part in zip(*shared, strict=True))
+                other = np.interp(at, places, losses)
+                change = values - other
+                change = 100 * change / other if self.scale == "log" else change
+                run = results.run(name)
+                marker = "o" if len(points) <= MOST_MARKERS else None
+                axes.plot(at, change, marker=marker, clip_on=False, **palette.line(run.name))
+                labels.append(end_label(run, [(at[-1], float(change[-1]), None)], palette))
+        self.finish(axes, curves, labels, vertical=False)
+
+    def finish(
+        self,
+        axes: Axes,
+        curves: Curves,
+        labels: list[tuple[float, str, str]],
+        *,
+        vertical: bool = True,
+    ) -> None:
+        axes.set_xlabel(LABELS[self.over])
+        if not axes.has_data():
+            nothing_yet(axes)
+        places = [place for points in curves.values() for place, *_ in points]
+        scale_axes(axes, self.scale, places, vertical=vertical)
+        if places:
+            axes.set_xlim(0, max(places) * 1.02 or 1)
+        label_ends(axes, labels)
 
     def curves(self, results: Results, runs: list[Run], language: str) -> Curves:
         curves: Curves = {}
@@ -120,22 +154,6 @@ class HeldoutFigure(FigureOptions, LossAxes):
         yield from without_heldout_text(experiment, key)
         if self.against is not None and self.against not in self.runs:
             yield unknown(f"{key}.against", self.against, self.runs, "run of the figure")
-
-
-def draw_differences(
-    results: Results, axes: Axes, curves: Curves, against: str, palette: Palette
-) -> None:
-    import numpy as np
-
-    if against not in curves:
-        return
-    places, losses, _ = zip(*curves[against], strict=True)
-    for name, points in curves.items():
-        shared = [(at, loss) for at, loss, _ in points if places[0] <= at <= places[-1]]
-        if shared:
-            at, values = (np.array(part) for part in zip(*shared, strict=True))
-            line = palette.line(results.run(name).name)
-            axes.plot(at, values - np.interp(at, places, losses), **line)
 
 
 FIGURE = HeldoutFigure

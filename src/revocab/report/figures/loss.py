@@ -8,21 +8,24 @@ from revocab.closed import ShownRunId
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Figure, Run
 from revocab.report.figure_parts.curves import (
+    BASE,
     LABELS,
-    LEGEND_COLUMNS,
     SEED_BANDS,
     LossAxes,
     draw_band,
     draw_curve,
+    draw_level,
+    end_label,
     heldout_over_seeds,
-    legend,
+    panels,
     scale_axes,
     training_curve,
     training_progress,
 )
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import nothing_yet
+from revocab.report.figure_parts.style import label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
+from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 
@@ -47,44 +50,44 @@ class LossFigure(FigureOptions, LossAxes):
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return training loss per token and per byte, and held-out bits per byte by language."""
-        from matplotlib import pyplot
-
         runs = [results.run(run) for run in self.runs]
         languages = results.heldout_languages()
-        columns = max(2, len(languages))
-        figure, grid = pyplot.subplots(2, columns, figsize=(4.6 * columns, 6.8), squeeze=False)
-        top = 0.905 if len(runs) < LEGEND_COLUMNS else 0.875
-        figure.subplots_adjust(
-            left=0.075, right=0.985, bottom=0.075, top=top, hspace=0.34, wspace=0.2
-        )
+        names = [method_label(run) for run in runs]
+        figure, grid = panels(2, max(2, len(languages)), [*names, f"{BASE} 0.00"])
         for axes in (*grid[0][2:], *grid[1][len(languages) :]):
             axes.set_axis_off()
         same = len({run.target for run in runs}) == 1
         title = "Training loss per token" + ("" if same else " (tokenizers differ)")
         places = {run.id: training_progress(results, run, self.over) for run in runs}
-        draw_losses(results, grid[0][0], runs, palette, "loss", places)
+        labels = {}
+        labels[grid[0][0]] = draw_losses(results, grid[0][0], runs, palette, "loss", places)
         grid[0][0].set(title=title, ylabel="nats per token")
-        draw_losses(results, grid[0][1], runs, palette, "bits_per_byte", places)
+        labels[grid[0][1]] = draw_losses(
+            results, grid[0][1], runs, palette, "bits_per_byte", places
+        )
         grid[0][1].set(title="Training loss per byte of text", ylabel="bits per byte")
         for axes, language in zip(grid[1], languages, strict=False):
-            base = heldout_curve(results, results.base(runs[0].group), language)
-            if base and len({run.group for run in runs}) == 1:
-                axes.axhline(base[0], linewidth=1.2, **palette.line("base"))
+            ends = labels[axes] = []
             for run in runs:
                 curve, line = heldout_over_seeds(results, run, language), palette.line(run.name)
                 points = [(places[run.id][step], *loss) for step, loss in curve.items()]
                 draw_curve(axes, points, line, marker="o", markersize=4, clip_on=False)
-            if not axes.lines:
+                ends += [end_label(run, points, palette)] if points else []
+            base = heldout_curve(results, results.base(runs[0].group), language)
+            if base and len({run.group for run in runs}) == 1:
+                ends.append(draw_level(axes, base[0], BASE, palette.line("base")))
+            if not axes.has_data():
                 nothing_yet(axes)
             axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
         # A logarithmic axis begins at the first place at which held-out loss was measured.
         steps = {run.id: {row["step"] for row in results.heldout(run)[0]} for run in runs}
         measured = [at for run in places for step, at in places[run].items() if step in steps[run]]
-        for axes in (*grid[0][:2], *grid[1][: len(languages)]):
+        last = max((max(at.values()) for at in places.values()), default=0) or 1
+        for axes, ends in labels.items():
             axes.set_xlabel(LABELS[self.over])
-            axes.set_xlim(left=0)
+            axes.set_xlim(0, last)
             scale_axes(axes, self.scale, measured)
-        legend(figure, runs, palette)
+            label_ends(axes, ends)
         return figure
 
 
@@ -106,18 +109,23 @@ def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
 
 def draw_losses(
     results: Results, axes: Axes, runs: list[Run], palette: Palette, column: str, places: Places
-) -> None:
+) -> list[tuple[float, str, str]]:
+    """Draw the runs' training losses in a panel; return the labels of their ends."""
+    labels = []
     for run in runs:
         curve = training_curve(results, run, column)
         if not curve:
             continue
         values, deviations = map(list, zip(*curve.values(), strict=True))
         at, line = [places[run.id][step] for step in curve], palette.line(run.name)
+        smoothed = smooth(values)
         axes.plot(at, values, color=line["color"], alpha=0.22, linewidth=0.8)
-        axes.plot(at, smooth(values), **line)
-        draw_band(axes, at, smooth(values), deviations, line["color"])
+        axes.plot(at, smoothed, **line)
+        draw_band(axes, at, smoothed, deviations, line["color"])
+        labels.append((smoothed[-1], method_label(run), line["color"]))
     if not axes.has_data():
         nothing_yet(axes)
+    return labels
 
 
 FIGURE = LossFigure

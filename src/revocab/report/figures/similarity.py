@@ -56,7 +56,7 @@ class SimilarityFigure(FigureOptions):
                 dark = i != j and value < low + 0.55 * (high - low)
                 content = "–" if math.isnan(value) else f"{value:.1f}"
                 axes.text(
-                    j, i, content, ha="center", va="center", color="white" if dark else "black"
+                    j, i, content, ha="center", va="center", color="white" if dark else "#010101"
                 )
         names = [method_label(run) for run in runs]
         axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", rotation_mode="anchor")

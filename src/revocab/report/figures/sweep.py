@@ -62,7 +62,7 @@ class SweepFigure(SweepOptions, FigureOptions):
                     shown,
                     ha="center",
                     va="center",
-                    color="white" if dark else "#222222",
+                    color="white" if dark else "#010101",
                 )
         return figure
 

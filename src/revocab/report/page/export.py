@@ -31,7 +31,7 @@ def claim_lines(results: Results) -> list[str]:
     claims = all_claims(results)
     if not claims:
         return [nothing_claimed(results)]
-    verdicts = {True: "holds", False: "**does not hold**", None: "no data"}
+    verdicts = {True: "holds", False: "**does not hold**", None: "cannot tell"}
     lines = ["| Claim | Numbers | |", "| --- | --- | --- |"]
     return lines + [
         row_of([*map(markdown_escape, (claim.statement, claim.numbers)), verdicts[claim.holds]])

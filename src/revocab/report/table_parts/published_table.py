@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from revocab.errors import RevocabError
 from revocab.report.notes import IN_PARENTHESES
 from revocab.report.published import PublishedCell
-from revocab.report.table_parts.table import Table
+from revocab.report.table_parts.table import MISSING, Table, decimal
+
+#: Standard normal quantile of a 95 % interval.
+NORMAL_95 = 1.96
 
 
 def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
@@ -52,3 +56,30 @@ def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
         if printed.column not in lacking:
             told.append(printed.told(3 if printed.place[:2] in shown else 2))
     return list(dict.fromkeys(told))
+
+
+def beside_published(table: Table) -> list[list[str]]:
+    """Return published values, ours, the difference and whether it is within noise, a row each.
+
+    Noise: 1.96 standard errors over items and deviations over seeds, as far as ours has them.
+    """
+    rows = []
+    for (block, row, column), cell in table.places().items():
+        if cell.published is None or cell.value is None:
+            continue
+        difference = cell.value - cell.published
+        errors = [error for error in (cell.stderr, cell.deviation) if error]
+        noise = NORMAL_95 * math.hypot(*errors)
+        verdict = "within noise" if abs(difference) <= noise else "beyond noise"
+        shown = decimal(difference * cell.scale, cell.digits)
+        rows.append(
+            [
+                ": ".join(filter(None, (block, row))),
+                column,
+                cell.published_number() or MISSING,
+                cell.number(),
+                shown if difference < 0 else f"+{shown}",
+                verdict if errors else "no error known",
+            ]
+        )
+    return rows

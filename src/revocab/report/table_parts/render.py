@@ -170,6 +170,10 @@ def to_latex(table: Table) -> str:
     return "\n".join([*lines, r"\end{table*}"]) + "\n"
 
 
+def is_inside(provenance: str | None) -> bool:
+    return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)*", provenance or "") is not None
+
+
 def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
     """Return a table cell whose tooltip and link lead to the file that its value came from: a path
     in the results folder; of anything else there is the tooltip alone.
@@ -188,8 +192,7 @@ def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
     if cell.provenance and cell.value is not None:
         link = html.escape(cell.provenance)
         told = f"{interval}; from {link}" if interval else f"from {link}"
-        inside = re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)*", cell.provenance) is not None
-        href = f'href="{link}" ' if inside else ""
+        href = f'href="{link}" ' if is_inside(cell.provenance) else ""
         content = f'<a class="cell" {href}title="{told}">{content}</a>'
     opening = '<th scope="row">' if tag == "th" else "<td>"
     return f"{opening}{content}</{tag}>"

@@ -44,7 +44,7 @@ class Cell:
         shown = decimal(self.value * self.scale, self.digits)
         if self.stderr is not None:
             shown += f"±{self.stderr * self.scale:.{self.digits}f}"
-        if self.deviation is not None:
+        if self.deviation is not None and (self.deviation or self.digits):  # a count: no "[0]"
             shown += f" [{self.deviation * self.scale:.{self.digits}f}]"
         return shown
 

@@ -1,0 +1,133 @@
+"""The page as it opens, and where its numbers come from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from fake_results import copy_of_demo, write_csv
+
+from revocab.chain import keep
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+from revocab.report import trace
+from revocab.report.claims import winner
+from revocab.report.figure_parts.style import spread
+from revocab.report.page import html, opening
+from revocab.report.results import Results
+from revocab.report.results.folder import read_csv
+from revocab.report.table_parts.published_table import beside_published
+from revocab.report.table_parts.table import Cell, Row, Table, text
+from revocab.report.values.losses import HeldoutLoss
+from revocab.workflow.run import record_machine
+
+SCORES = "runs/mistral-fvt/multiple_choice.csv"
+
+
+@pytest.fixture
+def root(tmp_path):
+    return copy_of_demo(tmp_path)
+
+
+def test_anchors_are_unique_and_what_data_is_synthetic_is_said_once(root):
+    page = html.page(Results(root))
+    ids = Counter(re.findall(r' id="([^"]*)"', page))
+    assert {"table-heldout", "figure-heldout", "heldout"} <= ids.keys()
+    assert set(ids.values()) == {1}
+    assert set(re.findall(r'href="#([^"]*)"', page)) <= ids.keys()
+    assert page.count("Synthetic data: ") == 1
+
+
+def test_the_first_screen_has_six_lines_and_names_the_winner(root, monkeypatch):
+    def three_seeds(loss, results, run):
+        return {seed: loss.of_training(results, run).value + seed / 10 for seed in (1, 2, 3)}
+
+    monkeypatch.setattr(HeldoutLoss, "by_seed", three_seeds)
+    results = Results(root)
+    lines = opening.lines(results, list(winner.find(results)))
+    assert len(lines) <= 6
+    told = next(line.text for line in lines if line.about == "What came out")
+    assert told.startswith("✓ Mistral stand-in: LAPT ends best on held-out Italian text")
+    assert "lead 0.0035, 95 % interval over 3 seeds 0.0035 to 0.0035" in told
+
+
+def test_one_seed_is_ahead_without_an_interval_so_nothing_is_claimed(root):
+    claims = {claim.statement.split(":")[0]: claim for claim in winner.find(Results(root))}
+    assert claims["Mistral stand-in"].holds is None
+    assert "without an interval" in claims["Mistral stand-in"].numbers
+
+
+def test_the_winner_follows_the_losses(root):
+    path = root / "runs/llama-fvt/heldout.csv"
+    write_csv(path, [{**row, "bits_per_byte": "0.001"} for row in read_csv(path)])
+    said = [claim.statement for claim in winner.find(Results(root))]
+    assert any(line.startswith("Llama stand-in: FVT ends best") for line in said)
+
+
+def test_published_values_stand_beside_ours():
+    cells = [
+        Cell(0.5, stderr=0.02, published=0.53, scale=100),
+        Cell(0.5, stderr=0.02, published=0.45, scale=100),
+        Cell(0.5, published=0.5, scale=100),
+        Cell(0.5, scale=100),
+    ]
+    rows = beside_published(Table(["Model", *"abcd"], [Row([text("m"), *cells])]))
+    assert [row[1:3] + row[4:] for row in rows] == [
+        ["a", "53.00", "-3.00", "within noise"],
+        ["b", "45.00", "+5.00", "beyond noise"],
+        ["c", "50.00", "+0.00", "no error known"],
+    ]
+
+
+def test_counts_that_no_seed_changes_have_no_deviation():
+    assert Cell(2048, digits=0, deviation=0.0).number() == "2048"
+    assert Cell(2048, digits=0, deviation=3.0).number() == "2048 [3]"
+    assert Cell(1.0, deviation=0.0).number() == "1.00 [0.00]"
+
+
+def test_figures_follow_the_dark_scheme():
+    svg = '<svg><defs></defs><path style="fill: #ffffff"/><path style="stroke: #440066"/></svg>'
+    dark = html.with_dark_colours(svg)
+    assert "prefers-color-scheme: dark" in dark
+    assert 'path[style*="fill: #ffffff"]{fill:#171b20!important}' in dark
+    assert html.lightened("#440066", 0.15) > "#440066"
+    assert html.lightened("#e69f00", 0.15) is None and html.lightened(html.ON_IMAGE, 0.15) is None
+
+
+def test_labels_are_moved_apart_and_keep_their_order():
+    places = spread([0.0, 1.0, 2.0, 80.0])
+    assert places == sorted(places) and places[-1] == 80.0
+    assert all(b - a > 9.4 for a, b in pairwise(places))
+
+
+def test_a_value_is_traced_to_its_run_job_and_hash(root, monkeypatch):
+    monkeypatch.chdir(root.parent.parent)
+    folder = os.path.relpath(root)
+    job = "score_multiple_choice--mistral-fvt"
+    keep(
+        root / ".records" / f"{job}.json", root.relative_to(root.parent.parent) / SCORES, {"x": "y"}
+    )
+    cell = "table03:FVT:AVG"
+    said = trace.trace([folder, cell])
+    assert f"file: {SCORES}" in said and "method fvt" in said
+    assert "job: score_multiple_choice mistral-fvt" in said and "read x sha256 y" in said
+    page = html.page(Results(root))
+    lines = list(trace.origin(Results(root), SCORES))
+    assert all(line.split("; ")[0] in page for line in lines)
+    shown = next(cell.number() for _, cell in trace.cells_of(Results(root), cell))
+    assert cell in trace.trace([folder, shown])
+    with pytest.raises(RevocabError, match="no number of a table"):
+        trace.trace([folder, "no such number"])
+
+
+def test_the_machine_is_shown_but_in_no_line_that_is_compared(root):
+    record_machine(root)
+    assert read_json(root / "machine.json")["date"].endswith("UTC")
+    write_json(root / "machine.json", {"command": "a command", "machine": "a machine"})
+    page = html.page(Results(root))
+    measured = "".join(re.findall(r"<dd data-measured>.*?</dd>", page, flags=re.DOTALL))
+    assert "command a command" in measured
+    assert page.count("a machine") == measured.count("a machine") == 1
