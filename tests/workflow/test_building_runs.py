@@ -51,6 +51,8 @@ def test_all_of_it_is_made(root):
     assert (root / "runs/mistral-fvt/init/manifest.json").is_file()
     assert not (root / "runs/mistral-fvt/manifest.json").exists()  # not trained
     assert not (root / "runs/other-base").exists()  # scored as mistral-base
+    (kept,) = (root / "runs/other-translated/checkpoints").iterdir()  # keep: last
+    assert kept.name == "step-000006"
 
 
 def test_a_run_begins_where_the_other_stood(root):

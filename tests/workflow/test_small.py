@@ -23,6 +23,7 @@ ELSEWHERE = {
     "build_probe",
     "change_model",
     "count_parameters",
+    "drop_checkpoints",
     "fetch_model",
     "judge_answers",
     "measure_heldout",
