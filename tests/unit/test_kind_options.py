@@ -77,7 +77,7 @@ WRONG = [
     (HELDOUT, {"unit": "bits"}, ".unit: unknown key"),
     (CURVES, {"against": "mistral-fvt"}, ".against: no run of the figure 'mistral-fvt'"),
     (CURVES, {"over": "epochs"}, ".over: expected 'steps' or 'bytes'"),
-    (CURVES, {"scale": "root"}, ".scale: expected 'linear' or 'log'"),
+    (CURVES, {"scale": "root"}, ".scale: expected 'auto', 'linear' or 'log'"),
     (CURVES, {"languages": ["de"]}, ".languages: no language with held-out text 'de'"),
     (SWEEP, {"group": "mistrall"}, ".group: no run group 'mistrall'"),
     (SWEEP, {"rows": "speed"}, ".rows: no axis of runs of group 'mistral' 'speed'"),
