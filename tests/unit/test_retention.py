@@ -13,6 +13,7 @@ from revocab.bill.device import BillOptions
 from revocab.commands.drop_checkpoints import DropJob, Inputs, Nothing, run
 from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.folder_claim import FolderClaim, sizes_below
 from revocab.plan import Plan
 
 RUN = "mistral-sava"
@@ -88,6 +89,8 @@ def test_what_was_removed_is_no_damage_and_cannot_be_read(tmp_path, monkeypatch)
     files = [training / "checkpoints" / f"step-{step:06d}" / "model" for step in (5, 10)]
     for file in (*files, training / "manifest.json"):
         io.write_text(file, "x")
+    for file in files:
+        FolderClaim("checkpoint", sizes_below(file.parent)).write(file.parent)
     stamps = {str(file): chain.Stamp.of(file) for file in (*files, training / "manifest.json")}
     records = Path("records")
     chain.Record("adapt_model--r", str(training), stamps).write(records / "adapt_model--r.json")
@@ -98,6 +101,10 @@ def test_what_was_removed_is_no_damage_and_cannot_be_read(tmp_path, monkeypatch)
     assert [file.exists() for file in files] == [False, True]
     assert [*(training / "checkpoints").iterdir()] == [files[1].parent]
     assert list(chain.problems(records, ["adapt_model--r"])) == []
+
+    io.write_text(files[0].with_name("notes"), "mine")
+    run(*asked)
+    assert [path.name for path in files[0].parent.iterdir()] == ["notes"]
 
     class Reads(Inputs):
         model: Path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from revocab.closed import Closed, Job
 from revocab.command import Command, Nothing
 from revocab.config.expand import Run
 from revocab.config.paths import MANIFEST
+from revocab.folder_claim import remove_own
 from revocab.io import write_json
 from revocab.limits import StepNumber
 from revocab.rule import Artefact, Plan, Rule, Step, artefacts
@@ -40,7 +40,9 @@ def run(inputs: Inputs, job: DropJob, machine: Nothing, out: Path) -> None:
         gone = folder.with_name(f".{folder.name}.dropped")  # at no moment half a checkpoint
         if folder.is_dir():
             folder.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        remove_own(gone)
+        if gone.is_dir():  # somebody's own files, which stay
+            gone.rename(folder)
 
 
 COMMAND = Command(run, job=DropJob, inputs=Inputs, out="JSON file to write", writes="file")
