@@ -125,7 +125,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("export {toy} --to gguf o --lines {latin.txt}", "latin.txt"),
     ("export {toy} --to gguf {toy}", "is or holds the input"),
     ("export {bare} --to gguf o", "bare: no tokenizer could be loaded"),
-    ("export {large} --to gguf o", "rows for a tokenizer of"),
+    ("export {large} --to gguf o", "they do not belong together"),
     ("export {quantised} --to gguf o", "quantised weights"),
     ("export {packed} --to gguf o", "not a model folder"),
     ("verify {toy} --runtime llama.cpp", "--runtime llama.cpp: give --gguf FILE"),

@@ -27,9 +27,11 @@ from revocab.flags import flag_of, leaves, values_of
 COMMANDS = {
     name: import_module(f"revocab.commands.{name}").COMMAND for name in entry.command_files()
 }
+#: Options of each verb that has flags.
 BEGUN = {
-    verb: getattr(import_module(place.rpartition(".")[0]), f"{verb.title()}Options")
+    verb: options
     for verb, (place, _) in entry.BEGUN.items()
+    if (options := getattr(import_module(place.rpartition(".")[0]), f"{verb.title()}Options", None))
 }
 MODELS = {name: [*one.parts.values(), one.shorthand] for name, one in COMMANDS.items()} | {
     name: [model] for name, model in BEGUN.items()
