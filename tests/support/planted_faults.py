@@ -318,6 +318,9 @@ FAULTS: dict[str, Fault] = {
                                                "pad_to_multiple_of": None, "pad_id": 0,
                                                "pad_type_id": 0, "pad_token": "<unk>"}),
         "asks-padding", (TOKENIZER, "8"), True),
+    "a model type that makes its own tokenizer": Fault(
+        "chat", settings(CONFIG, model_type="qwen2"), "auto-class",
+        ("Qwen2Tokenizer", TOKENIZER)),
     "an unknown architecture": Fault(
         "pieces", settings(CONFIG, model_type="mistrall"), "unreadable", ("mistrall",)),
     "a vocabulary that is nowhere": Fault(

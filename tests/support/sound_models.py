@@ -41,6 +41,24 @@ def byte_level(special: tuple[str, ...], prefix: bool = False) -> Any:
     return backend
 
 
+#: How Qwen2 cuts words, as its tokenizer.json says it.
+QWEN2_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def qwen2(special: tuple[str, ...]) -> Any:
+    from tokenizers import Regex, normalizers, pre_tokenizers
+
+    backend = byte_level(special)
+    backend.normalizer = normalizers.NFC()
+    words = pre_tokenizers.Split(Regex(QWEN2_WORDS), "isolated")
+    letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend.pre_tokenizer = pre_tokenizers.Sequence([words, letters])
+    return backend
+
+
 def pieces(special: tuple[str, ...]) -> Any:
     """Return ``▁`` BPE with bytes: Llama's, Mistral's, Gemma's."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, trainers
@@ -124,7 +142,7 @@ SOUND = {
     "mistral-instruct": Sound("mistral", pieces, LLAMA, LLAMA_ROLES, chat="mistral"),
     "mixtral": Sound("mixtral", pieces, LLAMA, LLAMA_ROLES,
                      more={"num_local_experts": 2, "num_experts_per_tok": 1}),
-    "qwen2-base": Sound("qwen2", byte_level, CHATML, {"eos_token": END, "pad_token": END},
+    "qwen2-base": Sound("qwen2", qwen2, CHATML, {"eos_token": END, "pad_token": END},
                         tied=True, padding=37, slow=True),
     "qwen3-chat": Sound("qwen3", byte_level, CHATML,
                         {"eos_token": "<|im_end|>", "pad_token": END}, padding=20,

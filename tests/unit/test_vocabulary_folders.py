@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from planted_faults import BASES
+from sound_models import write_sound
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from toy_vocabularies import sentencepiece_bpe, wrap
 
@@ -16,7 +18,7 @@ from revocab.errors import RevocabError
 from revocab.fertility.measure import fertility_of_folders
 from revocab.initialise.reading.source_pieces import SourceSpelling
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
-from revocab.io import read_json
+from revocab.io import read_json, write_json
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import canonical_vocabulary
@@ -232,3 +234,14 @@ def test_a_corpus_of_another_encoding(tmp_path, folders):
             {"t": folders / "byte_level"}, {"it": tmp_path / "corpus"}, tmp_path / "out"
         )
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_says_so_is_read_as_its_file_says(tmp_path):
+    """Beside a config.json of Qwen2, AutoTokenizer would cut words as Qwen2 does."""
+    folder = write_sound(BASES["chat"], tmp_path / "model")
+    config = read_json(folder / "config.json")
+    write_json(folder / "config.json", {**config, "model_type": "qwen2"})
+    text = "12345 cafe\u0301"
+    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
+    assert load_tokenizer(folder).encode(text, add_special_tokens=False) == ids
+    assert type(load_tokenizer(folder)).__name__ == "TokenizersBackend"

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
 Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
 
+#: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``.
+PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+
 
 def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTrainedTokenizerFast:
     """Load a fast tokenizer from a folder, or by Hub id; code that comes with it is never run.
@@ -27,7 +30,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     wherever it is measured, packed, scored or continued. Raises :class:`RevocabError` when there is
     no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
     """
-    from transformers import AutoTokenizer
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     name = str(folder)
     ranks = tiktoken_file(name)
@@ -45,10 +48,10 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
         problems = []  # a file of another kind, which the loader refuses
     if problems:
         raise RevocabError(problems)
+    # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
+    loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(
-            name, revision=revision, trust_remote_code=False
-        )
+        tokenizer: Any = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
     # The loader raises many unrelated types: all mean that there is no usable tokenizer here.
     except Exception as error:
         reason = str(error).strip().split("\n")[0]
@@ -64,6 +67,13 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     return tokenizer
+
+
+def says_plain(folder: Path) -> bool:
+    """Return whether a folder says that its tokenizer is just what ``tokenizer.json`` holds."""
+    path = folder / "tokenizer_config.json"
+    settings = read_json(path) if path.is_file() else None
+    return isinstance(settings, dict) and settings.get("tokenizer_class") in PLAIN_CLASSES
 
 
 def tokenizer_file(folder: str | Path) -> Path:
