@@ -102,7 +102,7 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
 	@ls results/*/report.html
 
-test: install  ## style, types, tests, a small experiment: 10 minutes
+test: install  ## style, types, tests, a small experiment: 14 minutes
 	$(PARALLEL) -m "not hub and not long"
 
 long: install  ## run whole experiments, a cluster, the quick start and notebooks (CI does, after `make test`)
