@@ -145,7 +145,15 @@ def changed(
 def dropped_from(record: Record) -> list[Path]:
     """Return the folders that were removed of what a job wrote."""
     file = Path(record.out, DROPPED)
-    return [Path(folder) for folder in read_json(file)["removed"]] if file.is_file() else []
+    if not file.is_file():
+        return []
+    try:
+        return [Path(folder) for folder in read_json(file)["removed"]]
+    except (KeyError, TypeError):
+        raise RevocabError(
+            f"{file}: not what has recorded removed checkpoints; run the experiment with"
+            f" --forcerun {file}"
+        ) from None
 
 
 def reads_of(inputs: BaseModel, made: Mapping[str, str], records: Path) -> dict[str, str]:

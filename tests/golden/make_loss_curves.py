@@ -32,7 +32,8 @@ def pico_settings(name: str) -> dict:
     import yaml
 
     from revocab.training.named_recipes import laid_over
-    from revocab.training.recipe import Recipe, Stage
+    from revocab.training.recipe import Recipe
+    from revocab.training.stage import Stage
 
     values = yaml.safe_load((REPOSITORY / f"src/revocab/training/recipes/{name}.yaml").read_text())
     pico = {"steps": STEPS, "sequence_length": 16, "batch_size": 4, "checkpoint_every": STEPS,

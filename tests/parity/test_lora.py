@@ -18,8 +18,8 @@ from training_pico import BATCH, RECIPE, VOCABULARY, at, losses, run_of
 
 from revocab.errors import RevocabError
 from revocab.training.adapters.lora import Adapters
-from revocab.training.recipe import Stage
 from revocab.training.run import Settings
+from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 from revocab.training.train import train
 

@@ -16,8 +16,8 @@ from waiting import steps_made, wait_until
 
 from revocab import io
 from revocab.models.vocabulary.padding import filled
-from revocab.training.recipe import Stage
 from revocab.training.run import Settings
+from revocab.training.stage import Stage
 from revocab.training.train import train
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"

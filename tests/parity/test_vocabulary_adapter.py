@@ -28,7 +28,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import read_source_weights, write_source_weights
 from revocab.training.adapters import vocabulary_adapter
 from revocab.training.loop.trainer import RecipeTrainer
-from revocab.training.recipe import Stage
+from revocab.training.stage import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

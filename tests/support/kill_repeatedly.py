@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from waiting import steps_made, wait_until
 
 if TYPE_CHECKING:
-    from revocab.training.recipe import Stage
+    from revocab.training.stage import Stage
 
 STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (16, 25, 45), 7, 3
 LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
@@ -68,7 +68,7 @@ def train_one(folder: Path, name: str, story: str) -> None:
 
 def stages(story: str) -> list[Stage]:
     """Return the stages of a story."""
-    from revocab.training.recipe import Stage
+    from revocab.training.stage import Stage
 
     lora = {"rank": 2, "alpha": 4}
     if story == "answers":

@@ -8,7 +8,7 @@ import yaml
 from revocab.bill.device import UTILISATION, known
 from revocab.bill.outline import Outline
 from revocab.training.machine.costs import flops_per_token
-from revocab.training.recipe import Stage
+from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
 HEAD = "| training | stated (device hours) | counted | difference | source |"

@@ -6,10 +6,12 @@ import shutil
 
 import pytest
 from huggingface_hub import ModelCard
+from huggingface_hub.repocard_data import model_index_to_eval_results
 from toy_folders import adapt
 
 from revocab.io import read_json, write_json
 from revocab.models.origin import hub_id, licence_of, name_of
+from revocab.training.outputs.card import TRAINING, card
 
 HUB = "owner/model-7B"
 CARD = "---\nlicense: {licence}\nlanguage: en\ntags: [a]\n---\n\n# Its own words\n"
@@ -149,3 +151,22 @@ def test_a_configuration_names_a_repository_or_a_folder_here(tmp_path, monkeypat
     assert hub_id(tmp_path) is None
     (tmp_path / "config.json").write_text("no JSON")
     assert hub_id(tmp_path) is None
+
+
+def test_the_losses_of_a_checkpoint_stand_at_the_head_of_its_card():
+    loss = {"corpus": "it", "language": "it", "bits_per_byte": 0.75, "bytes": 100}
+    training = {
+        "what": TRAINING, "model": "m", "step": 6, "tokens": 96, "sequence_length": 16,
+        "recipe": {"steps": 6}, "text": {"corpora": {}, "languages": ["it"]}, "heldout": [loss],
+        "inputs": {"model": {}, "packed": "0"},
+    }  # fmt: skip
+    page = ModelCard(card([{"what": "Base model", "name": "owner/base"}, training], {}))
+    assert page.data.base_model == "owner/base" and page.data.base_model_relation == "finetune"
+    (result,) = page.data.eval_results
+    assert (result.dataset_type, result.metric_type, result.metric_value) == (
+        "it",
+        "bits_per_byte",
+        0.75,
+    )
+    _, again = model_index_to_eval_results(page.data.to_dict()["model-index"])
+    assert again == [result]

@@ -15,8 +15,8 @@ from revocab.training.machine.costs import (
     rapl_counters,
 )
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
-from revocab.training.recipe import Stage
 from revocab.training.run import TrainingMachine
+from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
 

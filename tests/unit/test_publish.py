@@ -8,7 +8,6 @@ import hub_server
 import pytest
 import yaml
 from huggingface_hub import ModelCard, constants
-from huggingface_hub.repocard_data import model_index_to_eval_results
 from printed import printed
 from wrong_calls import write_value
 
@@ -17,7 +16,7 @@ from revocab.io import sha256, write_csv, write_json
 from revocab.models.folder import OWN_FILES
 from revocab.publishing.contents import CARD
 from revocab.publishing.publish import publish
-from revocab.training.outputs.card import TRAINING, card
+from revocab.training.outputs.card import TRAINING
 
 NAME = "writer/model"
 HEAD = """---
@@ -337,25 +336,6 @@ def test_scores_that_are_not_the_models_are_refused(folder, tmp_path, change, wo
     write_csv(tmp_path / "s.csv", [*SCORE], [{**SCORE, **change}])
     problems = refusal(folder, NAME, "--scores", tmp_path / "s.csv", *words, "--dry-run")
     assert len(problems) == 1 and problem in problems[0]
-
-
-def test_the_losses_of_a_checkpoint_stand_at_the_head_of_its_card():
-    loss = {"corpus": "it", "language": "it", "bits_per_byte": 0.75, "bytes": 100}
-    training = {
-        "what": TRAINING, "model": "m", "step": 6, "tokens": 96, "sequence_length": 16,
-        "recipe": {"steps": 6}, "text": {"corpora": {}, "languages": ["it"]}, "heldout": [loss],
-        "inputs": {"model": {}, "packed": "0"},
-    }  # fmt: skip
-    page = ModelCard(card([{"what": "Base model", "name": "owner/base"}, training], {}))
-    assert page.data.base_model == "owner/base" and page.data.base_model_relation == "finetune"
-    (result,) = page.data.eval_results
-    assert (result.dataset_type, result.metric_type, result.metric_value) == (
-        "it",
-        "bits_per_byte",
-        0.75,
-    )
-    _, again = model_index_to_eval_results(page.data.to_dict()["model-index"])
-    assert again == [result]
 
 
 def test_the_commands_of_the_page_run_as_printed(online, folder, repository, monkeypatch):

@@ -16,8 +16,9 @@ from revocab.errors import RevocabError
 from revocab.training.budgets import learning_rate_factor
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import FOLDER, laid_over, recipe_names, with_named_recipes
-from revocab.training.recipe import PackingOptions, Recipe, Stage, TrainingOptions
+from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.run import Settings
+from revocab.training.stage import Stage
 from revocab.training.stages import PeakRates, StagePlan
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}

@@ -114,3 +114,6 @@ def test_what_was_removed_is_no_damage_and_cannot_be_read(tmp_path, monkeypatch)
         chain.reads_of(reader, {str(training): "adapt_model--r 0"}, records)
     files[1].unlink()
     assert "model is missing" in next(chain.problems(records, ["adapt_model--r"]))
+    io.write_json(out, {})
+    with pytest.raises(RevocabError, match=r"dropped.json.*forcerun results/small/runs/r/dropped"):
+        list(chain.problems(records, ["adapt_model--r"]))

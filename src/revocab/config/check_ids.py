@@ -16,7 +16,7 @@ from revocab.closed import Refers, unknown
 from revocab.config.lineage import BASE, run_id, shown_ids
 from revocab.config.schema import Experiment
 from revocab.report.values.losses import text_languages
-from revocab.training.recipe import Stage
+from revocab.training.stage import Stage
 
 #: The section that defines each kind of thing.
 SECTIONS = {

@@ -16,7 +16,7 @@ from revocab.models.changes.blocks import ADDED_BLOCKS
 from revocab.models.folder import ModelFolder
 from revocab.models.parameters import parameter_names
 from revocab.training.adapters.lora import LORA, lora_problems
-from revocab.training.recipe import Stage
+from revocab.training.stage import Stage
 from revocab.training.stages import MATRICES, PATTERNS
 
 

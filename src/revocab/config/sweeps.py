@@ -23,7 +23,8 @@ from revocab.config.schema.sweeps import Sweep
 from revocab.config.written_out import RawRun, mapping
 from revocab.initialise.method import methods
 from revocab.training.named_recipes import laid_over
-from revocab.training.recipe import PackingOptions, Recipe, Stage
+from revocab.training.recipe import PackingOptions, Recipe
+from revocab.training.stage import Stage
 
 #: Keys of a run that an axis may set, beside its method's options; and where their ids are defined.
 RUN_KEYS = ("method", "target", "helper", "mixture", "recipe", "start", "donor")

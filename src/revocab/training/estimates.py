@@ -25,8 +25,8 @@ from revocab.training.stages import matrices_of
 
 if TYPE_CHECKING:
     from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.recipe import VocabularyAdapters
     from revocab.training.run import Settings, TrainingRun
+    from revocab.training.stage import VocabularyAdapters
     from revocab.training.stages import ParameterGroup
 
 #: Bytes of a float32 number, and of one in the precision of the forward pass.

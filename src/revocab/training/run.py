@@ -14,7 +14,8 @@ from revocab.closed import Closed, Job
 from revocab.errors import RevocabError
 from revocab.limits import BatchSize, Count, Flops, NotNegative, Positive, Seed
 from revocab.models.hub_or_folder import model_field
-from revocab.training.recipe import ALL, Stage, TrainingOptions
+from revocab.training.recipe import ALL, TrainingOptions
+from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
 #: The order in which manifests list the settings.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
-from revocab.training.recipe import EMBEDDINGS, GroupRates, Stage
+from revocab.training.stage import EMBEDDINGS, GroupRates, Stage
 
 if TYPE_CHECKING:
     import torch

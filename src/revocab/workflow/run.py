@@ -121,8 +121,10 @@ def record_machine(results: Path) -> None:
     """Write where and how a run began, for its report alone: nothing else reads ``machine.json``,
     and no rule depends on it, so that the same experiment still gives the same bytes.
     """
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    known = shutil.which("git") is not None
+    checkout = Path(__file__).parents[3]
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty"]
+    # An installed package may lie in somebody else's checkout.
+    known = (checkout / ".git").exists() and shutil.which("git") is not None
     commit = subprocess.run(command, capture_output=True, text=True, check=False) if known else None
     memory = psutil.virtual_memory().total / 1e9
     write_json(

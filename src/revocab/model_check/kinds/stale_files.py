@@ -11,9 +11,9 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.model_check.kind import Kind
 from revocab.model_check.mended import Mended
-from revocab.model_check.sentencepiece import pieces_of
 from revocab.model_check.subject import TOKENIZER, TOKENIZER_CONFIG, Subject
 from revocab.models.finding import Finding, some
+from revocab.tokenizers.piece_model import pieces_of
 
 #: Keys of a token in ``added_tokens_decoder``.
 _FLAGS = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
@@ -61,7 +61,7 @@ def sentencepiece(subject: Subject) -> Iterator[Finding]:
     if not subject.has(file) or not subject.has(TOKENIZER):
         return
     pieces = pieces_of((subject.path / file).read_bytes())
-    if pieces is None:  # of tiktoken, say
+    if not pieces:  # of tiktoken, say
         return
     ours, model = vocabulary_of(subject)
     left = sorted(ours[token] for token in model["vocab"] if ours[token] >= len(pieces))

@@ -15,7 +15,7 @@ from revocab.training.adapters.vocabulary_adapter import Place, VocabularyAdapte
 from revocab.training.stages import matrices_of
 
 if TYPE_CHECKING:
-    from revocab.training.recipe import VocabularyAdapters
+    from revocab.training.stage import VocabularyAdapters
     from revocab.training.stages import ParameterGroup
 
 
