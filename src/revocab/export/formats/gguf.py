@@ -116,7 +116,7 @@ def save(
             writer.write_tensor_data(tensor.array())
             done += tensor.bytes
             if done - before >= TOLD_BYTES or done == total:
-                say(f"{done / 1e9:.2f} of {total / 1e9:.2f} GB")
+                say(f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB")
                 before = done
     finally:
         writer.close()
