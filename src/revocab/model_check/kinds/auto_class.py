@@ -23,10 +23,11 @@ def same_ids(subject: Subject) -> Iterator[Finding]:
     from tokenizers import Tokenizer
     from transformers import AutoTokenizer
 
-    plain, texts = Tokenizer.from_file(str(subject.path / TOKENIZER)), fixed_texts()
+    texts = fixed_texts()
     auto: Any = subject.tokenizer
-    if says_plain(subject.path):
-        with quiet(), loading(subject.path, Exception):
+    with quiet(), loading(subject.path, Exception):
+        plain = Tokenizer.from_file(str(subject.path / TOKENIZER))
+        if says_plain(subject.path):
             auto = AutoTokenizer.from_pretrained(
                 subject.path, trust_remote_code=False, local_files_only=True
             )
