@@ -238,6 +238,13 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("plan --configfile {few.txt}", "few.txt"),
     ("plan none.yaml", "none.yaml: no such file"),
     ("inti", "did you mean 'init'?"),
+    ("draft {toy} --out o", "--for"),
+    ("draft --for {target} --out o", "DRAFT comes first"),
+    ("draft {toy} --for {target} --out o", "not a model folder"),
+    ("draft {toy} --for {large}", "--out: give a folder"),
+    ("draft {toy} --for {large} --out o --method fvtt", "fvtt"),
+    ("draft {toy} --for {toy} --out o", "leave --out out"),
+    (f"draft {{toy}} --for {{large}} --out o {TEXT} --new-tokens 0", "--new-tokens"),
     # As rules call.
     (f"init_embeddings {SETTINGS}", "inputs.source: required and not given"),
     (f"init_embeddings {SETTINGS}--inputs none.json", "none.json: no such file; give JSON"),

@@ -1,0 +1,205 @@
+"""`revocab draft`: a small model gets a target's vocabulary, so that it can draft for it.
+
+Speculative decoding needs one vocabulary for both models: a target that was adapted leaves its
+draft behind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.adapting.compare import first_documents
+from revocab.adapting.texts import Text, measure_texts
+from revocab.closed import Closed, Id, OneLine
+from revocab.command import of_flags
+from revocab.drafting.speculation import Written, write
+from revocab.errors import RevocabError
+from revocab.evaluation.inference.checkpoint import checkpoint_on
+from revocab.flags import values_of
+from revocab.initialise.adapted_model import initialise_model
+from revocab.initialise.options import InitInputs, InitJob
+from revocab.limits import Count, Seed
+from revocab.model_check.subject import quiet
+from revocab.models.folder import ModelFolder, check_model_folder
+from revocab.models.hub_or_folder import local
+from revocab.progress import spoken
+from revocab.tokenizers.load import load_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+ABOUT = """Make a draft model for a target: revocab draft DRAFT --for TARGET --out FOLDER
+
+The draft gets the target's vocabulary: rows of tokens that both have are copied, others are made by
+a method. With --text, both write text together: is it the target's own, and how much faster? A
+draft that has the target's vocabulary already, such as one that was trained on, is only measured.
+Models are folders or Hub ids."""
+
+
+class DraftOptions(Closed):
+    """The flags of `revocab draft`."""
+
+    for_: Path = Field(alias="for", description="the model that it drafts for")
+    out: Path | None = Field(default=None, description="folder for the draft's new model")
+    method: Id = Field(default="last-piece", description="how new rows are made")
+    option: dict[str, Any] = Field(
+        default_factory=dict, description="options of the method, NAME=VALUE as in YAML"
+    )
+    seed: Seed = Field(default=0, description="seed of random draws")
+    text: dict[str, Path] = Field(
+        default_factory=dict,
+        description="text to continue, by its language's code: a file (.txt, .jsonl, .parquet, also"
+        " .gz) or a folder of such files",
+    )
+    prompts: Count = Field(default=16, description="documents of each text to continue")
+    prompt_characters: Count = Field(default=200, description="characters of each")
+    new_tokens: Count = Field(default=64, description="tokens to write after each")
+    block: Count = Field(default=4, description="tokens that the draft proposes at a time")
+    device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
+    json_: bool = Field(default=False, alias="json", description="print JSON")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One text, written by the target alone or with a draft."""
+
+    text: str
+    draft: str
+    #: Prompts after which the text is the same as without a draft, and all.
+    equal: int
+    prompts: int
+    tokens_per_pass: float
+    accepted: int
+    proposed: int
+    characters_per_second: float
+
+    @classmethod
+    def of(cls, text: str, draft: str, written: Written, plain: Written) -> Row:
+        return cls(
+            text, draft, written.equal(plain), len(written.tokens), written.tokens_per_pass,
+            written.accepted, written.proposed, written.characters_per_second,
+        )  # fmt: skip
+
+
+def draft(words: Sequence[str]) -> str:
+    """Return the page, after writing the draft."""
+    named, flags = words[:1], list(words[1:])
+    if not named or named[0].startswith("-"):
+        named, flags = (), list(words)
+        if flags and not {"-h", "--help"} & {*flags}:
+            raise RevocabError("DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER")
+    values = values_of([DraftOptions], "revocab draft DRAFT", ABOUT, flags if words else ["--help"])
+    options = of_flags(DraftOptions, values)
+    texts = measure_texts(options.text, "--text")
+    folders = [local(path, "model") for path in (Path(named[0]), options.for_)]
+    for folder in folders:
+        check_model_folder(folder)
+    source, target = folders
+    tokenizers = [load_tokenizer(folder) for folder in folders]
+    old, new = (tokenizer.get_vocab() for tokenizer in tokenizers)
+    drafts = {"as it was": source}
+    if old == new:
+        if options.out is not None:
+            raise RevocabError(
+                f"--out: {source} has the vocabulary of {target} already; leave --out out, and give"
+                " --text to measure it"
+            )
+        if not texts:
+            raise RevocabError(f"{source}: has the vocabulary of {target} already; give --text")
+    elif options.out is None:
+        raise RevocabError("--out: give a folder for the draft with its new vocabulary")
+    else:
+        move(source, target, len(new), options)
+        drafts["moved"] = options.out
+    shared = len(old.keys() & new.keys())
+    rows = [row for text in texts for row in measured(target, drafts, text, options)]
+    if options.json_:
+        made = {"shared_tokens": shared, "tokens": len(new), "rows": [asdict(row) for row in rows]}
+        return json.dumps(made, ensure_ascii=False, indent=2)
+    moved = [f"{options.out}: {source.name} with the vocabulary of {target.name}"] * (old != new)
+    return "\n".join([*moved, f"{shared:,} of {len(new):,} tokens are shared", *page(rows)])
+
+
+def move(source: Path, target: Path, tokens: int, options: DraftOptions) -> None:
+    """Write the draft with the target's tokenizer, and as many rows as the target has."""
+    model = ModelFolder(target)
+    rows = model.tensors[model.vocabulary_names["input"]][1][0]
+    # Engines compare the sizes of both models' matrices, padding included.
+    padding = {"pad_to": rows} if rows > tokens else {}
+    job = InitJob(method=options.method, option=options.option | padding, seed=options.seed)
+    inputs = InitInputs(source=source, target_tokenizer=target)
+    assert options.out is not None  # as draft() has seen to
+    initialise_model(inputs, job, options.out, say=spoken())
+
+
+def measured(target: Path, drafts: dict[str, Path], text: Text, options: DraftOptions) -> list[Row]:
+    """Return how a text is continued by the target alone, and with each of the drafts."""
+    model, tokenizer = loaded(target, options.device)
+    prompts = prompts_of(text, tokenizer, options)
+    with quiet():
+        plain = write(model, tokenizer, prompts, options.new_tokens)
+    rows = [Row.of(text.language, "none", plain, plain)]
+    for name, folder in drafts.items():
+        helper, own = loaded(folder, options.device)
+        other = own.get_vocab() != tokenizer.get_vocab()
+        with quiet():
+            written = write(
+                model,
+                tokenizer,
+                prompts,
+                options.new_tokens,
+                helper,
+                options.block,
+                own if other else None,
+            )
+        rows.append(Row.of(text.language, name, written, plain))
+    return rows
+
+
+def loaded(folder: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    from revocab.models.load import load_causal_lm
+
+    place = checkpoint_on(folder, device, "auto", 1)
+    model = load_causal_lm(folder, dtype=place.dtype, device=place.device).eval()
+    return model, load_tokenizer(folder)
+
+
+def prompts_of(
+    text: Text, tokenizer: PreTrainedTokenizerFast, options: DraftOptions
+) -> list[list[int]]:
+    """Return the beginnings of the first documents that are long enough, as token ids."""
+    size = options.prompt_characters
+    limit = 100 * size * options.prompts
+    long = [document for document in first_documents(text, limit) if len(document) > size]
+    if not long:
+        raise RevocabError(
+            f"{text.path}: no document of more than {size} characters; lower --prompt-characters"
+        )
+    return [tokenizer(document[:size])["input_ids"] for document in long[: options.prompts]]
+
+
+def page(rows: Sequence[Row]) -> list[str]:
+    """Return the lines of the table, none of no rows."""
+    if not rows:
+        return []
+    lines = [
+        "",
+        "| text | draft | same text | tokens a pass | accepted | characters/s | speed |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        if row.draft == "none":
+            plain = row.characters_per_second
+        share = f"{row.accepted / row.proposed:.0%}" if row.proposed else "–"
+        lines.append(
+            f"| {row.text} | {row.draft} | {row.equal} of {row.prompts} | {row.tokens_per_pass:.2f}"
+            f" | {share} | {row.characters_per_second:,.0f}"
+            f" | {row.characters_per_second / plain:.2f}× |"
+        )
+    return lines

@@ -1,0 +1,121 @@
+"""What a draft model saves: greedy text written with it and without it, and passes of the target.
+
+With a draft, a pass of the target reads the tokens that the draft proposed, keeps those that it
+would have chosen itself, and adds one of its own. So the text stays the same, and the tokens of a
+pass say what the draft is worth, on any machine. Leviathan et al. 2023 (arXiv 2211.17192), greedy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True)
+class Written:
+    """Greedy text of one model: new tokens of each prompt, and what they took."""
+
+    tokens: list[list[int]]
+    characters: int
+    #: Forward passes of the target, and the tokens that a draft proposed for them.
+    passes: int
+    proposed: int
+    seconds: float
+
+    @property
+    def tokens_per_pass(self) -> float:
+        return sum(map(len, self.tokens)) / self.passes
+
+    @property
+    def accepted(self) -> int:
+        """Return how many tokens were the draft's: each pass adds one of the target's own."""
+        return sum(map(len, self.tokens)) - self.passes
+
+    @property
+    def characters_per_second(self) -> float:
+        return self.characters / self.seconds
+
+    def equal(self, other: Written) -> int:
+        """Return for how many prompts both have the same tokens."""
+        return sum(own == theirs for own, theirs in zip(self.tokens, other.tokens, strict=True))
+
+
+@dataclass
+class Passes:
+    """Forward passes that a model made of one prompt: positions that each of them read."""
+
+    lengths: list[int]
+
+    @property
+    def proposed(self) -> int:
+        """Return the tokens of a draft in passes that begin with the newest token of the text."""
+        return sum(length - 1 for length in self.lengths)
+
+
+@contextmanager
+def counted(model: PreTrainedModel, prompt: int) -> Iterator[Passes]:
+    """Count the passes of a model that begins with ``prompt`` tokens that no pass has read."""
+    passes = Passes([])
+
+    def note(module: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        read = kwargs["input_ids"].shape[1]
+        passes.lengths.append(read if passes.lengths else read - prompt + 1)
+
+    hook: Any = model.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield passes
+    finally:
+        hook.remove()
+
+
+def write(
+    target: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    prompts: Sequence[list[int]],
+    new_tokens: int,
+    draft: PreTrainedModel | None = None,
+    block: int = 4,
+    draft_tokenizer: PreTrainedTokenizerFast | None = None,
+) -> Written:
+    """Continue each prompt by exactly ``new_tokens``, the end token barred, greedily.
+
+    A draft proposes ``block`` tokens a pass. One of another vocabulary needs its own tokenizer:
+    its text is cut again into the target's tokens.
+    """
+    import torch
+    from transformers import GenerationConfig
+
+    settings = GenerationConfig(
+        do_sample=False,
+        max_new_tokens=new_tokens,
+        min_new_tokens=new_tokens,
+        eos_token_id=target.config.get_text_config().eos_token_id,
+        pad_token_id=0,
+    )
+    more: dict[str, Any] = {}
+    if draft is not None:
+        constant = {"num_assistant_tokens": block, "num_assistant_tokens_schedule": "constant"}
+        draft.generation_config.update(**constant, assistant_confidence_threshold=0.0)
+        more["assistant_model"] = draft
+        if draft_tokenizer is not None:
+            more |= {"tokenizer": tokenizer, "assistant_tokenizer": draft_tokenizer}
+    tokens, passes, proposed, seconds = [], 0, 0, 0.0
+    for prompt in prompts:
+        ids_1L = torch.tensor([prompt], device=target.device)
+        mask_1L = torch.ones_like(ids_1L)
+        with torch.no_grad(), counted(target, len(prompt)) as made:
+            start = time.perf_counter()
+            written: Any = target.generate(  # type: ignore[operator]  # typed as a mixin's
+                ids_1L, attention_mask=mask_1L, generation_config=settings, **more
+            )
+            seconds += time.perf_counter() - start
+        tokens.append(written[0, len(prompt) :].tolist())
+        passes, proposed = passes + len(made.lengths), proposed + made.proposed
+    characters = sum(map(len, tokenizer.batch_decode(tokens)))
+    return Written(tokens, characters, passes, proposed, seconds)
