@@ -55,6 +55,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{TRAIN}--recipe vocadtt", "--recipe: no recipe 'vocadtt'"),
     (f"{TRAIN}--adam-epsilon 1e5", "--adam-epsilon: give at most 1"),
     (f"{TRAIN}--stages '{STAGE}\"train\": [\"nothing\"]}}'", "'nothing' fits no parameter"),
+    (f"{TRAIN}--stages '{STAGE}\"train\": [\"new_rows\"]}}'", "no new_rows.npy, which says what"),
     (f"{TRAIN}--stages '{STAGE}\"groups\": {{\"x9\": {{}}}}}}'", "'x9' fits no parameter"),
     (f"{TRAIN}--stages '{STAGE}{LORA}\"layers\": [7]}}}}'", "7: the model has 2; give -2 to 1"),
     (f"{TRAIN}--stages '{STAGE}{LORA}\"modules\": [\"q\"]}}}}'", "'q' is not a linear module"),

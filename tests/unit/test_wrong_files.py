@@ -98,6 +98,14 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{TRAIN}.stages", stage(train=["("]), "'(' is not a regular expression"),
     (f"{TRAIN}.stages", stage(groups={"x9": {"weight_decay": 0.1}}), "groups: 'x9' fits no"),
     (f"{TRAIN}.stages", stage(train=["lora"]), "train names 'lora'; give lora:"),
+    (f"{TRAIN}.stages", stage(train=["new_rows"]), "trains new_rows, and a stand-in has no source"),
+    (f"{TRAIN}.stages", stage(train=["new_rows", "all"]), "all beside train: new_rows"),
+    (f"{TRAIN}.stages", stage(groups={"new_rows": {}}), "new_rows rates of their own, but train"),
+    (
+        f"{TRAIN}.stages",
+        stage(train=["new_rows"], groups={"new_rows": {"weight_decay": 0.1}}),
+        "groups.new_rows.weight_decay: 0.1; new_rows have none",
+    ),
     (f"{TRAIN}.stages", stage(train=[]), "train: expected 1 or more entries"),
     (f"{TRAIN}.stages", [], f"{TRAIN}.stages: expected 1 or more entries"),
     # Nothing in a list.
