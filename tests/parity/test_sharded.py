@@ -11,7 +11,16 @@ import psutil
 import pytest
 import torch
 from padded_models import pad
-from training_pico import VOCABULARY, changed, folders_of, losses, run_of, table, weights
+from training_pico import (
+    VOCABULARY,
+    changed,
+    folders_of,
+    losses,
+    new_ids,
+    run_of,
+    table,
+    weights,
+)
 from waiting import steps_made, wait_until
 
 from revocab import io
@@ -21,7 +30,7 @@ from revocab.training.stage import Stage
 from revocab.training.train import train
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
-#: Two stages with the border between checkpoints, the first of them vocabulary adapters.
+#: Stages with borders between checkpoints: vocabulary adapters, then new rows, then everything.
 OPTIONS = {
     "steps": 40, "batch_size": 4, "learning_rate": 1e-2, "checkpoint_every": 6, "seed": 17,
     "threads": 1,
@@ -31,13 +40,14 @@ ROWS, MATRICES = 72, ("model.embed_tokens.weight", "lm_head.weight")
 STAGES = (
     Stage(
         name="adapters",
-        steps=25,
+        steps=15,
         learning_rate=3e-3,
         train=("embeddings",),
         weight_decay=0.3,
         warmup_steps=2,
         adapter={"auxiliary": 0.5},
     ),
+    Stage(name="rows", steps=10, learning_rate=1e-2, train=["new_rows"], weight_decay=0.3),
     Stage(name="everything", steps=15, learning_rate=5e-3, weight_decay=0.1, warmup_steps=2),
 )
 
@@ -66,6 +76,14 @@ def kill_all(process):
     process.wait()
 
 
+def assert_only_new_rows_move(out):
+    """From the border of the adapters' stage on, and in each process' part of the matrices."""
+    before, after = (weights(out / f"checkpoints/step-0000{step}") for step in (15, 25))
+    for name in before:
+        moved = (before[name] != after[name])[:VOCABULARY].nonzero()[:, 0].tolist()
+        assert {*moved} <= {*new_ids().tolist()} and bool(moved) == (name in MATRICES), name
+
+
 def assert_same_losses(out, alone):
     assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
     for ours, theirs in zip(table(out / "heldout.csv"), table(alone / "heldout.csv"), strict=True):
@@ -88,6 +106,7 @@ def test_two_plain_processes_agree_with_one(inputs, alone, tmp_path):
     for one, other in zip(ours, theirs, strict=True):
         for name, value in other.items():
             assert float(one[name]) == pytest.approx(float(value), abs=1e-4), name
+    assert_only_new_rows_move(out)
     last = "checkpoints/step-000025"
     for name, tensor in weights(alone / last).items():
         torch.testing.assert_close(weights(out / last)[name], tensor, rtol=0.02, atol=1e-3)
@@ -107,6 +126,7 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     assert done.returncode == 0, done.stderr[-3000:]
     assert "resuming from step" in done.stderr
     assert_same_losses(out, alone)
+    assert_only_new_rows_move(out)
     first = weights(padded)
     before, after = (weights(out / f"checkpoints/step-0000{n}") for n in ("12", "40"))
     assert {name for name in first if not torch.equal(first[name], before[name])} == {

@@ -2,8 +2,9 @@
 
     python kill_repeatedly.py FOLDER KILLS SEED STORY
 
-The story ``stages`` trains vocabulary adapters, embeddings, LoRA, then all; ``answers`` calibrates
-on those of conversations: embeddings and head, and LoRA in the first and the last layer.
+The story ``stages`` trains vocabulary adapters, embeddings, LoRA with new rows, then all;
+``answers`` calibrates on those of conversations: embeddings and head, and LoRA in the first and the
+last layer.
 
 Every start is a process of its own: what survives a kill is what stands on disk. They are forked
 from one that has imported the libraries and nothing more, which saves seconds for each. After the
@@ -79,7 +80,7 @@ def stages(story: str) -> list[Stage]:
                      "adapter": {"auxiliary": 0.5}},
         "embeddings": {"learning_rate": 1e-2, "train": "embeddings", "weight_decay": 0.3,
                        "warmup_steps": 2},
-        "adapter": {"learning_rate": 5e-3, "train": ("lora", "output_embeddings"), "lora": lora},
+        "adapter": {"learning_rate": 5e-3, "train": ("lora", "new_rows"), "lora": lora},
         "everything": {"learning_rate": 5e-3, "weight_decay": 0.1, "warmup_steps": 3},
     }  # fmt: skip
     ends = [0, *BORDERS, STEPS]

@@ -1,6 +1,7 @@
 """A pico model, packed rows of a learnable pattern and held-out windows, for tests of training.
 
-``adapted`` has rows made of those of ``source``, from which vocabulary adapters are trained.
+``adapted`` has rows made of those of ``source``, from which vocabulary adapters are trained; those
+that are no copies are its new rows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from revocab import io
+from revocab.initialise.rows.new_rows import write_new_rows
 from revocab.initialise.rows.source_weights import SourceWeights, mean_weights, write_source_weights
 from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.run import Settings, TrainingRun
@@ -83,6 +85,13 @@ def pico_weights() -> SourceWeights:
     return replace(rows, shared_S=torch.arange(0, VOCABULARY, 3))
 
 
+def new_ids() -> Any:
+    import torch
+
+    copied = {*pico_weights().shared_S.tolist()}
+    return torch.tensor([token for token in range(VOCABULARY) if token not in copied])
+
+
 def write_adapted(root: Path, **changes: object) -> None:
     """Write ``source``, and ``adapted``, whose rows are :func:`pico_weights` of the source's."""
     import torch
@@ -99,6 +108,7 @@ def write_adapted(root: Path, **changes: object) -> None:
     adapted.save_pretrained(root / "adapted")
     whichs = [which for which, _ in matrices_of(adapted)]
     write_source_weights(root / "adapted", dict.fromkeys(whichs, weights))
+    write_new_rows(root / "adapted", new_ids())
 
 
 def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
@@ -132,9 +142,9 @@ def changed(run: TrainingRun, **changes: object) -> TrainingRun:
 def folders_of(inputs: Path, settings: Settings) -> dict[str, Path]:
     """Return what a run of some settings reads."""
     folders = {name: inputs / name for name in ("model", "packed", "heldout")}
-    if settings.adapter is None:
-        return folders
-    return {**folders, "model": inputs / "adapted", "source": inputs / "source"}
+    if settings.adapter or settings.trains_new_rows:
+        folders["model"] = inputs / "adapted"
+    return {**folders, "source": inputs / "source"} if settings.adapter else folders
 
 
 def table(path: Path) -> list[dict[str, str]]:

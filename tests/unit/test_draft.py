@@ -14,7 +14,6 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 from revocab.drafting.draft import draft
 from revocab.drafting.speculation import Passes, Written, counted, write
 from revocab.errors import RevocabError
-from revocab.initialise.methods.last_piece import weights_of
 from revocab.io import read_json
 from revocab.models.load import load_causal_lm
 from revocab.models.parameters import Architecture
@@ -37,13 +36,6 @@ def models(tmp_path_factory):
     lines = "".join(f"{text} {number}\n" for number in range(40) for text in TEXT)
     (folder / "text.txt").write_text(lines)
     return folder
-
-
-def test_rows_by_hand():
-    assert weights_of([7, 8, 9], "input") == {9: 1.0}
-    assert weights_of([7, 8, 9], "output") == {7: 4 / 7, 8: 2 / 7, 9: 1 / 7}
-    assert weights_of([7, 8, 7], "output") == pytest.approx({7: 5 / 7, 8: 2 / 7})
-    assert weights_of([4], "output") == {4: 1.0}
 
 
 def test_passes_by_hand():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from toy_folders import adapt, initialise, shard, with_settings
+from toy_folders import adapt, initialise, shard, shared_pairs, with_settings
 
 from revocab.errors import RevocabError
+from revocab.initialise.rows.new_rows import FILE, read_new_rows
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 
@@ -52,6 +53,18 @@ def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
         source = with_settings(toys / "untied", tmp_path / f"named-{number}", _name_or_path=name)
         card = (adapt(toys, tmp_path / "out", source) / "README.md").read_text()
         assert (name in card) == wanted
+
+
+@pytest.mark.parametrize("method", ["fvt", "random-all", "lapt"])
+def test_the_folder_says_which_rows_are_new(toys, tmp_path, method):
+    out = adapt(toys, tmp_path / "out", method=method)
+    if method == "lapt":
+        assert not (out / FILE).exists()
+        return
+    counts = read_json(out / "provenance.json")["counts"]
+    new_V = read_new_rows(out, counts["target_tokens"])
+    assert int(new_V.sum()) == counts["missing" if method == "fvt" else "target_tokens"]
+    assert method == "random-all" or not new_V[shared_pairs(toys)[0]].any()
 
 
 def test_progress_is_told(toys, tmp_path):

@@ -201,6 +201,17 @@ def test_unknown_mixtures_of_stages_are_reported_with_everything_else(repository
     assert "did you mean 'adaptation'?" in problems and "mixtures.english: shares" in problems
 
 
+def test_a_run_that_keeps_its_vocabulary_has_no_new_rows_to_train(repository):
+    """All other runs of the recipe have some, whatever made them."""
+    values = staged_demo(repository, embeddings="adaptation")
+    values["recipes"]["adapt"]["stages"]["embeddings"]["train"] = "new_rows"
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    runs = {line.partition(".recipe: ")[0] for line in caught.value.problems}
+    assert all("trains new_rows, and method 'lapt' makes none" in p for p in caught.value.problems)
+    assert "runs.mistral.methods.lapt" in runs and len(runs) == len(caught.value.problems)
+
+
 def test_stages_are_changed_by_name_only_where_they_are_named(repository):
     values = staged_demo(repository, embedings="adaptation")
     with pytest.raises(RevocabError, match="no stage in recipe 'gosal' named 'embedings'"):

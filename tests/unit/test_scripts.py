@@ -7,7 +7,7 @@ import pytest
 from revocab.corpora.options import CorpusJob
 from revocab.corpora.prepare import prepare_corpus
 from revocab.corpora.read import texts
-from revocab.corpora.scripts import in_scripts
+from revocab.corpora.scripts import commonest_script, in_scripts, is_written_in
 
 RUSSIAN = ("Cyrillic", "Latin")
 CASES = {
@@ -49,3 +49,25 @@ def test_what_is_refused(case):
     options, said = REFUSED[case]
     with pytest.raises(ValueError, match=said):
         CorpusJob(corpus="c", language="ru", **options)
+
+
+@pytest.mark.parametrize(
+    ("texts", "script"),
+    [
+        ([" già", "ж", "12"], "Latin"),
+        (["न", "ꯀꯀ", "ꯀ"], "Meetei_Mayek"),  # of two words
+        (["漢字", "か"], "Han"),  # called CJK in names
+        (["жя", "ab"], "Cyrillic"),  # as many of each: the first by name
+        (["12", "ʰ!"], None),  # a modifier letter, whose name begins otherwise
+    ],
+)
+def test_the_script_of_most_letters(texts, script):
+    assert commonest_script(texts) == script
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [(" नमस्ते!", True), ("नमaस्ते", False), ("12", False), ("", False), ("abc", False)],
+)
+def test_a_text_in_a_script_alone(text, written):
+    assert is_written_in(text, "Devanagari") is written

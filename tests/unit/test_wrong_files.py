@@ -20,7 +20,8 @@ from revocab.config import read, validate
 NAN, INF = float("nan"), float("inf")
 TRAIN, GENERATION = "recipes.train", "evaluation.generation"
 CHOICES = "evaluation.multiple_choice"
-SAVA = "runs.mistral.methods.sava"
+METHODS = "runs.mistral.methods"
+SAVA = f"{METHODS}.sava"
 SHAPE = "models.mistral.pretrain.architecture"
 CORPUS, TASK = "corpora.world-it", f"{GENERATION}.tasks.squad_it"
 STAND_IN = {"tokenizer": "source"}
@@ -52,6 +53,9 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     ("seed", 1.5, "seed: expected a whole number"),
     (f"{SAVA}.seed", -1, f"{SAVA}.seed: expected at least 0"),
     (f"{SAVA}.seeds", [-1, 2], f"{SAVA}.seeds.0: expected at least 0"),
+    (f"{METHODS}.asymmetric", {"script": "Latn1"}, "script: 'Latn1' is no script; give Unicode's"),
+    (f"{METHODS}.position-weighted", {"rate": 0}, "position-weighted.rate: expected more than 0"),
+    (f"{METHODS}.position-weighted", {"input": "middle"}, "position-weighted.input: "),
     (f"{SAVA}.seeds", [1, 1], f"{SAVA}.seeds: a seed is given twice"),
     (f"{TRAIN}.learning_rate", INF, "learning_rate: expected a finite number"),
     (f"{TRAIN}.learning_rate", NAN, "learning_rate: expected a finite number"),
@@ -98,6 +102,14 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{TRAIN}.stages", stage(train=["("]), "'(' is not a regular expression"),
     (f"{TRAIN}.stages", stage(groups={"x9": {"weight_decay": 0.1}}), "groups: 'x9' fits no"),
     (f"{TRAIN}.stages", stage(train=["lora"]), "train names 'lora'; give lora:"),
+    (f"{TRAIN}.stages", stage(train=["new_rows"]), "trains new_rows, and a stand-in has no source"),
+    (f"{TRAIN}.stages", stage(train=["new_rows", "all"]), "all beside train: new_rows"),
+    (f"{TRAIN}.stages", stage(groups={"new_rows": {}}), "new_rows rates of their own, but train"),
+    (
+        f"{TRAIN}.stages",
+        stage(train=["new_rows"], groups={"new_rows": {"weight_decay": 0.1}}),
+        "groups.new_rows.weight_decay: 0.1; new_rows have none",
+    ),
     (f"{TRAIN}.stages", stage(train=[]), "train: expected 1 or more entries"),
     (f"{TRAIN}.stages", [], f"{TRAIN}.stages: expected 1 or more entries"),
     # Nothing in a list.

@@ -123,15 +123,21 @@ def _adapters(experiment: Experiment, run: Run, method: Method) -> Iterator[str]
             f" rows, and method {method.name!r} does not say which its rows combine; use"
             f" {', '.join(saying)}, or another recipe"
         )
+    if recipe and recipe.trains_new_rows and method.keeps_vocabulary:
+        yield (
+            f"{run.key}.recipe: {run.recipe!r} trains new_rows, and method {method.name!r} makes"
+            " none; put that stage into the recipe of the run that makes them"
+        )
 
 
 def _pretraining(experiment: Experiment) -> Iterator[str]:
     for name, model in experiment.models.items():
         recipe = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
-        if model.pretrain and recipe and recipe.adapter:
+        if model.pretrain and recipe and (recipe.adapter or recipe.trains_new_rows):
+            what = "vocabulary adapters, combinations of a source's rows"
             yield (
-                f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} trains vocabulary"
-                " adapters, combinations of a source's rows, and a stand-in has no source; name"
+                f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} trains"
+                f" {what if recipe.adapter else 'new_rows'}, and a stand-in has no source; name"
                 " another recipe"
             )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -45,3 +47,34 @@ def others(scripts: Sequence[str]) -> regex.Pattern[str]:
 
 def in_scripts(text: str, scripts: Sequence[str]) -> str:
     return others(tuple(scripts)).sub("", text)
+
+
+@cache
+def script_of(letter: str) -> str | None:
+    """Return the script whose name the letter's own name in Unicode begins with; else None."""
+    import regex
+
+    words = unicodedata.name(letter, "").replace("CJK", "Han").title().split()
+    for name in map("_".join, (words[:1], words[:2], words[:3])):
+        try:
+            if regex.fullmatch(rf"\p{{Script={name}}}", letter):
+                return name
+        except regex.error:
+            continue
+    return None
+
+
+def commonest_script(texts: Iterable[str]) -> str | None:
+    """Return the script of most letters; of equally many the first by name; None of no letter."""
+    counts = Counter(letter for text in texts for letter in text if letter.isalpha())
+    scripts: Counter[str] = Counter()
+    for letter, count in counts.items():
+        if (script := script_of(letter)) is not None:
+            scripts[script] += count
+    return min(scripts, key=lambda script: (-scripts[script], script), default=None)
+
+
+def is_written_in(text: str, script: str) -> bool:
+    """Return whether a text has letters of a script, and of no other."""
+    rest = others((script,)).sub("", text)
+    return rest == text and others(()).search(text) is not None

@@ -14,6 +14,7 @@ from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
+from revocab.initialise.rows.new_rows import write_new_rows
 from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
 from revocab.initialise.target_matrix import fill
 from revocab.io import write_json, write_text
@@ -56,12 +57,14 @@ class NewMatrices(NamedTuple):
     described: dict[Which, Any]
     #: Which source rows make up their rows, where the method says so.
     source_weights: dict[Which, SourceWeights]
+    #: Ids whose rows are no copies, the same in each; by matrix.
+    new_rows: dict[Which, torch.Tensor]
 
 
 def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     import torch
 
-    made = NewMatrices({}, {}, {})
+    made = NewMatrices({}, {}, {}, {})
     method, options, vocabularies = material.method, material.options, material.vocabularies
 
     def fill_one(which: Which, name: str) -> None:
@@ -76,6 +79,7 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
         if not method.copies_overlap:
             new_N, copied_N = torch.arange(inputs.target_rows), copied_N[:0]
+        made.new_rows[which] = new_N
         statistics = describe(source_VD, matrix_VD, copied_N, new_N)
         for example in statistics["near_duplicates"]["examples"]:
             ids = [example["token"], example["other"]]
@@ -98,8 +102,8 @@ def initialise_model(
 ) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
-    Writes, beside the model, ``source_weights.npz`` where the method says them,
-    ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
+    Writes, beside the model, ``new_rows.npy`` (and ``source_weights.npz`` where the method says
+    them), ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
     ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
     :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
     helper, and for options and folders that do not fit.
@@ -170,6 +174,7 @@ def initialise_model(
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
             write_source_weights(folder, padded)
+        write_new_rows(folder, new.new_rows["input"])
         card = model_card(source, made_of, report, method.citation, job.languages)
         write_text(folder / "README.md", card)
         if figure:

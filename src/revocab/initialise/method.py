@@ -82,6 +82,9 @@ class MethodInputs:
     #: Whether these pieces spell the given target token, or are its counterpart or stand-in as a
     #: special token; else they stand in for a text that the source cannot spell.
     spelt: Callable[[int], bool] = lambda _: True
+    #: The text of a source token, and of a missing target token; "" of special ones and of bytes.
+    source_text: Callable[[int], str] = lambda _: ""
+    target_text: Callable[[int], str] = lambda _: ""
     #: The helper's rows by target id, whatever its own tokenizer; zeros where it lacks the token.
     helper_VD: torch.Tensor | None = None
     #: Target tokens that the helper has (bool); none: all. Methods see no others, unless they fill

@@ -27,7 +27,7 @@ from revocab.limits import (
     Tokens,
 )
 from revocab.training.budgets import Schedule, resolved
-from revocab.training.stage import Stage, VocabularyAdapters
+from revocab.training.stage import NEW_ROWS, Stage, VocabularyAdapters
 
 #: What a loss is a mean over: every token of text, or the answers of conversations.
 ALL: Literal["all"] = "all"
@@ -208,6 +208,10 @@ class TrainingOptions(LossOptions):
     @property
     def adapter(self) -> VocabularyAdapters | None:
         return self.stages[0].adapter if self.stages else None
+
+    @property
+    def trains_new_rows(self) -> bool:
+        return any(NEW_ROWS in stage.train for stage in self.stages or ())
 
     @property
     def stage_ends(self) -> dict[str, int]:

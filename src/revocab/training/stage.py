@@ -14,6 +14,10 @@ from revocab.training.budgets import Schedule, learning_rate_factor
 
 #: What ``train`` of a stage calls embedding and head.
 EMBEDDINGS = "embeddings"
+#: The rows of these that are no copies of a source row.
+NEW_ROWS = "new_rows"
+#: Parts that have all rows of a matrix, besides patterns.
+WHOLE_MATRICES = ("all", EMBEDDINGS, "input_embeddings", "output_embeddings")
 #: The order in which manifests list what a stage says.
 DESCRIBED = (
     "name", "steps", "learning_rate", "train", "warmup_steps", "schedule",
@@ -50,6 +54,7 @@ class Stage(Closed):
     #: Also that of the checkpoint at its end.
     name: Id
     #: ``all``, ``embeddings`` (input and head), ``input_embeddings``, ``output_embeddings``,
+    #: ``new_rows`` (of embeddings: those that no source row was copied to, without weight decay),
     #: ``attention``, ``mlp``, ``norms``, ``added_blocks`` (those of block expansion), ``lora`` (the
     #: adapter of this stage, which ``lora`` describes), or regular expressions searched in
     #: parameter names.
@@ -99,6 +104,7 @@ class Stage(Closed):
             raise ValueError(f"train names {LORA!r}; give lora: with rank and alpha, too")
         if self.lora is not None and not named:
             raise ValueError(f"lora is given, but train leaves it out; give train: [{LORA}]")
+        self._check_new_rows()
         if self.adapter is not None and self.train != [EMBEDDINGS]:
             raise ValueError(
                 f"adapter is given, and train is {', '.join(self.train)}; give train:"
@@ -110,6 +116,27 @@ class Stage(Closed):
                 " share an adapter; leave out groups, or shared"
             )
         return self
+
+    def _check_new_rows(self) -> None:
+        """Raise :class:`ValueError` for what would move rows that are not new, or is ignored."""
+        if NEW_ROWS not in self.train:
+            if NEW_ROWS in self.groups:
+                raise ValueError(
+                    f"groups gives {NEW_ROWS} rates of their own, but train leaves it out; give"
+                    f" train: {NEW_ROWS}, or name {EMBEDDINGS}"
+                )
+            return
+        whole = [part for part in (*self.train, *self.groups) if part in WHOLE_MATRICES]
+        if whole:
+            raise ValueError(
+                f"{', '.join(whole)} beside train: {NEW_ROWS}, whose other rows stay as they are;"
+                f" leave one of them out, and give rates to {NEW_ROWS}"
+            )
+        decay = self.groups.get(NEW_ROWS, GroupRates()).weight_decay
+        if decay:
+            raise ValueError(
+                f"groups.{NEW_ROWS}.weight_decay: {decay:g}; {NEW_ROWS} have none: leave it out"
+            )
 
     def factor(self, step: int) -> float:
         return learning_rate_factor(

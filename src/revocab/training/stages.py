@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
-from revocab.training.stage import EMBEDDINGS, GroupRates, Stage
+from revocab.training.stage import EMBEDDINGS, NEW_ROWS, GroupRates, Stage
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +24,7 @@ MATRICES = {
     EMBEDDINGS: ("input", "output"),
     "input_embeddings": ("input",),
     "output_embeddings": ("output",),
+    NEW_ROWS: ("input", "output"),
 }
 
 
@@ -33,6 +34,8 @@ class PeakRates:
 
     learning_rate: float
     weight_decay: float
+    #: Whether only rows move that are new.
+    new_rows: bool = False
 
 
 @dataclass
@@ -90,6 +93,13 @@ class StagePlan:
             for part, names in parts.items()
             if not names
         ]
+        problems += [
+            f"stage {stage.name}: {part!r} fits an embedding or head, of which train: {NEW_ROWS}"
+            " moves new rows alone; correct the pattern"
+            for stage, parts in stages
+            for part, names in parts.items()
+            if part != NEW_ROWS and names & parts.get(NEW_ROWS, set())
+        ]
         if problems:
             raise RevocabError(problems)
         groups: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}
@@ -111,6 +121,8 @@ def _rates(name: str, stage: Stage, parts: dict[str, set[str]]) -> PeakRates | N
         return None
     fitting = (rates for group, rates in stage.groups.items() if name in parts[group])
     own = next(fitting, GroupRates())
+    if name in parts.get(NEW_ROWS, ()):
+        return PeakRates(own.learning_rate or stage.learning_rate, 0.0, new_rows=True)
     return PeakRates(
         own.learning_rate or stage.learning_rate,
         stage.weight_decay if own.weight_decay is None else own.weight_decay,

@@ -18,6 +18,7 @@ from revocab import io
 from revocab.chain import DROPPED
 from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole
+from revocab.initialise.rows.new_rows import new_rows_file, read_new_rows
 from revocab.initialise.rows.source_weights import FILE, read_source_weights
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
@@ -35,6 +36,8 @@ from revocab.training.outputs.record import manifest_of, timing_of
 from revocab.training.run import Settings, TrainingRun, fingerprint
 
 if TYPE_CHECKING:
+    import torch
+
     from revocab.training.adapters.vocabulary_adapter import VocabularyAdapter
     from revocab.training.data.packed_rows import PackedRows
     from revocab.training.loop.heldout_loss import HeldoutCorpus
@@ -62,6 +65,8 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
         hashes = {which: sha256(tensor_bytes(rows_VD)) for which, rows_VD in rows.items()}
         adapters["source_weights"] = io.sha256(run.model / FILE)
         adapters["source"] = {which: digest.hexdigest() for which, digest in hashes.items()}
+    if run.settings.trains_new_rows:
+        adapters["new_rows"] = io.sha256(new_rows_file(run.model))
     return {
         "model": {file.name: io.sha256(file) for file in files},
         **adapters,
@@ -119,6 +124,8 @@ class TrainingInputs:
     checksums: dict[str, Any]
     #: Those of the first stage, by their matrices; empty where it trains none.
     vocabulary_adapters: Mapping[tuple[Which, ...], VocabularyAdapter]
+    #: Which rows are new (bool), where a stage trains these alone.
+    new_V: torch.Tensor | None = None
 
 
 def load_inputs(run: TrainingRun) -> TrainingInputs:
@@ -142,7 +149,6 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     heldout, manifest = open_heldout(run.heldout)
     if settings.keep_best:
         checkpoints.check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])
-    checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
     model = load_causal_lm(run.model, dtype=torch.float32, padding=True, config=config)
@@ -150,7 +156,12 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     adapters: dict[tuple[Which, ...], VocabularyAdapter] = {}
     if settings.adapter is not None and run.source is not None:
         adapters = open_adapters(model, run.model, run.source, settings.adapter)
-    return TrainingInputs(model, dtype, packed, heldout, checksums, adapters)
+    new_V = None
+    if settings.trains_new_rows:
+        matrix: Any = model.get_input_embeddings().weight
+        new_V = read_new_rows(run.model, len(matrix))
+    checksums = input_checksums(run)
+    return TrainingInputs(model, dtype, packed, heldout, checksums, adapters, new_V)
 
 
 def train(run: TrainingRun) -> dict[str, Any]:
@@ -259,6 +270,7 @@ def _prepared(
         saving=Saving(run.state_minutes if writes else None),
         watch=LossWatch(run.stop_at_rise),
         vocabulary_adapters=inputs.vocabulary_adapters,
+        new_V=inputs.new_V,
     )
     probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, run)
     (micro.size,) = broadcast_object_list([recorded or probed or micro.size])

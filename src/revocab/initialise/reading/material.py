@@ -153,6 +153,8 @@ def make_inputs(
         pieces=spelling.pieces,
         pieces_released=spelling.pieces_released,
         spelt=spelling.spelt,
+        source_text=spelling.source_text,
+        target_text=spelling.target_text,
         notes=notes,
         **more,
     )

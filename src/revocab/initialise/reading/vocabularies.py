@@ -183,3 +183,17 @@ class MissingPieces:
     def spelt(self, token: int) -> bool:
         """Return whether a token's pieces are its own, not those of a stand-in for its text."""
         return bool(self._own[token])
+
+    def source_text(self, token: int) -> str:
+        return text_of(self._spelling.tokens[token])
+
+    def target_text(self, token: int) -> str:
+        return text_of(self._missing[token])
+
+
+def text_of(token: CanonicalToken) -> str:
+    """Return what a token stands for in a text; "" for special tokens and bytes.
+
+    Byte tokens of characters that have a token of their own are never in a text.
+    """
+    return "" if token.kind in ("special", "byte") else token.data.decode(errors="ignore")

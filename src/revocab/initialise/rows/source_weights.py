@@ -6,14 +6,14 @@ Suffixes: N rows, K entries of all rows, V rows of the source.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from revocab.errors import RevocabError
 from revocab.initialise.rows.anchor_scaling import map_rows
+from revocab.initialise.rows.means import note_pieces
 from revocab.models.folder import Which
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: The file in an adapted model's folder: no safetensors, which engines would take for weights.
 FILE = "source_weights.npz"
 TENSORS = ("starts_N", "source_K", "weight_K", "shared_S")
+#: What a token's pieces count, in their order and relative to each other.
+Weigh = Callable[[Sequence[int]], Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,11 @@ class SourceWeights:
         dense_NV[places] = self.weight_K[first:last].to(device)
         return dense_NV
 
-    def combine(self, source_VD: torch.Tensor, rows: slice) -> torch.Tensor:
+    def combine(self, source_VD: torch.Tensor, rows: slice | None = None) -> torch.Tensor:
         """Return the weighted sums of source rows that some of the rows are, float32 [rows, D]."""
         import torch
 
+        rows = slice(0, len(self)) if rows is None else rows
         starts_N = self.starts_N[rows.start : rows.stop + 1]
         own = slice(int(starts_N[0]), int(starts_N[-1]))
         return torch.nn.functional.embedding_bag(
@@ -122,21 +125,33 @@ class SourceWeights:
         return self.source_K[self.starts_N[self.shared_S]].long()
 
 
-def mean_weights(pieces: Iterable[int]) -> dict[int, float]:
-    """Return the weights of a mean over source rows, a row that is named twice counting twice."""
-    counts = Counter(pieces)
-    total = counts.total()
-    return {piece: count / total for piece, count in counts.items()}
+def mean_weights(pieces: Iterable[int], weigh: Weigh | None = None) -> dict[int, float]:
+    """Return the weights of a mean over source rows, a row that is named twice counting twice.
+
+    ``weigh`` tells what each piece counts, in their order; none: all the same.
+    """
+    listed = [*pieces]
+    counts = [1.0] * len(listed) if weigh is None else weigh(listed)
+    total, weights = sum(counts), dict.fromkeys(listed, 0.0)
+    for piece, count in zip(listed, counts, strict=True):
+        weights[piece] += count
+    return {piece: weight / total for piece, weight in weights.items()}
 
 
-def piece_weights(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> SourceWeights:
-    """Return the weights whose sums are the rows of :func:`.means.piece_means`."""
+def piece_weights(
+    inputs: MethodInputs, pieces: Callable[[int], list[int]], weigh: Weigh | None = None
+) -> SourceWeights:
+    """Return the weights of each missing token's pieces; without ``weigh``, those whose sums are
+    the rows of :func:`.means.piece_means`.
+    """
     import torch
 
     source_rows = len(inputs.source_VD)
     even_V = torch.full((source_rows,), 1 / source_rows)
-    lists = (pieces(token) for token in inputs.missing_N.tolist())
-    return SourceWeights.of((mean_weights(ids) if ids else even_V for ids in lists), source_rows)
+    lists = [pieces(token) for token in inputs.missing_N.tolist()]
+    note_pieces(inputs, lists)
+    weights = (mean_weights(ids, weigh) if ids else even_V for ids in lists)
+    return SourceWeights.of(weights, source_rows)
 
 
 def without_zeros(new: SourceWeights, source_VD: torch.Tensor) -> SourceWeights:

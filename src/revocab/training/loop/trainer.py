@@ -24,6 +24,7 @@ from revocab.training.adapters.opening import placed
 from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 from revocab.training.data.packed_rows import PackedRows, as_collated
 from revocab.training.loop.loss import forward_to_loss
+from revocab.training.loop.new_rows import drop_other_rows
 from revocab.training.loop.step_callback import Clock, LossWatch, Saving, StepCallback
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.outputs import resume_state
@@ -42,7 +43,7 @@ class RecipeTrainer(Trainer):
     (0), between steps, and at every checkpoint before its resume state is saved. It evaluates, and
     exports a checkpoint; the loss rows up to ``step`` are written by then. ``tables`` is ``None``
     in a process that does not write. ``vocabulary_adapters`` are those of the first stage, if it
-    trains any.
+    trains any; ``new_V`` says which rows are new, where a stage trains these alone.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class RecipeTrainer(Trainer):
         saving: Saving | None = None,
         watch: LossWatch | None = None,
         vocabulary_adapters: Mapping[tuple[Which, ...], VocabularyAdapter] | None = None,
+        new_V: torch.Tensor | None = None,
     ):
         self.settings = settings
         self.tables = tables
@@ -66,6 +68,7 @@ class RecipeTrainer(Trainer):
         self.saving = saving or Saving()
         self.watch = watch or LossWatch()
         self.packed = packed
+        self.new_V = new_V
         self.clock = Clock()
         #: Seconds that each resume state took.
         self.state_seconds: list[float] = []
@@ -254,13 +257,14 @@ class RecipeTrainer(Trainer):
         return self.optimizer.param_groups[(at or trained)[0]]["lr"]
 
     def _clip_grad_norm(self, model: Any) -> torch.Tensor:
-        if self.args.world_size > 1:
-            assert self.stage is not None and self.optimizer is not None
-            for entry, rates in zip(
-                self.optimizer.param_groups, self._rates(self.stage), strict=True
-            ):
-                for parameter in entry["params"] if rates is None else ():
+        assert self.stage is not None and self.optimizer is not None  # enter_stage was called
+        for entry, rates in zip(self.optimizer.param_groups, self._rates(self.stage), strict=True):
+            if rates is None:  # those of several processes; of one there are none
+                for parameter in entry["params"]:
                     parameter.grad = None
+            elif rates.new_rows:
+                assert self.new_V is not None  # load_inputs read it
+                drop_other_rows(entry["params"], self.new_V)
         if self._adamw().adapting:
             norm, self._moved = self._adamw().clip(self.settings.gradient_clip)
         else:
