@@ -346,7 +346,7 @@ def test_the_commands_of_the_page_run_as_printed(online, folder, repository, mon
     write_csv("multiple_choice.csv", [*SCORE], [SCORE])
     lines = [
         line for line in printed(repository)
-        if line.page == "docs/publish.md" and line.block and line.words[0] == "publish"
+        if line.page == "docs/ship.md" and line.block and line.words[0] == "publish"
     ]  # fmt: skip
     for line in lines:
         entry.main([word.replace("OWNER/", "writer/") for word in line.words])
