@@ -232,7 +232,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("plan --configfile {small} --memory 0", "--memory"),
     ("plan --configfile {small} --watts nan", "--watts"),
     ("plan --configfile {small} --carbon -1", "--carbon"),
-    ("plan --configfile {small} --shape none=x", "--shape: 'none' is none of the file's"),
+    ("plan --configfile {small} --shape none=x", "--shape: 'none' is not in the file"),
     ("plan --configfile {small} --shape x", "--shape 'x': expected NAME=VALUE"),
     ("plan --configfile {small} --vocabulary source=0", "--vocabulary"),
     ("plan --configfile {few.txt}", "few.txt"),

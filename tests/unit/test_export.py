@@ -188,7 +188,7 @@ def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):
     shutil.copytree(bases / "byte_level", tmp_path / "m")
     edited(tokenizer, tmp_path / "m", pre_tokenizer=steps)
     said = problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
-    assert r"its splitter is none of llama.cpp's: \p{L}+|\s+" in said and "%) lines" in said
+    assert r"llama.cpp does not have its splitter: \p{L}+|\s+" in said and "%) lines" in said
     assert not (tmp_path / "o").exists()
     said = problem(bases / "spaced", "--to", "gguf", tmp_path / "o")
     assert "several spaces before a character that joins no space; so with" in said
