@@ -203,7 +203,7 @@ def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"model_type": "mamba"}, "model_type 'mamba'; exported are gemma, gemma2, "),
+        ({"model_type": "mamba"}, "model_type 'mamba'; only these are exported: gemma, gemma2, "),
         ({"hidden_act": "gelu"}, "hidden_act: gelu; llama.cpp's llama computes only silu"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "rope_theta": 1e4}}, "'yarn'"),
         ({"num_hidden_layers": 3}, "are missing: model.layers.2."),
