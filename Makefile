@@ -68,7 +68,7 @@ $(VENV_COMET)/.installed: requirements-comet.lock
 	$(VENV_COMET)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
-transformers4: $(VENV_TRANSFORMERS4)/.installed  ## create the environment with transformers 4 (docs/verify.md)
+transformers4: $(VENV_TRANSFORMERS4)/.installed  ## create the environment with transformers 4 (docs/ship.md)
 
 $(VENV_TRANSFORMERS4)/.installed: requirements-transformers4.lock
 	$(PYTHON) -m venv $(VENV_TRANSFORMERS4)
@@ -76,7 +76,7 @@ $(VENV_TRANSFORMERS4)/.installed: requirements-transformers4.lock
 	$(VENV_TRANSFORMERS4)/bin/python -m pip install --quiet --progress-bar off -r requirements-transformers4.lock
 	touch $@
 
-llama: $(LLAMA)/.installed  ## install a built llama.cpp for Linux on x86-64 (85 MB, docs/verify.md)
+llama: $(LLAMA)/.installed  ## install a built llama.cpp for Linux on x86-64 (85 MB, docs/ship.md)
 
 # Optional packages are builds for other machines, half a gigabyte.
 $(LLAMA)/.installed: envs/llama/package.json envs/llama/package-lock.json

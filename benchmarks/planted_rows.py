@@ -3,7 +3,7 @@
 A helper that somebody else made may hold a row that never wins in the helper, and that a method
 turns into one that wins nearly everywhere in the source (arXiv 2601.00065). Such rows are looked
 for here, for every method that reads a helper, by an attacker who has both models, and measured on
-text that the attacker has not seen: docs/planted-rows.md.
+text that the attacker has not seen: docs/results.md.
 
     python benchmarks/planted_rows.py --source SOURCE --helper HELPER --attack-text TRAIN.jsonl.gz \
         --text HELDOUT.jsonl.gz --methods sava clp --hide distance --train 16

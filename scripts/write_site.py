@@ -6,7 +6,7 @@ import argparse
 import re
 import shutil
 from collections.abc import Iterator
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 import yaml
@@ -39,14 +39,13 @@ GALLERIES = {
     "docs/results-demo.md": ("config/demo.yaml", "gallery.md"),
     "docs/results-local-data.md": ("config/local-data.yaml", "gallery-real-text.md"),
 }
-#: Said under each table and figure of a page of results; once is enough.
-REPEATED = re.compile(r"^- Synthetic data: [^\n]*\n|(?<=\.) Synthetic data: [^\n]*$", re.M)
 #: A bar in code in a table.
 PIPE = "\\|"
 PIPED = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
 #: Sections and pages of the navigation in mkdocs.yml.
 NAV = re.compile(r"^(?:  - ([^:\n]+):|(?:      |  )- ([^:\n]+): (\S+\.md))$", re.M)
-SHOWN = re.compile(r"^\*\*(.+?)\*\*(.*)$", re.M)
+#: What heads a table or figure in a page of results: folded, or left out with a reason.
+SHOWN = re.compile(r"^<details><summary>(.+)</summary>$()|^\*\*(.+?)\*\*(.*)$", re.M)
 
 
 def main() -> None:
@@ -110,7 +109,7 @@ def with_yaml(page: str, file: str) -> str:
     """Return a page of results with the lines of the experiment under each table and figure."""
     text = (ROOT / file).read_text(encoding="utf-8")
     left = {kind: dict(entries(text, kind)) for kind in ("tables", "figures")}
-    heading, _, rest = REPEATED.sub("", page).partition("\n")
+    heading, _, rest = page.replace("</details>\n\n", "").partition("\n")
     about = f"Each table and figure of an experiment, with the lines of `{file}` that make it."
     page = f"{heading.replace('Results:', 'Gallery:')}\n\n{about}\n{rest}"
     tables, mark, figures = page.partition("\n## Figures\n")
@@ -126,10 +125,11 @@ def with_yaml(page: str, file: str) -> str:
 
 def with_lines(found: re.Match[str], kind: str, left: dict[str, tuple[str, str]], file: str) -> str:
     """Return the heading of a table or figure and its lines, which are taken from those left."""
-    heading, rest = plain(found[1]), found[2].strip()
+    heading = unescape(found[1]) if found[1] else plain(found[3])
+    rest = (found[4] or "").strip()
     fits = [name for name, (title, _) in left.items() if title in heading]
     if not fits:
-        return found[0]
+        return f"### {heading}"
     title, lines = left.pop(max(fits, key=lambda name: len(left[name][0])))
     place = heading.index(title) + len(title)
     notes = [part for part in (heading[place:].strip(), rest) if part]

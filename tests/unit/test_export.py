@@ -188,7 +188,7 @@ def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):
     shutil.copytree(bases / "byte_level", tmp_path / "m")
     edited(tokenizer, tmp_path / "m", pre_tokenizer=steps)
     said = problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
-    assert r"its splitter is none of llama.cpp's: \p{L}+|\s+" in said and "%) lines" in said
+    assert r"llama.cpp does not have its splitter: \p{L}+|\s+" in said and "%) lines" in said
     assert not (tmp_path / "o").exists()
     said = problem(bases / "spaced", "--to", "gguf", tmp_path / "o")
     assert "several spaces before a character that joins no space; so with" in said
@@ -203,7 +203,7 @@ def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"model_type": "mamba"}, "model_type 'mamba'; exported are gemma, gemma2, "),
+        ({"model_type": "mamba"}, "model_type 'mamba'; only these are exported: gemma, gemma2, "),
         ({"hidden_act": "gelu"}, "hidden_act: gelu; llama.cpp's llama computes only silu"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "rope_theta": 1e4}}, "'yarn'"),
         ({"num_hidden_layers": 3}, "are missing: model.layers.2."),

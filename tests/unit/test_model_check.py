@@ -193,7 +193,7 @@ def test_a_copy_has_what_is_no_part_of_the_model_and_no_links_out(bases, tmp_pat
 def test_the_page_is_followed_as_printed(bases, tmp_path, repository, monkeypatch, capsys):
     planted(bases, tmp_path, END).rename(tmp_path / "MODEL")
     monkeypatch.chdir(tmp_path)
-    lines = [line.words for line in printed(repository) if line.page == "docs/check.md"]
+    lines = [line.words for line in printed(repository) if line.page == "docs/ship.md"]
     verbs = [words for words in lines if words[:1] == ("check",) and words[1:2] == ("MODEL",)]
     assert len(verbs) >= 3
     for words in verbs:
@@ -203,7 +203,7 @@ def test_the_page_is_followed_as_printed(bases, tmp_path, repository, monkeypatc
             with pytest.raises(SystemExit):
                 entry.main(words)
     said = capsys.readouterr().out
-    page = (repository / "docs/check.md").read_text(encoding="utf-8")
+    page = (repository / "docs/ship.md").read_text(encoding="utf-8")
     (line,) = {line for line in said.splitlines() if line.startswith("error: end-not-stopped")}
     assert line in page.replace("\n", " ")
     assert_sound(tmp_path / "MENDED")

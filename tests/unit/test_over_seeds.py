@@ -51,6 +51,15 @@ def test_paired_interval_by_hand():
     assert (found.low, found.high) == pytest.approx((2 - reach, 2 + reach), abs=1e-5)
 
 
+def test_intervals_that_hold_at_once_are_wider_by_hand():
+    """Of t with two degrees of freedom a share p lies within p sqrt(2 / (1 - p^2))."""
+    interval = paired_interval([11, 22, 33], [10, 20, 30], comparisons=3)
+    share = 1 - 0.05 / 3
+    reach = share * (2 / (1 - share**2)) ** 0.5 / 3**0.5
+    assert reach * 3**0.5 == pytest.approx(7.6488, abs=1e-4)
+    assert (interval.low, interval.high) == pytest.approx((2 - reach, 2 + reach))
+
+
 def test_pairs_of_other_numbers_are_refused_and_one_seed_says_nothing():
     assert paired_interval([1.0], [2.0]) is None
     with pytest.raises(ValueError, match="2 seeds against 1"):

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from itertools import pairwise
+from statistics import fmean
 
 import pytest
 from fake_results import copy_of_demo, write_csv
@@ -51,7 +52,47 @@ def test_the_first_screen_has_six_lines_and_names_the_winner(root, monkeypatch):
     assert len(lines) <= 6
     told = next(line.text for line in lines if line.about == "What came out")
     assert told.startswith("✓ Mistral stand-in: LAPT ends best on held-out Italian text")
-    assert "lead 0.0035, 95 % interval over 3 seeds 0.0035 to 0.0035" in told
+    assert "lead 0.0035, 95 % interval over 3 seeds, for all 15 pairs of runs at once, " in told
+    assert "0.0035 to 0.0035" in told
+
+
+def winner_claim(root, monkeypatch, spread, seeds=3):
+    """The claim on the six Mistral runs, which end 0.1 apart, two of them level; all but the winner
+    lose ``spread`` more with each seed.
+    """
+    places = {"lapt": 0, "sava": 1, "fvt": 2, "clp": 3, "random": 4, "sava-lstsq": 1}
+
+    def by_seed(loss, results, run):
+        more = spread if places[run.name] else 0
+        return {seed: 1 + places[run.name] / 10 + seed * more for seed in range(seeds)}
+
+    monkeypatch.setattr(HeldoutLoss, "by_seed", by_seed)
+    monkeypatch.setattr(
+        HeldoutLoss,
+        "cell",
+        lambda loss, results, run: Cell(fmean(by_seed(loss, results, run).values())),
+    )
+    return next(
+        claim for claim in winner.find(Results(root)) if claim.statement.startswith("Mistral s")
+    )
+
+
+def test_the_winner_is_ahead_by_intervals_that_hold_for_all_pairs_at_once(root, monkeypatch):
+    """Leads of 0.1 + spread, deviation ``spread``: reach t spread / sqrt(3).
+
+    With two degrees of freedom t is 4.30 for 95 %, and 17.3 for 1 - 0.05 / 15.
+    """
+    assert winner_claim(root, monkeypatch, 0.010).holds  # 0.110 - 0.0998
+    claim = winner_claim(root, monkeypatch, 0.030)  # by t of one pair 0.130 - 0.075
+    assert claim.holds is False
+    numbers = "lead 0.1300, 95 % interval over 3 seeds, for all 15 pairs of runs at once, "
+    numbers += "-0.1692 to 0.4292; its lead over SAVA (lstsq), FVT may be chance"
+    assert claim.numbers.endswith(numbers)
+
+
+def test_two_seeds_have_no_interval(root, monkeypatch):
+    claim = winner_claim(root, monkeypatch, 0.001, seeds=2)
+    assert claim.holds is None and "without an interval, which takes 3 seeds" in claim.numbers
 
 
 def test_one_seed_is_ahead_without_an_interval_so_nothing_is_claimed(root):

@@ -136,7 +136,7 @@ def test_a_dry_run_says_all_and_does_nothing(online, folder):
 def test_a_dry_run_needs_no_token_and_no_network(folder, monkeypatch, tmp_path):
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
-    assert "not as it is: no token for the Hub; set HF_TOKEN" in publish(
+    assert "would be refused: no token for the Hub; set HF_TOKEN" in publish(
         [str(folder), NAME, "--dry-run"]
     )
     assert refusal(folder, NAME) == [
@@ -326,7 +326,7 @@ def test_scores_of_a_run_stand_in_the_card_and_for_a_benchmark(online, folder, t
     ("change", "words", "problem"),
     [
         ({"step": 3}, [], "has steps 3, and the model is of step 6"),
-        ({"limit": 8}, ["--benchmarks", "arc_it:acc=a/b:c"], "is of the first 8 items"),
+        ({"limit": 8}, ["--benchmarks", "arc_it:acc=a/b:c"], "covers only 8 items"),
         ({}, ["--benchmarks", "arc_en:acc=a/b:c"], "no such score; known: arc_it:acc"),
         ({}, ["--benchmarks", "arc_it:acc=a:c"], "expected OWNER/DATASET:TASK_ID"),
     ],
@@ -346,7 +346,7 @@ def test_the_commands_of_the_page_run_as_printed(online, folder, repository, mon
     write_csv("multiple_choice.csv", [*SCORE], [SCORE])
     lines = [
         line for line in printed(repository)
-        if line.page == "docs/publish.md" and line.block and line.words[0] == "publish"
+        if line.page == "docs/ship.md" and line.block and line.words[0] == "publish"
     ]  # fmt: skip
     for line in lines:
         entry.main([word.replace("OWNER/", "writer/") for word in line.words])

@@ -19,7 +19,6 @@ from revocab.report.claims import above_chance, fertility
 from revocab.report.claims.above_chance import chance
 from revocab.report.claims.fertility import change_in_words
 from revocab.report.page import sections
-from revocab.report.page.export import export_results
 from revocab.report.page.html import build_report
 from revocab.report.results import Results, blind_baselines
 from revocab.report.results.folder import read_csv
@@ -300,31 +299,6 @@ def test_text_is_escaped(tmp_path):
     root = fake_results(tmp_path / "demo", title="<script>alert(1)</script>")
     build_report(root, root / "report.html")
     assert "<script>alert" not in (root / "report.html").read_text(encoding="utf-8")
-
-
-def test_export(folder, tmp_path):
-    out = tmp_path / "docs" / "results-demo.md"
-    figures = tmp_path / "docs" / "figures" / "demo"
-    export_results(folder, out, figures, date="2000-01-01", command="make demo")
-    page = out.read_text(encoding="utf-8")
-    assert "Date: 2000-01-01." in page
-    assert "**Table 11:" in page
-    assert "> Synthetic data" in page
-    for link in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
-        assert (out.parent / link).is_file() and (out.parent / link).parent == figures
-    assert len(list(figures.glob("*.svg"))) == 12
-
-
-def test_export_leaves_out_tables_that_quote_data(folder, tmp_path):
-    page = tmp_path / "page.md"
-    options = {"date": "2026-01-01", "command": "x"}
-    export_results(folder, page, tmp_path / "figures", **options, without=["table08"])
-    assert "is left out: it quotes the data" in page.read_text()
-
-
-def test_export_names_missing_figures(broken, tmp_path):
-    with pytest.raises(RevocabError, match=r"figure01\.svg: missing"):
-        export_results(broken, tmp_path / "a.md", tmp_path / "f", date="x", command="y")
 
 
 def test_results_folder_without_experiment(tmp_path):

@@ -208,8 +208,8 @@ def test_what_does_not_load_has_failed(model):
     [
         ({"runtime": ["onnx"]}, "--runtime: no runtime 'onnx' (known: llama.cpp, tokenizers"),
         ({"runtime": ["llama.cpp"]}, "--runtime llama.cpp: give --gguf FILE"),
-        ({"text": ["nowhere.txt"]}, "--text: nowhere.txt is no file"),
-        ({"gguf": "nowhere.gguf"}, "--gguf: nowhere.gguf is no file"),
+        ({"text": ["nowhere.txt"]}, "--text: nowhere.txt is not a file"),
+        ({"gguf": "nowhere.gguf"}, "--gguf: nowhere.gguf is not a file"),
         ({"gguf": "x", "runtime": HERE}, "--gguf: only llama.cpp reads it; add it to --runtime"),
     ],
 )

@@ -38,7 +38,7 @@ class BillOptions(Closed):
     memory: Annotated[float, Field(gt=0), at_most(10**15, "no device has as much")] | None = Field(
         default=None, description="bytes of memory of one device"
     )
-    devices: Count = Field(default=1, description="how many there are")
+    devices: Count = Field(default=1, description="number of devices")
     utilisation: Share = Field(
         default=UTILISATION, description="share of the peak that training reaches"
     )

@@ -59,7 +59,7 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
         yield "in all:"
         given = (*bill.hours.values(), *bill.disk, *bill.totals.values())
         yield from (f"  {amount.told()}" for amount in given)
-    for title, said in (("not known, counted as nothing:", bill.unknown), ("notes:", bill.notes)):
+    for title, said in (("unknown, counted as zero:", bill.unknown), ("notes:", bill.notes)):
         if said:
             yield title
             yield from (f"  {name}: {why}" for name, why in said.items())

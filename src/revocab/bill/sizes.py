@@ -33,7 +33,7 @@ class Sizes:
         #: Keys that would tell how many items a task has, by task.
         self.untold: dict[str, str] = {}
         wrong = [
-            f"{flag}: {name!r} is none of the file's: {', '.join(have) or 'none'}"
+            f"{flag}: {name!r} is not in the file, which has {', '.join(have) or 'none'}"
             for flag, asked, have in (
                 ("--shape", [*shapes], [*self.experiment.models]),
                 ("--vocabulary", [*vocabularies], [*self.experiment.tokenizers]),
@@ -101,7 +101,7 @@ class Sizes:
             if config is not None:
                 Outline(config)
                 return config
-            why = "no config.json is cached, and its sizes are not among those known"
+            why = "no config.json is cached, and its sizes are not known"
         except RevocabError as error:
             why = str(error)
         self.unknown[f"models.{model}"] = f"{why}; give --shape {model}=config.json"

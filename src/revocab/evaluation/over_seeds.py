@@ -58,9 +58,12 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
     return high
 
 
-def paired_interval(first_S: Sequence[float], second_S: Sequence[float]) -> SeedInterval | None:
+def paired_interval(
+    first_S: Sequence[float], second_S: Sequence[float], *, comparisons: int = 1
+) -> SeedInterval | None:
     """Return the t interval of the mean difference of scores with equal seeds, in the same order.
 
+    It is one of ``comparisons`` intervals that all hold at once with :data:`LEVEL` (Bonferroni).
     None for fewer than two seeds. Raises ``ValueError`` if the numbers of seeds differ.
     """
     if len(first_S) != len(second_S):
@@ -70,7 +73,8 @@ def paired_interval(first_S: Sequence[float], second_S: Sequence[float]) -> Seed
     if spread is None:
         return None
     count, mean = len(differences_S), fmean(differences_S)
-    reach = t_quantile(count - 1) * spread / math.sqrt(count)
+    level = 1 - (1 - LEVEL) / comparisons
+    reach = t_quantile(count - 1, level) * spread / math.sqrt(count)
     return SeedInterval(mean, mean - reach, mean + reach, count)
 
 

@@ -59,7 +59,7 @@ def usual_rotation(settings: Any) -> dict[str, Any]:
         keys |= {"rope.scaling.type": "linear", "rope.scaling.factor": float(rope["factor"])}
     elif kind not in ("default", "llama3"):  # of llama3 the factors are a tensor
         raise RevocabError(
-            f"config.json: rope_type {kind!r}; exported are default, linear and llama3"
+            f"config.json: rope_type {kind!r}; only default, linear and llama3 are exported"
         )
     return keys
 
@@ -132,7 +132,9 @@ def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     known = {name: made for made in architectures().values() for name in made.model_types}
     place = folder.path / "config.json"
     if kind not in known:
-        raise RevocabError(f"{place}: model_type {kind!r}; exported are {', '.join(sorted(known))}")
+        raise RevocabError(
+            f"{place}: model_type {kind!r}; only these are exported: {', '.join(sorted(known))}"
+        )
     if "quantization_config" in folder.config:
         raise RevocabError(f"{place}: quantised weights; export the model as it was before")
     settings = AutoConfig.from_pretrained(folder.path, trust_remote_code=False).get_text_config()

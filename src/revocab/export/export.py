@@ -19,8 +19,8 @@ NAME = "revocab export MODEL --to FORMAT OUT"
 ABOUT = """Write a model for another program: revocab export MODEL --to gguf OUT
 
 The folder OUT gets model.gguf, for llama.cpp and what is built on it, and a Modelfile for Ollama;
-or with --to sentencepiece a tokenizer.model. Text gives the same tokens there as here: where it
-cannot, nothing is written, and the share of lines is told."""
+or with --to sentencepiece a tokenizer.model. Text gives the same tokens there as here. If it
+does not, nothing is written, and the message gives the share of lines."""
 
 
 def export(words: Sequence[str]) -> str:

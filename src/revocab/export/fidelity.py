@@ -52,7 +52,7 @@ def told(measured: Measured) -> Iterator[str]:
     equal = "the same" if measured.exact else "NOT the same"
     yield f"tokens {equal} in llama.cpp's {measured.cutter.name!r}: {measured.told()}"
     for note in measured.notes:
-        yield f"cut otherwise there: {note}"
+        yield f"cut differently there: {note}"
 
 
 def share(count: int, total: int) -> str:
@@ -96,12 +96,12 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     reasons = [*vocabulary.spacing_notes(), *(f"it cuts apart {one}" for one in best.cutter.notes)]
     what = ", ".join(reasons) or "a token's own text gives two others"
     if not known:
-        what = f"its splitter is none of llama.cpp's: {' then '.join(vocabulary.splitter)}"
+        what = f"llama.cpp does not have its splitter: {' then '.join(vocabulary.splitter)}"
     if best.example is not None:
         what += f"; so with {best.example[:EXAMPLE]!r}"
     raise RevocabError(
         f"{folder}: llama.cpp cannot cut text as this tokenizer does: {what}. The nearest,"
-        f" {best.cutter.name!r}, gives {best.told()}; write it nevertheless with --approximate"
+        f" {best.cutter.name!r}, gives {best.told()}; to write it anyway, give --approximate"
     )
 
 

@@ -30,7 +30,7 @@ class ExportOptions(Closed):
         default=None, description="text file; each line must give the same tokens there as here"
     )
     approximate: bool = Field(
-        default=False, description="write also what gives other tokens there on some of the lines"
+        default=False, description="write it even if some lines give other tokens there"
     )
 
 

@@ -39,8 +39,8 @@ class Vocabulary:
         model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
         if model["type"] != "BPE":
             raise RevocabError(
-                f"{folder}: a {model['type']} vocabulary, which llama.cpp cuts otherwise than the"
-                " tokenizers library; exported is BPE"
+                f"{folder}: a {model['type']} vocabulary, which llama.cpp cuts differently from the"
+                " tokenizers library; only BPE is exported"
             )
         vocabulary = cls(tokenizer, EditableVocabulary.read(tokenizer, "model"))
         if problems := [f"{folder}: {problem}" for problem in vocabulary._problems()]:
@@ -136,7 +136,7 @@ class Vocabulary:
             if scheme != "never":
                 yield "no space is added before a text that begins with one"
             if scheme == "first":
-                yield "nor behind a special token"
+                yield "nor after a special token"
 
     @cached_property
     def normalised(self) -> dict[str, Callable[[str], bool]]:
@@ -168,7 +168,7 @@ class Vocabulary:
                 if whole == [*before, *bare, *[self.tokenizer.eos_token_id] * last]:
                     return first, last
         raise RevocabError(
-            f"{self.tokenizer.name_or_path}: adds other tokens around a text than its bos and eos,"
+            f"{self.tokenizer.name_or_path}: adds tokens other than bos and eos around a text,"
             " which llama.cpp cannot; change the post-processor"
         )
 

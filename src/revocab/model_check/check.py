@@ -24,8 +24,8 @@ from revocab.output import OutputFolder, check_files
 
 ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL
 
-MODEL is a folder or a Hub id. A line for each finding: what is wrong, what it does to a user, what
-mends it. No code of the model is run. Exit status 1 where an error remains."""
+MODEL is a folder or a Hub id. Each finding is a line: what is wrong, what that does to a user, and
+how to mend it. No code of the model is run. Exit status 1 if there is an error."""
 STANDARD_OUTPUT = Path("-")
 
 
@@ -34,7 +34,7 @@ class CheckOptions(Closed):
 
     fix: Path | None = Field(
         default=None,
-        description="folder to write: a copy in which all is mended that needs no guess",
+        description="folder to write: a copy in which everything that needs no guess is mended",
     )
     findings: Path | None = Field(
         default=None,
@@ -78,7 +78,7 @@ def mend(
     """Write the mended copy and return what is wrong with it still."""
     codes = sorted({finding.code for finding in found if finding.fix})
     if not codes:
-        lines.append(f"{output.path}: not written; nothing here is mended without a guess")
+        lines.append(f"{output.path}: not written; nothing here can be mended without a guess")
         return found
     left_out = write_mended(Subject(folder), found, output)
     left = look_at(output.path)

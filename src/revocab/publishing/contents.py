@@ -51,7 +51,7 @@ def contents_of(folder: Path, *, history: bool = False) -> Contents:
             contents.stays[f"{path.name}/"] = "a folder"
         elif path.name in OWN_FILES and not (history and path.name in HISTORY):
             named = "; --history uploads it" if path.name in HISTORY else ""
-            contents.stays[path.name] = f"describes this folder alone{named}"
+            contents.stays[path.name] = f"describes this folder only{named}"
         elif path.name in HISTORY or any(fnmatch.fnmatch(path.name, name) for name in may_go):
             contents.files[path.name] = path
         else:
@@ -76,4 +76,4 @@ def read_card(folder: Path) -> Any:
     # The client raises many unrelated types for YAML that it cannot read.
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise RevocabError(f"{card}: its head cannot be read ({reason}); mend it") from error
+        raise RevocabError(f"{card}: its head cannot be read ({reason}); correct it") from error

@@ -83,7 +83,7 @@ def publish(words: Sequence[str]) -> str:
     if options.dry_run:
         state = problems_of(check_repository, contents, name, options)
         visible = "public" if options.public else "private"
-        told = [f"not as it is: {problem}" for problem in state] or ["ready to be uploaded"]
+        told = [f"would be refused: {problem}" for problem in state] or ["ready to be uploaded"]
         return "\n".join([f"dry run: {folder} -> {name} ({visible})", *told, "", *lines])
     remote = check_repository(contents, name, options)
     commit = upload(name, remote, contents.files, private=not options.public)

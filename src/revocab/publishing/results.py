@@ -53,8 +53,8 @@ def rows_of(table: Path, step: str) -> list[dict[str, str]]:
         raise RevocabError(f"--scores {table}: cannot be read ({error})") from error
     if not rows or not rows[0].keys() >= COLUMNS:
         raise RevocabError(
-            f"--scores {table}: no table of scores; give the multiple_choice.csv of a run, or what"
-            " 'revocab score' wrote"
+            f"--scores {table}: not a table of scores; give the multiple_choice.csv of a run, or"
+            " what 'revocab score' wrote"
         )
     own = [row for row in rows if row["step"] == step and number(row["value"]) is not None]
     if not own:
@@ -87,7 +87,7 @@ def benchmark_files(
             problems.append(f"--benchmarks {score}: no such score; known: {known}")
         elif limit := scores[score]["limit"]:
             problems.append(
-                f"--benchmarks {score}: is of the first {limit} items; a leaderboard needs all"
+                f"--benchmarks {score}: covers only {limit} items; a leaderboard needs all"
             )
         else:
             value, notes = float(scores[score]["value"]), setup_of(scores[score])

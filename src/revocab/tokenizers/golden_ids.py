@@ -1,7 +1,7 @@
 """Golden ids: strings and the ids that they have here, in ``token_ids.json`` beside a tokenizer.
 
 Whoever loads the folder elsewhere can see whether text becomes the same tokens there; ``revocab
-verify`` does (docs/verify.md). The strings are the same for every folder, but for its own special
+verify`` does (docs/ship.md). The strings are the same for every folder, but for its own special
 tokens and chat template, so that the file can travel from folder to folder with the tokenizer.
 """
 

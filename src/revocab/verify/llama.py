@@ -14,7 +14,7 @@ from revocab.errors import RevocabError, ending
 
 SCRIPT = Path(__file__).with_name("llama.mjs")
 VARIABLE = "REVOCAB_LLAMA"
-INSTALL = f"run 'make llama', or name its folder in {VARIABLE} (docs/verify.md)"
+INSTALL = f"run 'make llama', or name its folder in {VARIABLE} (docs/ship.md)"
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class VerifyOptions(Closed):
     gguf: Path | None = Field(default=None, description="the GGUF made of it, for llama.cpp")
     runtime: list[str] = Field(
         default_factory=list,
-        description="where to load it, by the names that are printed; default: wherever it can be",
+        description="runtimes, by the names that are printed; default: all that are installed",
     )
     text: list[Path] = Field(
         default_factory=list, description="text files (UTF-8), of which each line is compared"
@@ -58,7 +58,7 @@ class VerifyOptions(Closed):
     logits: bool = Field(
         default=True, description="compare logits, where there are weights; loads them in float32"
     )
-    shown: int = Field(default=3, ge=0, le=1000, description="how many differences to show of each")
+    shown: int = Field(default=3, ge=0, le=1000, description="differences to show for each")
     json_: bool = Field(default=False, alias="json", description="print JSON")
 
 
@@ -146,7 +146,7 @@ def check_files(options: VerifyOptions) -> None:
         problems.append(f"--gguf: only {LLAMA_CPP.name} reads it; add it to --runtime")
     files = [("--text", path) for path in options.text] + [("--gguf", options.gguf)]
     problems += [
-        f"{flag}: {path} is no file; give one"
+        f"{flag}: {path} is not a file; give one"
         for flag, path in files
         if path is not None and not path.is_file()
     ]

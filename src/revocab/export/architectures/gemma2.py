@@ -28,7 +28,7 @@ def refuses(settings: Any) -> Iterator[str]:
     yield from check_scale(settings, BY_WIDTH_PER_HEAD)
     expected = ["sliding_attention", "full_attention"] * settings.num_hidden_layers
     if list(settings.layer_types) != expected[: settings.num_hidden_layers]:
-        yield "layer_types: llama.cpp's gemma2 has a window in every first of two layers"
+        yield "layer_types: llama.cpp's gemma2 has a window in the first of every two layers"
 
 
 ARCHITECTURE = Architecture(

@@ -26,7 +26,7 @@ def both_rotations(settings: Any) -> dict[str, Any]:
     if kinds[0] == "linear":
         keys |= {"rope.scaling.type": "linear", "rope.scaling.factor": float(whole["factor"])}
     if kinds not in (("default", "default"), ("linear", "default")):
-        raise RevocabError(f"config.json: rope_type {kinds}; exported are default and linear")
+        raise RevocabError(f"config.json: rope_type {kinds}; only default and linear are exported")
     return keys
 
 
@@ -37,7 +37,7 @@ def refuses(settings: Any) -> Iterator[str]:
         for layer in range(settings.num_hidden_layers)
     ]
     if list(settings.layer_types) != expected:
-        yield f"layer_types: llama.cpp's gemma3 has no window in every {PERIOD}th layer alone"
+        yield f"layer_types: llama.cpp's gemma3 has a window in all layers but every {PERIOD}th"
 
 
 ARCHITECTURE = Architecture(

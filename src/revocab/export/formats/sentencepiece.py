@@ -35,7 +35,7 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     measured = choose(vocabulary, model.path, options.lines, options.approximate)
     if measured.cutter.scores is None:
         raise RevocabError(
-            f"{model.path}: no scores cut as its merges do; export --to gguf, which has merges"
+            f"{model.path}: no scores cut text as its merges do; export --to gguf, which has merges"
         )
     (out / FILE).write_bytes(packed(vocabulary, measured.cutter.scores))
     return [*told(measured), "use   copy it beside the model's tokenizer.json"]

@@ -43,7 +43,7 @@ def same_ids(subject: Subject) -> Iterator[Finding]:
             "auto-class",
             "warning",
             f"transformers' AutoTokenizer makes a {made}, which cuts {len(others)} of"
-            f" {len(texts)} texts otherwise than {TOKENIZER}, such as {others[0]!r}",
+            f" {len(texts)} texts differently from {TOKENIZER}, such as {others[0]!r}",
             "programs that load the folder so, vLLM among them, read other tokens than it was"
             " trained on",
             "give a model of this type a tokenizer that cuts words as that class does: one that"

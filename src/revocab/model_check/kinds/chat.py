@@ -76,7 +76,7 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
     if spelt and spelt[1] not in vocabulary:
         yield Finding(
             "end-is-no-token", "warning",
-            f"the chat template ends answers with {spelt[1]!r}, which is no token",
+            f"the chat template ends answers with {spelt[1]!r}, which is not a token",
             "the model writes it in pieces, at which generation cannot stop",
             "add it to the tokenizer and the model, or end answers with a token that is there",
         )  # fmt: skip

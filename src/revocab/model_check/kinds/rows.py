@@ -67,9 +67,9 @@ class Rows:
 def check(subject: Subject) -> Iterator[Finding]:
     if not subject.matrices:
         yield Finding(
-            "rows-not-read", "note", "embedding and head are not told among the tensors",
+            "rows-not-read", "note", "embedding and head are not recognised among the tensors",
             "their rows are not looked at, and no new vocabulary can be given to the model",
-            "nothing, if the other findings are none",
+            "nothing, if there are no other findings",
         )  # fmt: skip
     for name in dict.fromkeys(subject.matrices.values()):
         if name in subject.model.tensors and (rows := Rows.read(subject, name)) is not None:
@@ -137,7 +137,7 @@ def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
             "loud-rows", "warning",
             f"{name}: {len(large):,} rows are over {_FAR} times as long as the median:"
             f" {some_tokens(large, subject.tokens)}",
-            "one such row decides what is written wherever it is compared",
+            "such a row outweighs the others in every prediction",
             "fill them anew (revocab init), or mask rows that no token has",
         )  # fmt: skip
     never = {n for n, reason in subject.unreachable.items() if reason == "utf8"}
@@ -168,7 +168,7 @@ def ties(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "equal-matrices", "note",
             f"{names['output']} has the values of {names['input']}, and is not tied to it",
-            "it takes twice the room, and training sets the two apart",
+            "it takes twice the space, and training sets the two apart",
             "set tie_word_embeddings to true if the model was tied",
         )  # fmt: skip
 
@@ -185,7 +185,7 @@ def unreachable(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "unreachable-tokens", "warning" if len(lost) > _LOST * len(subject.tokens) else "note",
             f"{len(lost):,} tokens that no text is cut into: {some_tokens(lost, subject.tokens)}",
-            "their rows take room, and no training moves them",
+            "their rows take space, and no training moves them",
             "leave them out of the next vocabulary (revocab tokenizer)",
         )  # fmt: skip
 

@@ -77,7 +77,7 @@ def lengths(subject: Subject) -> Iterator[Finding]:
             length = setting.get("max_length") or setting.get("strategy")
             yield Finding(
                 code, "warning", f"{TOKENIZER} asks for {key} ({length})",
-                "programs on the tokenizers library cut or fill every text without a word",
+                "programs on the tokenizers library cut or pad every text without saying so",
                 "set it to null", partial(unset, key),
             )  # fmt: skip
 

@@ -13,7 +13,7 @@ from revocab.models.vocabulary.special_ids import STALE
 _ROLES = ("bos", "eos", "pad")
 #: What goes wrong where an id of a role is another token's.
 _EFFECTS = {
-    "bos": "texts begin otherwise than in training",
+    "bos": "texts do not begin as in training",
     "eos": "programs that read one file stop where those that read the other go on",
     "pad": "padding of one program counts as text in the other",
 }

@@ -41,7 +41,7 @@ def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
         ours = {**vocabulary, **{token["content"]: token["id"] for token in added}}
         merges = [" ".join(m) if isinstance(m, list) else m for m in model.get("merges") or ()]
         if not all(isinstance(number, int) for number in ours.values()):
-            raise ValueError("an id is no number")
+            raise ValueError("an id is not a number")
         return ours, {"vocab": vocabulary, "merges": merges}
     except (AttributeError, KeyError, TypeError, ValueError):
         raise RevocabError(
@@ -91,7 +91,7 @@ def old_files(subject: Subject) -> Iterator[Finding]:
         if theirs_merges != ours_merges:
             pairs = zip(theirs_merges, ours_merges, strict=False)
             other = next((n for n, (a, b) in enumerate(pairs) if a != b), None)
-            place = "" if other is None else f", number {other + 1:,} is the first other one"
+            place = "" if other is None else f", the first difference is number {other + 1:,}"
             counts = f"{len(theirs_merges):,} merges and {len(ours_merges):,}"
             yield differs("merges.txt", counts + place)
 
@@ -119,7 +119,7 @@ def added_tokens_decoder(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "added-tokens", "error",
             f"added_tokens_decoder of {TOKENIZER_CONFIG} is not that of {TOKENIZER}: {what}",
-            "these tokens are added again under other ids, or matched where they are none",
+            "these tokens are added again under other ids, or matched where they are not tokens",
             f"write it from the added_tokens of {TOKENIZER}", write_again,
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "special-tokens-map", "warning", f"{file} and {TOKENIZER_CONFIG} differ: {some(shown)}",
             "which of them counts depends on the program and its version",
-            "take the wrong ones out",
+            "remove the wrong ones",
         )  # fmt: skip
 
 

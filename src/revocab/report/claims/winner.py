@@ -1,11 +1,17 @@
-"""Which run of a group ends best on held-out text, and by how much more than the next."""
+"""Which run of a group ends best on held-out text, and whether it is ahead of every other.
+
+The winner is picked by the losses that are then compared. Its intervals therefore hold for all
+pairs of the group's runs at once, whichever run had won.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import comb
 
-from revocab.evaluation.over_seeds import paired_interval
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, SeedInterval, paired_interval
 from revocab.languages import language_label
+from revocab.report.annotations import Run
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Results
@@ -15,37 +21,73 @@ from revocab.report.values.losses import HeldoutLoss
 
 def find(results: Results) -> Iterator[Claim]:
     """Yield the run of each group with the least held-out loss at its last checkpoint, in the
-    adapted language; it is ahead where the interval over seeds of its lead lies above 0.
+    adapted language; it is ahead where the interval over seeds of every lead lies above 0.
     """
     for group, settings in results.experiment.runs.items():
         language = adapted_language(results, group)
         if language is None:
             continue
         loss = HeldoutLoss(language=language, step="last")
-        losses = {
-            run.id: (value, run)
+        ended = [
+            (value, run)
             for run in results.group(group, evaluated=False)
             if run.trains and (value := loss.cell(results, run).value) is not None
-        }
-        if len(losses) < 2:
+        ]
+        if len(ended) < 2:
             continue
-        (best, winner), (next_best, second) = sorted(losses.values(), key=lambda pair: pair[0])[:2]
-        ours, others = loss.by_seed(results, winner), loss.by_seed(results, second)
-        seeds = [seed for seed in ours if seed in others]
-        over = paired_interval([others[seed] for seed in seeds], [ours[seed] for seed in seeds])
-        numbers = f"{best:.4f} bits per byte; next {method_label(second)} {next_best:.4f}; "
-        numbers += (
-            f"lead {over.difference:.4f}, 95 % interval over {over.seeds} seeds {over.low:.4f} to "
-            f"{over.high:.4f}"
-            if over
-            else f"lead {next_best - best:.4f}, one seed each, so without an interval"
-        )
+        (best, winner), *others = sorted(ended, key=lambda pair: pair[0])
+        leads, pairs = leads_of(results, loss, winner, [run for _, run in others])
         yield Claim(
             f"{settings.label}: {method_label(winner)} ends best on held-out "
             f"{language_label(language)} text",
-            numbers,
-            over.low > 0 if over else None,
+            f"{best:.4f} bits per byte; {in_words(best, others, leads, pairs)}",
+            verdict(leads),
         )
+
+
+def leads_of(
+    results: Results, loss: HeldoutLoss, winner: Run, others: Sequence[Run]
+) -> tuple[list[SeedInterval | None], int]:
+    """Return by how much each other run loses, None where seeds are too few to tell; and for how
+    many pairs of runs these intervals hold at once.
+    """
+    ours, *theirs = [loss.by_seed(results, run) for run in (winner, *others)]
+    pairs = comb(sum(len(values) >= FEWEST_SEEDS for values in (ours, *theirs)), 2)
+    leads: list[SeedInterval | None] = []
+    for values in theirs:
+        seeds = [seed for seed in ours if seed in values]
+        sides = [values[seed] for seed in seeds], [ours[seed] for seed in seeds]
+        told = len(seeds) >= FEWEST_SEEDS
+        leads.append(paired_interval(*sides, comparisons=pairs) if told else None)
+    return leads, pairs
+
+
+def in_words(
+    best: float,
+    others: Sequence[tuple[float, Run]],
+    leads: Sequence[SeedInterval | None],
+    pairs: int,
+) -> str:
+    """Return the lead over the next run, and over which of the others it may be chance."""
+    (next_best, second), over = others[0], leads[0]
+    said = f"next {method_label(second)} {next_best:.4f}; lead {next_best - best:.4f}, "
+    if over is None:
+        said += f"without an interval, which takes {FEWEST_SEEDS} seeds"
+    else:
+        at_once = f", for all {pairs} pairs of runs at once," if pairs > 1 else ""
+        said += f"95 % interval over {over.seeds} seeds{at_once} {over.low:.4f} to {over.high:.4f}"
+    unsure = [
+        method_label(run)
+        for (_, run), lead in zip(others[1:], leads[1:], strict=True)
+        if lead is None or lead.low <= 0
+    ]
+    return f"{said}; its lead over {', '.join(unsure)} may be chance" if unsure and over else said
+
+
+def verdict(leads: Sequence[SeedInterval | None]) -> bool | None:
+    if any(lead is not None and lead.low <= 0 for lead in leads):
+        return False
+    return None if None in leads else True
 
 
 CLAIMS = ClaimKind("winner", place=0, find=find)

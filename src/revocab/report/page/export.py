@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from html import escape
 from pathlib import Path
 
 from revocab.errors import RevocabError
@@ -14,11 +15,11 @@ from revocab.report import notes
 from revocab.report.claim import all_claims, nothing_claimed
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import made_tables
-from revocab.report.names import headed, in_order
+from revocab.report.names import headed, in_order, numbered
 from revocab.report.page import html, sections
 from revocab.report.page.cautions import final_accuracies, limitations
 from revocab.report.results import Results
-from revocab.report.table_parts.render import markdown_escape, row_of, to_markdown
+from revocab.report.table_parts.render import markdown_escape, markdown_rows, row_of
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -39,6 +40,32 @@ def claim_lines(results: Results) -> list[str]:
     ]
 
 
+def folded(title: str, lines: Sequence[str]) -> list[str]:
+    """Return lines of Markdown that a click on their title shows."""
+    return [
+        f"<details><summary>{escape(title, quote=False)}</summary>",
+        "",
+        *lines,
+        "",
+        "</details>",
+        "",
+    ]
+
+
+class Notes:
+    """What stands under tables and figures: the same sentences once, then where they stand."""
+
+    def __init__(self, above: Sequence[str]) -> None:
+        #: Said above all tables, and so under none.
+        self.above = above
+        self.places: dict[tuple[str, ...], str] = {}
+
+    def under(self, place: str, notes: Iterable[str]) -> list[str]:
+        said = tuple(note for note in notes if note not in self.above)
+        first = self.places.setdefault(said, place)
+        return list(said) if first == place else [f"As under {first}."]
+
+
 def page(
     results: Results, date: str, command: str, figures: dict[str, str], without: Sequence[str] = ()
 ) -> str:
@@ -46,38 +73,44 @@ def page(
 
     Tables named in ``without`` are left out by name: the prompts of real data quote that data.
     """
+    above = notes.synthetic(results)
+    under = Notes(above)
     lines = [f"# Results: {markdown_escape(results.experiment.title)}", ""]
-    lines += [f"Date: {date}. Command:", "", "```sh", command, "```", ""]
-    lines += [f"> {note}\n" for note in (*notes.synthetic(results), *final_accuracies(results))]
-    lines += ["This page is written by `scripts/export_results.py` from the results folder.", ""]
-    lines += ["## What it shows", "", *claim_lines(results), ""]
-    more = [
-        ("Held-out text (bits per byte)", sections.heldout(results)),
-        ("Vocabulary intersections", sections.intersections(results)),
-        ("Initialisation at full size (random values)", sections.scale(results)),
-    ]
-    lines += ["## Tables", ""]
+    lines += [f"Date: {date}. Written by `scripts/export_results.py` after this command:", ""]
+    lines += ["```sh", command, "```", "", *[f"> {note}\n" for note in above]]
+    lines += ["## What it shows", "", *claim_lines(results), "", "## Tables", ""]
     tables = made_tables(results)
     for identifier in in_order(results.experiment.tables):
+        table, title = tables[identifier], headed(identifier, tables[identifier].shown_title())
         if identifier in without:
-            title = markdown_escape(headed(identifier, results.experiment.tables[identifier].title))
-            lines += [f"**{title}** is left out: it quotes the data.", ""]
+            lines += [f"**{markdown_escape(title)}** is left out: it quotes the data.", ""]
         else:
-            lines += [to_markdown(tables[identifier])]
+            noted = [
+                f"- {note}"
+                for note in under.under(numbered(identifier) or table.title, table.notes)
+            ]
+            lines += folded(title, [*markdown_rows(table), "", *noted])
     lines += ["## Figures", ""]
     for identifier in in_order(figures):
         options = results.experiment.figures[identifier]
-        title = markdown_escape(headed(identifier, options.title))
-        lines += [f"**{title}**", "", f"![{title}]({figures[identifier]})", ""]
-        lines += [caption(results, options), ""]
-    for title, (header, rows) in more:
-        if rows:
-            lines += [f"## {title}", "", *markdown_table(header, rows), ""]
-    lines += ["## Cost", "", *markdown_table(*sections.trainings(results)), ""]
-    lines += ["## Limitations", "", *[f"- {limitation}" for limitation in limitations(results)], ""]
+        title = headed(identifier, options.title)
+        image = f"![{markdown_escape(title)}]({figures[identifier]})"
+        said = [caption(results, options, alone=False)]
+        noted = under.under(numbered(identifier) or title, said)
+        lines += folded(title, [image, "", *noted])
+    lines += ["## More", ""]
+    for title, (header, rows) in (
+        ("Held-out text (bits per byte)", sections.heldout(results)),
+        ("Vocabulary intersections", sections.intersections(results)),
+        ("Initialisation at full size (random values)", sections.scale(results)),
+        ("Cost", sections.trainings(results)),
+    ):
+        lines += folded(title, markdown_table(header, rows)) if rows else []
     listed = ", ".join(f"{name} {version}" for name, version in html.versions())
-    lines += ["## Versions", "", listed, ""]
-    return "\n".join(lines)
+    lines += [*folded("Versions", [listed]), "## Limitations", ""]
+    cautions = [line for line in limitations(results) if line not in above]
+    lines += [f"- {line}" for line in (*final_accuracies(results), *cautions)]
+    return "\n".join([*lines, ""])
 
 
 def export_results(

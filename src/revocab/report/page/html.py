@@ -98,6 +98,7 @@ def table_parts(results: Results) -> list[dict[str, Any]]:
             "number": numbered(identifier),
             "title": table.shown_title(),
             "short": table.title,
+            "limited": table.limited,
             "html": re.sub(r'class="cell" href="', 'class="cell" href="#from-', to_html(table)),
             "long": len(table.rows) > LONG,
             "notes": [note for note in table.notes if note not in said],

@@ -75,16 +75,21 @@ def caption(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
+    lines = [f"**{markdown_escape(caption(table))}**", "", *markdown_rows(table)]
+    lines += ["", *[f"- {note}" for note in table.notes]]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_rows(table: Table) -> list[str]:
     names = [markdown_escape(name) for name in table.columns]
     align = ["---" if i == 0 or table.texts else "---:" for i, _ in enumerate(names)]
-    lines = [f"**{markdown_escape(caption(table))}**", "", row_of(names), row_of(align)]
+    lines = [row_of(names), row_of(align)]
     for row in table.rows:
         if row.section is not None:
             lines.append(row_of([f"*{markdown_escape(row.section)}*"] + [""] * (len(names) - 1)))
         else:
             lines.append(row_of([markdown_cell(cell) for cell in row.cells]))
-    lines += ["", *[f"- {note}" for note in table.notes]]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def row_of(cells: list[str]) -> str:

@@ -9,7 +9,7 @@ from revocab.verify import transformers_tokens
 from revocab.verify.runtime import Answer, Asked, Runtime, ask_there
 
 ENVIRONMENT = Environment(
-    "transformers4", "transformers", install="make transformers4", docs="docs/verify.md"
+    "transformers4", "transformers", install="make transformers4", docs="docs/ship.md"
 )
 
 
