@@ -1,1 +1,1 @@
-"""Is a new vocabulary worth it? What a text costs today, what others would save, what that takes."""
+"""Whether a new vocabulary is worth it: what a text costs, what others would save and take."""

@@ -6,6 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from revocab.advice.floor import (
+    repaired_splitter_floor,
+    splits_words,
+    splitter_floor,
+    trainer_floor,
+)
+from revocab.corpora.word_splitters import available_splitter, start_splitting
+from revocab.errors import RevocabError
+from revocab.fertility.token_counts import count_token_classes, share_split
+from revocab.tokenizer_building.editable import EditableVocabulary
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
@@ -58,5 +69,37 @@ class TextCost:
 def measure_text(
     tokenizer: PreTrainedTokenizerFast, name: str, texts: Iterable[str], language: str = ""
 ) -> TextCost:
-    """Return what ``texts`` cost; ``language`` (ISO 639) says how words are counted."""
-    raise NotImplementedError
+    """Return what ``texts`` cost; ``language`` (ISO 639) says how words are counted.
+
+    Memory holds the texts; :func:`revocab.advice.sample.sample_text` bounds them. Raises
+    :class:`RevocabError` where there is no word, or no floor can be told.
+    """
+    documents = list(texts)
+    splitter = available_splitter(language)
+    wait = start_splitting(documents, language, splitter)
+    counted = count_token_classes(tokenizer, documents)
+    backend = tokenizer.backend_tokenizer
+    has_splitter = splits_words(backend)
+    floor = (
+        splitter_floor(backend, documents)
+        if has_splitter
+        else trainer_floor(EditableVocabulary.read(tokenizer), documents)
+    )
+    words = wait()
+    if not any(words.counts):
+        raise RevocabError(f"{name}: no words in the text; give text with words")
+    return TextCost(
+        name=name,
+        documents=len(documents),
+        characters=sum(map(len, documents)),
+        bytes=sum(len(text.encode()) for text in documents),
+        words=sum(words.counts),
+        splitter=splitter,
+        tokens=int(counted.tokens.sum()),
+        byte_fallback_tokens=int(counted.bytes_.sum()),
+        unknown=int(counted.unknown.sum()),
+        words_cut=share_split(tokenizer, words.frequencies),
+        floor_tokens=floor,
+        repaired_floor_tokens=repaired_splitter_floor(backend, documents),
+        has_splitter=has_splitter,
+    )
