@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from revocab.adapting.choices import (
-    BYTES_PER_NEW_TOKEN,
     MULTIPLE,
     NEW_SHARE,
     PASSES,
@@ -28,9 +27,6 @@ from revocab.advice.text_cost import TextCost, measure_text
 from revocab.bill.amounts import Amount
 from revocab.bill.device import speed_of
 from revocab.bill.sizes import read_config
-from revocab.errors import RevocabError
-from revocab.evaluation.generation.instruction_checks import count_frequent
-from revocab.languages import language_label
 from revocab.progress import Say
 
 #: Of a text to keep, which is counted and not learned from, less is enough.
@@ -133,15 +129,9 @@ def look(
 
     shape = Shape.of(read_config(folder)).resized(source.tokens)
     size = sum(text.bytes for text in texts)
-    if size < (least := MULTIPLE * BYTES_PER_NEW_TOKEN):
-        raise RevocabError(
-            f"{texts[0].path}: {size:,} bytes of text in all, and {MULTIPLE} new tokens need"
-            f" {least:,}; give more text"
-        )
     tokenizer = load_tokenizer(folder)
     samples = [sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts]
     kept = [sampled(text, KEPT_BYTES) for text in keep]
-    check_languages([*zip(texts, samples, strict=True), *zip(keep, kept, strict=True)])
     say("counting tokens of the texts")
     costs = [cost_of(tokenizer, text, sample) for text, sample in zip(texts, samples, strict=True)]
     kept_costs = [cost_of(tokenizer, text, sample) for text, sample in zip(keep, kept, strict=True)]
@@ -156,20 +146,16 @@ def look(
         text_characters(text, cost) for text, cost in zip(texts, costs, strict=True)
     )
     passes = PASSES / (NEW_SHARE if keep else 1.0)
-    made = [
-        use.option(curve, point, options.budget)
-        for curve in curves
-        if (point := point_of(curve, most))
-    ]
-    if not made:
-        raise RevocabError(f"{texts[0].path}: no piece of it comes twice; give more text")
+    made = [use.option(curve, point_of(curve, most), options.budget) for curve in curves]
     best = fastest(made)
     planned = options.budget or passes * tokens * (1 - best.saved_tokens)
+    counted = sum(cost.tokens for cost in costs)
     facts = Facts(
         bytes=size,
         tokens=tokens,
-        over_floor=ratio(costs, "tokens", "floor_tokens"),
-        over_repaired=ratio(costs, "tokens", "repaired_floor_tokens"),
+        over_floor=counted / sum(cost.floor_tokens for cost in costs),
+        over_repaired=counted
+        / sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs),
         per_character=use.new,
         kept_per_character=use.old,
         options=made,
@@ -197,7 +183,7 @@ def look(
 
 
 def sampled(text: Text, limit: int) -> Sample:
-    return sample_text(text.language, text.documents_of(), max(1, limit))
+    return sample_text(str(text.path), text.documents_of(), text.language, limit)
 
 
 def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
@@ -215,30 +201,11 @@ def per_character(costs: Sequence[TextCost]) -> float:
     return sum(cost.tokens for cost in costs) / sum(cost.characters for cost in costs)
 
 
-def ratio(costs: Sequence[TextCost], above: str, below: str) -> float | None:
-    """Return a ratio of sums; None where a text has no such number."""
-    numbers = [getattr(cost, below) for cost in costs]
-    return None if None in numbers else sum(getattr(c, above) for c in costs) / sum(numbers)
-
-
 def share_of_new(shares: Mapping[str, float], languages: Sequence[str]) -> float:
     """Return the share of what is written that is in the new languages."""
     named = [share for language, share in shares.items() if language in languages]
     others = sum(shares.values()) - sum(named)
     return min(1.0, sum(named)) if named else 1.0 - others
-
-
-def check_languages(texts: Iterable[tuple[Text, Sample]]) -> None:
-    """Raise :class:`RevocabError` for texts that clearly are in another language than is said."""
-    problems = []
-    for text, sample in texts:
-        counts = count_frequent(" ".join(sample.heldout)[:LOOKED_AT])
-        likely = max(counts, key=counts.__getitem__)
-        if counts.get(text.language, counts[likely]) * CLEARLY < counts[likely]:
-            told = f"reads as {language_label(likely)}, not {language_label(text.language)}"
-            problems.append(f"{text.path}: {told}; if so, write {likely}=FILE")
-    if problems:
-        raise RevocabError(problems)
 
 
 def curves_of(
@@ -260,10 +227,10 @@ def curves_of(
     ]
 
 
-def point_of(curve: Curve, most: int) -> CurvePoint | None:
+def point_of(curve: Curve, most: int) -> CurvePoint:
     """Return the largest size up to the knee that the text can teach; the least if none is."""
     fitting = [point for point in curve.points if point.added <= min(curve.knee, most)]
-    return (fitting or list(curve.points[:1]) or [None])[-1]
+    return fitting[-1] if fitting else curve.points[0]
 
 
 def service_of(options: Any, shape: Shape, row: int) -> Service:

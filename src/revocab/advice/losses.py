@@ -52,8 +52,8 @@ def adapters(option: Option) -> str:
         "that leave embeddings alone still load" if option.construction == "extend" else "fit none"
     )
     return (
-        f"LoRA adapters were trained with the old body and rows (at best those {fit}); a draft model"
-        " for speculative decoding has to move, too"
+        f"LoRA adapters were trained with the old body and rows (at best those {fit}); a draft"
+        " model for speculative decoding has to move, too"
     )
 
 

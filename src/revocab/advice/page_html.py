@@ -60,14 +60,14 @@ def draw_figures(folder: Path, findings: Findings) -> None:
 
 
 def draw_curves(axes: Axes, findings: Findings) -> None:
-    palette, labels = Palette([curve.construction for curve in findings.curves]), []
+    palette = Palette([curve.construction for curve in findings.curves])
+    labels: list[tuple[float, str, str]] = []
     for curve in findings.curves:
         line = palette.line(curve.construction)
         for points, look in ((curve.points, {"marker": "o", "markersize": 3}), (curve.half, HALF)):
             at = [point.vocabulary for point in points]
             axes.plot(at, [100 * curve.saving(point) for point in points], **{**line, **look})
-        if curve.points:
-            labels.append((100 * curve.saving(curve.points[-1]), curve.construction, line["color"]))
+        labels.append((100 * curve.saving(curve.points[-1]), curve.construction, line["color"]))
     best = findings.facts.best
     axes.plot([best.vocabulary], [100 * best.saved_tokens], "o", markersize=10, fillstyle="none",
               color="#444444")  # fmt: skip

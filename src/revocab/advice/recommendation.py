@@ -40,7 +40,7 @@ class Facts:
     tokens: float
     #: Tokens over the least that the splitter allows, and over that of a repaired one.
     over_floor: float
-    over_repaired: float | None
+    over_repaired: float
     #: Tokens per character of the text and of the text to keep, if there is one.
     per_character: float
     kept_per_character: float | None
@@ -103,7 +103,7 @@ def at_the_floor(facts: Facts) -> str | None:
         f"the splitter cuts the text into {1 / facts.over_floor:.0%} as many pieces as it has"
         " tokens, and no vocabulary joins pieces"
     )
-    if facts.over_repaired and facts.over_repaired > NEAR_FLOOR:
+    if facts.over_repaired > NEAR_FLOOR:
         told += (
             "; a splitter that keeps vowel signs in words would allow"
             f" {1 / facts.over_repaired:.0%}: construction train, with another splitter"

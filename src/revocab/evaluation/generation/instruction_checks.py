@@ -36,18 +36,13 @@ def is_in_language(answer: str, language: str) -> bool:
 
     The languages are those whose file lists frequent words (``revocab/languages``).
     """
-    counts = count_frequent(answer)
-    wanted = counts.pop(language)
-    return wanted > max(counts.values(), default=0)
-
-
-def count_frequent(text: str) -> dict[str, int]:
-    """Return how many of a text's words are frequent in each language that lists such words."""
-    words = [word.casefold() for word in WORD.findall(text)]
-    return {
+    words = [word.casefold() for word in WORD.findall(answer)]
+    counts = {
         name: sum(word in language_file.frequent for word in words)
         for name, language_file in known_languages().items()
     }
+    wanted = counts.pop(language)
+    return wanted > max(counts.values(), default=0)
 
 
 def known_languages() -> dict[str, Any]:
