@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
 from revocab.advice.curve import SIZES, Curve, CurvePoint, extend_curve, optimise_curve
 from revocab.advice.losses import losses
+from revocab.advice.measured import measure_speed
 from revocab.advice.payback import break_even, hours_of
 from revocab.advice.published import about, interval
 from revocab.advice.recommendation import Advice, Facts, Option, fastest, recommend
@@ -29,8 +31,8 @@ from revocab.bill.device import speed_of
 from revocab.bill.sizes import read_config
 from revocab.progress import Say
 
-#: Of a text to keep, which is counted and not learned from, less is enough.
-KEPT_BYTES = 5_000_000
+#: So much of each text is counted; of one to keep nothing else is read.
+COUNTED_BYTES = 4_000_000
 #: So many times as many of a text's words are frequent in another language than in its own.
 CLEARLY = 3
 
@@ -131,13 +133,14 @@ def look(
     size = sum(text.bytes for text in texts)
     tokenizer = load_tokenizer(folder)
     samples = [sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts]
-    kept = [sampled(text, KEPT_BYTES) for text in keep]
+    kept = [sampled(text, COUNTED_BYTES) for text in keep]
     say("counting tokens of the texts")
     costs = [cost_of(tokenizer, text, sample) for text, sample in zip(texts, samples, strict=True)]
     kept_costs = [cost_of(tokenizer, text, sample) for text, sample in zip(keep, kept, strict=True)]
     most = vocabulary_size(None, source.tokens, size) - source.tokens
     curves = curves_of(tokenizer, samples, source.tokens, most, say)
-    service = service_of(options, shape, source.row)
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    service = service_of(options, config.get_text_config(), source.row, say)
     use = Use(
         shape, service, per_character(costs), per_character(kept_costs) if keep else None,
         share_of_new(options.share, [text.language for text in texts]),
@@ -156,15 +159,13 @@ def look(
         over_floor=counted / sum(cost.floor_tokens for cost in costs),
         over_repaired=counted
         / sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs),
-        per_character=use.new,
-        kept_per_character=use.old,
+        keeps=bool(keep),
         options=made,
         planned=planned,
         passes=planned / (tokens * (1 - best.saved_tokens)) * PASSES / passes,
         served=options.served,
         chat=bool(tokenizer.chat_template),
     )
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     low, high, _ = interval(about(best.construction))
     asked = "as asked for" if options.budget else f"{PASSES} passes over the text"
     return Findings(
@@ -187,9 +188,11 @@ def sampled(text: Text, limit: int) -> Sample:
 
 
 def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
-    return measure_text(
-        tokenizer, text.language, [*sample.training, *sample.heldout], text.language
-    )
+    """Return what a text costs today: of the held-out documents first, as curves measure them."""
+    documents = [*sample.heldout, *sample.training]
+    ends = accumulate(len(document.encode()) for document in documents)
+    counted = 1 + sum(end < COUNTED_BYTES for end in ends)
+    return measure_text(tokenizer, text.language, documents[:counted], text.language)
 
 
 def text_characters(text: Text, cost: TextCost) -> float:
@@ -233,8 +236,10 @@ def point_of(curve: Curve, most: int) -> CurvePoint:
     return fitting[-1] if fitting else curve.points[0]
 
 
-def service_of(options: Any, shape: Shape, row: int) -> Service:
-    speed = speed_of(options)
-    assert speed is not None  # a device is always named
-    bandwidth = [(options.stated("bandwidth"), "B/s")]
-    return Service(speed, bandwidth, options.batch, options.context, row)
+def service_of(options: Any, config: Any, row: int, say: Say) -> Service:
+    """Return the device that is stated or, where that is asked for, this machine as it is timed."""
+    if options.measure:
+        speeds = measure_speed(config, row, say)
+    else:
+        speeds = (speed_of(options) or [], [(options.stated("bandwidth"), "B/s")])
+    return Service(*speeds, options.batch, options.context, row)

@@ -106,7 +106,8 @@ def gains(findings: Findings) -> Section:
         if kind != "memory":
             rows.append(gain_row(f"{kind}, in all", total(before), total(after), unit))
     service = findings.use.service
-    device = findings.options.gpu or "the stated device"
+    options = findings.options
+    device = "machine, this one" if options.measure else options.gpu or "device, as stated"
     lines = [
         f"times are seconds a million characters, on one {device}, by the formulas of a roofline;"
         f" {service.batch} texts written at once after {service.context:,} characters each",

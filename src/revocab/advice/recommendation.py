@@ -41,9 +41,8 @@ class Facts:
     #: Tokens over the least that the splitter allows, and over that of a repaired one.
     over_floor: float
     over_repaired: float
-    #: Tokens per character of the text and of the text to keep, if there is one.
-    per_character: float
-    kept_per_character: float | None
+    #: Whether there is text to keep.
+    keeps: bool
     options: Sequence[Option]
     #: Tokens of training that are planned, and characters served a month, if they are told.
     planned: float
@@ -81,7 +80,8 @@ class Advice:
         told = self.option
         return (
             f"{told.construction} by {told.added:,} tokens to {told.vocabulary:,}:"
-            f" {told.saved_tokens:.0%} fewer tokens, {told.saved_time:.0%} less time of writing"
+            f" {told.saved_tokens:.0%} fewer tokens, {told.saved_time:.0%} less time of writing; it"
+            f" pays after {short(told.pays, 'characters')} at the earliest"
         )
 
 
@@ -121,16 +121,6 @@ def nothing_saved(facts: Facts) -> str | None:
     )
 
 
-def as_cheap_as_kept(facts: Facts) -> str | None:
-    kept = facts.kept_per_character
-    if kept is None or facts.per_character > kept * NEAR_FLOOR:
-        return None
-    return (
-        f"the text costs {facts.per_character:.3f} tokens a character, and the text to keep"
-        f" {kept:.3f}: the vocabulary suits it as well"
-    )
-
-
 def pays_too_late(facts: Facts) -> str | None:
     months, pays = published().says["months"], facts.best.pays
     if facts.served is None or pays <= facts.served * months.value:
@@ -140,7 +130,7 @@ def pays_too_late(facts: Facts) -> str | None:
 
 
 AGAINST: Sequence[Callable[[Facts], str | None]] = (
-    too_little_text, at_the_floor, as_cheap_as_kept, nothing_saved, pays_too_late,
+    too_little_text, at_the_floor, nothing_saved, pays_too_late,
 )  # fmt: skip
 
 
@@ -179,7 +169,7 @@ def recipe(facts: Facts) -> str:
 
 
 def mixture(facts: Facts) -> str:
-    if facts.kept_per_character is None:
+    if not facts.keeps:
         return "no text to keep is given, so that the old languages are forgotten: give --keep"
     return f"{NEW_SHARE:.0%} new text, the rest text to keep"
 
