@@ -17,6 +17,7 @@ from revocab.advice.floor import (
     splitter_floor,
     trainer_floor,
 )
+from revocab.advice.real_words import cut_text
 from revocab.advice.text_cost import measure_text
 from revocab.errors import RevocabError
 from revocab.tokenizer_building.editable import EditableVocabulary
@@ -105,6 +106,17 @@ def test_who_has_a_splitter(bases):
     split = {name: splits_words(tokenizer.backend_tokenizer) for name, tokenizer in bases.items()}
     assert split == {name: name != "mistral" for name in bases}
     assert splits_words(gpt2_like())
+
+
+def test_stretches_end_with_pretokens_and_before_spaces(bases):
+    split = EditableVocabulary.read(bases["byte_level"])
+    words, tokens = cut_text(split, [HINDI, HINDI])
+    stretches = [b"".join(map(split.text, pieces)).decode() for pieces in words.pieces]
+    assert sorted(stretches) == sorted(["क", "ित", "ाब", " क", "ी", " ह", "ै."])
+    assert words.counts == [2] * 7
+    assert tokens == 2 * len(bases["byte_level"](HINDI, add_special_tokens=False).input_ids)
+    words, tokens = cut_text(EditableVocabulary.read(bases["mistral"]), ["a b a", ""])
+    assert (words.pieces, words.counts, tokens) == ([["▁a"], ["▁b"]], [2, 1], 3)
 
 
 def test_what_may_be_joined():
