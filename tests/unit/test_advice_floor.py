@@ -86,6 +86,7 @@ def pattern(expression):
         (r"[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{M}\p{N}]?[\p{L}\p{M}]+"),
         (r"[\p{L}']+", r"[\p{L}\p{M}']+"),
         (r"[\]\p{L}]+", r"[\]\p{L}\p{M}]+"),
+        (r"\p{L}+|[^\p{L}\p{M}]+", r"[\p{L}\p{M}]+|[^\p{L}\p{M}]+"),
         # Words have their marks, so there is nothing to repair.
         (r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+", None),
         (r"[^\s\p{L}]+|\w+", None),
