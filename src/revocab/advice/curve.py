@@ -17,6 +17,7 @@ from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.expansion import (
     Expansion,
     ExpansionCorpus,
+    check_reach,
     learn_tokens,
     new_characters,
 )
@@ -196,6 +197,7 @@ def _measure(
     for run in nested_runs(ground.vocabulary, corpus, sizes):
         say(f"{construction}: {run[-1]:,} new tokens from {len(words):,} different words")
         grown = learn_tokens(ground.vocabulary, corpus, run[-1], ground.forbidden)
+        check_reach(grown)
         reached = len(grown.tokens)
         counts = _tokens_of(ground.vocabulary, grown, heldout)
         points += [

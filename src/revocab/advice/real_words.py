@@ -37,7 +37,8 @@ def cut_text(vocabulary: EditableVocabulary, documents: Sequence[str]) -> tuple[
                     stretch = []
                 stretch.append(token)
                 last = word
-            stretches[tuple(stretch)] += 1
+            if stretch:
+                stretches[tuple(stretch)] += 1
     ordered = sorted(stretches)
     return CutPretokens([*map(list, ordered)], [stretches[key] for key in ordered]), total
 

@@ -70,7 +70,7 @@ def sample_text(
         digest = -int.from_bytes(blake2b(data, digest_size=16, key=key).digest())
         if digest in sampled:
             continue
-        data = data[:longest]
+        data = data[:longest].decode(errors="ignore").encode()
         heapq.heappush(heap, (digest, data))
         sampled.add(digest)
         size += len(data)
@@ -85,7 +85,7 @@ def sample_text(
             " what other vocabularies save; give more text, with an empty line between documents"
         )
     heap.sort(reverse=True)
-    documents = [data.decode(errors="ignore") for _, data in heap]
+    documents = [data.decode() for _, data in heap]
     check_language(name, documents, language)
     wanted = int(min(HELDOUT_BYTES, size * HELDOUT_SHARE))
     hashes = [(-digest).to_bytes(16) for digest, _ in heap]

@@ -206,6 +206,18 @@ def _donated(
     return Expansion(grown, tokens, counts, len(letters), steps)
 
 
+def check_reach(expansion: Expansion) -> None:
+    """Raise :class:`RevocabError` where a new token is not what its own text is encoded as."""
+    tokenize = expansion.vocabulary.backend.model.tokenize
+    missed = [token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]]
+    if missed:
+        raise RevocabError(
+            f"{len(missed)} new tokens are not the encoding of their own text, such as"
+            f" {missed[:5]}; this base ({expansion.vocabulary.base.name_or_path}) cannot be grown"
+            " here"
+        )
+
+
 @dataclass(frozen=True)
 class Change:
     """The base of a construction, the text it is changed for, and the options."""
@@ -262,16 +274,7 @@ class Change:
             raise RevocabError(
                 f"{wanted} new tokens were requested, but {where}; request fewer or give more text"
             )
-        tokenize = expansion.vocabulary.backend.model.tokenize
-        missed = [
-            token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]
-        ]
-        if missed:
-            raise RevocabError(
-                f"{len(missed)} new tokens are not the encoding of their own text, such as"
-                f" {missed[:5]};"
-                f" this base ({vocabulary.base.name_or_path}) cannot be grown here"
-            )
+        check_reach(expansion)
         uses = cut_pretokens(expansion.vocabulary.backend, self.corpus.words).token_counts()
         used = Counter({token: uses[token] for token in expansion.tokens})
         return replace(expansion, uses=used)
