@@ -49,7 +49,7 @@ def test_good_facts_are_advised_with_a_reason_for_each_choice():
 @pytest.mark.parametrize(
     ("rule", "facts"),
     [
-        (too_little_text, replace(GOOD, bytes=9_999_999)),
+        (too_little_text, replace(GOOD, bytes=4_999_999)),
         (at_the_floor, replace(GOOD, over_floor=1.15)),
         (nothing_saved, with_option(saved_time=0.0999)),
         (pays_too_late, with_option(pays=24e9 + 1)),
@@ -65,7 +65,7 @@ def test_a_rule_speaks_against_and_is_why(rule, facts):
 @pytest.mark.parametrize(
     "facts",
     [
-        replace(GOOD, bytes=10_000_000),
+        replace(GOOD, bytes=5_000_000),
         replace(GOOD, over_floor=1.16),
         with_option(saved_time=0.1),
         with_option(pays=24e9),

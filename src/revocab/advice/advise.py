@@ -20,7 +20,9 @@ from revocab.advice.findings import Findings, look
 from revocab.advice.page import as_markdown, as_text
 from revocab.advice.page_html import draw_figures, write_page
 from revocab.advice.page_sections import data_of, formulas, headline, sections, title
+from revocab.advice.roofline import Shape
 from revocab.bill.device import Device
+from revocab.bill.sizes import read_config
 from revocab.closed import Language
 from revocab.command import of_flags
 from revocab.errors import RevocabError
@@ -37,6 +39,8 @@ MODEL is a folder or a Hub id, of which the configuration and the tokenizer are 
 weights. What the text costs today, what larger vocabularies would save, what training them takes,
 after how much text it pays, what is lost; and a recommendation, with --out as an experiment file
 that runs."""
+#: By so much shares may miss 1.
+ROUNDING = 1e-6
 #: What a page is for where no device is named.
 GPU = "a100-80gb"
 
@@ -138,6 +142,7 @@ def inputs(
     if not twice:
         problems += shared_text([*options.text.items(), *options.keep.items()])
     known = [*options.text, *options.keep]
+    problems += share_problems(options)
     problems += [
         f"--share {name}=…: no text is of this language; there is {', '.join(known) or 'none'}"
         for name in options.share
@@ -145,7 +150,7 @@ def inputs(
     ]
     found: list[Any] = []
     for look_at in (
-        lambda: find(model),
+        lambda: found_model(model),
         lambda: measure_texts(options.text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
     ):
@@ -157,6 +162,25 @@ def inputs(
         raise RevocabError(problems)
     (place, folder), texts, keep = found
     return place, folder, texts, keep
+
+
+def found_model(model: str) -> tuple[dict[str, str], Path]:
+    place, folder = find(model)
+    try:
+        Shape.of(read_config(folder))
+    except RevocabError as error:
+        raise RevocabError(f"{folder}/config.json: {error}; give a model of these") from None
+    return place, folder
+
+
+def share_problems(options: AdviseOptions) -> list[str]:
+    given = sum(options.share.values())
+    if given > 1 + ROUNDING:
+        return [f"--share: {given:.0%} in all; give shares that sum to at most 1"]
+    rest = [name for name in (*options.text, *options.keep) if name not in options.share]
+    if options.share and given < 1 - ROUNDING and not rest:
+        return [f"--share: {1 - given:.0%} of what is written is of no text; give --keep, too"]
+    return []
 
 
 def page(findings: Findings, *, markdown: bool = False, explain: bool = True) -> str:

@@ -126,9 +126,11 @@ def payback(findings: Findings) -> Section:
     served, rows = findings.options.served, []
     for one in findings.paybacks:
         pays = one.pays.value if one.pays else math.inf
-        months = f"{pays / served:,.3g}" if served and one.pays else "–" if not served else NEVER
+        months = (
+            f"{round(pays / served, 1):,}" if served and one.pays else "–" if not served else NEVER
+        )
         rows.append([
-            one.name, short(one.tokens, "tokens"), f"{one.hours.value:,.3g}",
+            one.name, short(one.tokens, "tokens"), short(one.hours.value, "hours"),
             NEVER if one.pays is None else short(pays, "characters"), months,
         ])  # fmt: skip
     low, high, open_ended = interval(about(findings.facts.best.construction))
@@ -137,7 +139,7 @@ def payback(findings: Findings) -> Section:
         f" {short(high, 'tokens')}{', and some not at their ends' if open_ended else ''}: an"
         " interval, not a promise"
     )
-    header = ("training", "tokens", "device hours", "pays after", "months")
+    header = ("training", "tokens", "on one device", "pays after", "months")
     return Section("What it costs", header, rows, [line])
 
 
