@@ -315,10 +315,8 @@ def write_texts(folder: Path) -> None:
     (folder / "few.txt").write_text("uno due\n\ntre quattro\n")
     (folder / "lines.txt").write_text("".join(f"La frase {n} dice una cosa.\n" for n in range(300)))
     (folder / "empty.txt").write_text("")
-    english = (
-        f"It is the {n}th of the many that he and she had for the house.\n" for n in range(3000)
-    )
-    (folder / "english.txt").write_text("".join(english))
+    english = "th of the many that he and she had for the house.\n"
+    (folder / "english.txt").write_text("".join(f"It is the {n}{english}" for n in range(3000)))
     (folder / "binary.txt").write_bytes(b"a\n\0\n" * 40_000)
     (folder / "latin.txt").write_bytes("perché".encode("latin-1"))
     (folder / "deep.jsonl").write_text('{"text": ' + "[" * 10**5 + "]" * 10**5 + "}\n")

@@ -126,9 +126,7 @@ def payback(findings: Findings) -> Section:
     served, rows = findings.options.served, []
     for one in findings.paybacks:
         pays = one.pays.value if one.pays else math.inf
-        months = (
-            f"{round(pays / served, 1):,}" if served and one.pays else "–" if not served else NEVER
-        )
+        months = f"{round(pays / served, 1):,}" if served and one.pays else "–"
         rows.append([
             one.name, short(one.tokens, "tokens"), short(one.hours.value, "hours"),
             NEVER if one.pays is None else short(pays, "characters"), months,
