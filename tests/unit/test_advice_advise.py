@@ -18,10 +18,10 @@ from revocab.plan import Plan
 
 
 def write_text(file: Path, words: list[str], seed: int) -> Path:
-    """Write 400 documents of 200 words each, longer words made of the given ones."""
+    """Write 100 documents of 200 words each, which are made of three of the given ones."""
     chance = random.Random(seed)
-    made = [a + b for a in words for b in words]
-    lines = [" ".join(chance.choices(made, k=200)) for _ in range(400)]
+    made = [a + b + c for a in words for b in words for c in words]
+    lines = [" ".join(chance.choices(made, k=200)) for _ in range(100)]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
 
@@ -39,9 +39,9 @@ def folder(tmp_path_factory) -> Path:
 def words_of(folder: Path, *more: str) -> list[str]:
     return [
         str(folder / "toy"),
-        f"xx={folder / 'new.txt'}",
+        f"fi={folder / 'new.txt'}",
         "--keep",
-        f"yy={folder / 'old.txt'}",
+        f"mt={folder / 'old.txt'}",
         *more,
     ]
 
@@ -49,7 +49,7 @@ def words_of(folder: Path, *more: str) -> list[str]:
 @pytest.fixture(scope="module")
 def written(folder) -> tuple[str, Path]:
     out = folder / "out"
-    said = advise(words_of(folder, "--out", str(out), "--served", "1000000", "--share", "xx=0.8"))
+    said = advise(words_of(folder, "--out", str(out), "--served", "1000000", "--share", "fi=0.8"))
     return said, out
 
 
@@ -83,14 +83,14 @@ def test_the_experiment_is_valid_and_begins_with_a_check(written):
     assert {"check-fvt", "adapted-fvt"} <= plan.runs.keys()
     experiment = yaml.safe_load(file.read_text())
     assert experiment["recipes"]["check"]["steps"] == 4
-    assert experiment["mixtures"]["adaptation"] == {"xx": 0.75, "yy": 0.25}
+    assert experiment["mixtures"]["adaptation"] == {"fi": 0.75, "mt": 0.25}
     first = file.read_text().splitlines()[2]
     assert first.endswith("-- results/advised/runs/check-fvt/manifest.json")
 
 
 def test_the_same_words_write_the_same_bytes(folder, written):
     before = {path.name: path.read_bytes() for path in written[1].iterdir() if path.is_file()}
-    advise(words_of(folder, "--out", str(written[1]), "--served", "1000000", "--share", "xx=0.8"))
+    advise(words_of(folder, "--out", str(written[1]), "--served", "1000000", "--share", "fi=0.8"))
     after = {path.name: path.read_bytes() for path in written[1].iterdir() if path.is_file()}
     assert before == after and "advice.html" in before
 
@@ -100,7 +100,7 @@ def test_json_alone_is_printed_and_nothing_written(folder, tmp_path, monkeypatch
     data = json.loads(advise(words_of(folder, "--json", "--budget", "5e9")))
     assert data["planned"]["tokens"] == 5e9 and not [*tmp_path.iterdir()]
     (cost,) = data["texts"]
-    assert cost["name"] == "xx" and cost["bytes"] <= COUNTED_BYTES
+    assert cost["name"] == "fi" and cost["bytes"] <= COUNTED_BYTES
 
 
 def test_a_step_is_timed_where_that_is_asked_for(folder):

@@ -29,6 +29,7 @@ from revocab.advice.text_cost import TextCost, measure_text
 from revocab.bill.amounts import Amount
 from revocab.bill.device import speed_of
 from revocab.bill.sizes import read_config
+from revocab.errors import RevocabError
 from revocab.progress import Say
 
 #: So much of each text is counted; of one to keep nothing else is read.
@@ -214,20 +215,34 @@ def share_of_new(shares: Mapping[str, float], languages: Sequence[str]) -> float
 def curves_of(
     tokenizer: Any, samples: Sequence[Sample], base: int, most: int, say: Say
 ) -> list[Curve]:
-    """Return both curves; vocabularies are multiples of 64, and the text's most is among them."""
+    """Return the curves that can be drawn, of vocabularies that are multiples of 64.
+
+    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
+    """
     training = [document for sample in samples for document in sample.training]
     heldout = [document for sample in samples for document in sample.heldout]
 
     def sizes(kept: int, *more: int) -> list[int]:
-        rounded = {(kept + size) // MULTIPLE * MULTIPLE - kept for size in (*SIZES, most, *more)}
+        rounded = {
+            (kept + size) // MULTIPLE * MULTIPLE - kept for size in (MULTIPLE, *SIZES, most, *more)
+        }
         return sorted(size for size in rounded if size > 0)
 
     kept = round(KEEP * base)
     say("learning new tokens: extend, optimise")
-    return [
-        extend_curve(tokenizer, training, heldout, sizes(base), say),
-        optimise_curve(tokenizer, training, heldout, sizes(kept, base - kept), say, KEEP),
-    ]
+    curves: list[Curve] = []
+    problems: list[str] = []
+    for draw in (
+        lambda: extend_curve(tokenizer, training, heldout, sizes(base), say),
+        lambda: optimise_curve(tokenizer, training, heldout, sizes(kept, base - kept), say, KEEP),
+    ):
+        try:
+            curves.append(draw())
+        except RevocabError as error:  # of a small vocabulary half is its bytes
+            problems += error.problems
+    if not curves:
+        raise RevocabError(problems)
+    return curves
 
 
 def point_of(curve: Curve, most: int) -> CurvePoint:
