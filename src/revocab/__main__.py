@@ -31,6 +31,10 @@ VERBS = {
 #: What a user begins with: a function of the words, and the line of the help.
 BEGUN = {
     "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
+    "advise": (
+        "revocab.advice.advise.advise",
+        "say whether a new vocabulary is worth it, and which",
+    ),
     "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
     "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),
     "verify": (

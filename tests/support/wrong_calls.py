@@ -155,6 +155,27 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("publish {carded} a/b --dry-run --scores {few.txt}", "few.txt: not a table of scores"),
     ("publish {carded} a/b --dry-run --benchmarks x:acc=a/b:c", "--benchmarks x:acc: no such"),
     ("publish {carded} a/b --dry-run --benchmarks x", "--benchmarks 'x': expected NAME=VALUE"),
+    # What is advised on.
+    ("advise --keep en={few.txt}", "MODEL comes first"),
+    ("advise {toy}", "give text by its language"),
+    ("advise nowhere it={lines.txt}", "nowhere: no folder with a model's config.json"),
+    ("advise {toy} italian.txt", "--text 'italian.txt': expected NAME=VALUE"),
+    ("advise {toy} it=none.txt", "none.txt: no such file"),
+    ("advise {toy} it={empty.txt}", "empty.txt: no text in it"),
+    ("advise {toy} it={few.txt}", "bytes are needed to tell what other vocabularies save"),
+    ("advise {toy} it={latin.txt}", "latin.txt, line 1: not UTF-8"),
+    ("advise {toy} it={binary.txt}", "binary.txt: holds NUL characters"),
+    ("advise {toy} it={english.txt}", "english.txt: said to be Italian (it), but"),
+    ("advise {toy} klingon={lines.txt}", "klingon=…: not a language code"),
+    ("advise {toy} it={lines.txt} --keep it={few.txt}", "--keep it=…: is a language of the text"),
+    ("advise {toy} it={lines.txt} --keep en={lines.txt}", "hold the same text"),
+    ("advise {toy} it={lines.txt} --share fr=0.5", "--share fr=…: no text is of this language"),
+    ("advise {toy} it={lines.txt} --share it=0.5", "--share: 50% of what is written is of no text"),
+    ("advise {toy} it={lines.txt} --gpu h1000", "or give peak, memory and bandwidth"),
+    ("advise {toy} it={lines.txt} --peak 1e15", "peak and bandwidth belong together"),
+    ("advise {toy} it={lines.txt} --served -1", "--served"),
+    ("advise {toy} it={lines.txt} --out {toy}", "toy: is or holds the input"),
+    ("advise {shapeless} it={lines.txt}", "a configuration without hidden_size"),
     # Text.
     (f"{PREPARE}{{deep.jsonl}}", "deep.jsonl, line 1: not valid JSON (nested too deep)"),
     (f"{PREPARE}{{digits.jsonl}}", "digits.jsonl, line 2: not valid JSON"),
@@ -272,6 +293,8 @@ def write_inputs(folder: Path, repository: Path) -> None:
     build_tokenizer(more, 80, folder / "more")
     shutil.copytree(folder / "more", folder / "large", dirs_exist_ok=True)
     write_value(folder / "zero/model.safetensors", "model.embed_tokens.weight", 0)
+    (folder / "shapeless").mkdir()
+    write_json(folder / "shapeless/config.json", {"model_type": "llama", "vocab_size": 9})
     config = folder / "quantised/config.json"
     write_json(config, {**read_json(config), "quantization_config": {"load_in_4bit": True}})
     write_texts(folder)
@@ -302,6 +325,9 @@ def write_texts(folder: Path) -> None:
     (folder / "few.txt").write_text("uno due\n\ntre quattro\n")
     (folder / "lines.txt").write_text("".join(f"La frase {n} dice una cosa.\n" for n in range(300)))
     (folder / "empty.txt").write_text("")
+    english = "th of the many that he and she had for the house.\n"
+    (folder / "english.txt").write_text("".join(f"It is the {n}{english}" for n in range(3000)))
+    (folder / "binary.txt").write_bytes(b"a\n\0\n" * 40_000)
     (folder / "latin.txt").write_bytes("perché".encode("latin-1"))
     (folder / "deep.jsonl").write_text('{"text": ' + "[" * 10**5 + "]" * 10**5 + "}\n")
     (folder / "digits.jsonl").write_text('{"text": "a"}\n{"text": "b", "n": ' + "1" * 10**4 + "}\n")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from revocab.adapting.choices import (
@@ -25,7 +26,9 @@ from revocab.languages import language_label
 
 #: Its id, and with it the name of the results folder.
 EXPERIMENT = "adapt"
-GROUP = "adapted"
+GROUP, CHECK = "adapted", "check"
+#: Steps of the check that an advised experiment begins with.
+CHECK_STEPS = 4
 TABLE, SAMPLES = "before-and-after", "token-samples"
 #: How the stand-in is trained.
 STAND_IN_RECIPE = {
@@ -41,6 +44,19 @@ STAND_IN_RECIPE = {
 
 
 @dataclass(frozen=True)
+class Advised:
+    """A new tokenizer by another construction, with its reasons, and how long training takes."""
+
+    construction: str
+    #: Options of the construction besides base and corpora.
+    options: Mapping[str, Any]
+    reasons: Sequence[str]
+    time: str
+    #: What runs the short check alone.
+    check: str
+
+
+@dataclass(frozen=True)
 class Asked:
     """What the user gave, and what was chosen for it."""
 
@@ -51,6 +67,10 @@ class Asked:
     place: Mapping[str, Any] | None
     method: str
     choices: Choices
+    #: The file's name and the experiment's, and what `revocab advise` says in place of `adapt`.
+    file: str = "adapt.yaml"
+    experiment: str = EXPERIMENT
+    advised: Advised | None = None
 
     @property
     def run(self) -> str:
@@ -73,8 +93,13 @@ def experiment_text(asked: Asked) -> str:
     labels = ", ".join(language_label(text.language) for text in asked.choices.texts)
     lines = [
         f"# {asked.command}",
-        "# To change something, edit it and: revocab run adapt.yaml. What is as before is kept.",
-        f"experiment: {EXPERIMENT}",
+        f"# To change something, edit it and: revocab run {asked.file}. What is as before is kept.",
+        *(
+            [f"# First a check of {CHECK_STEPS} steps: {asked.advised.check}"]
+            if asked.advised
+            else []
+        ),
+        f"experiment: {asked.experiment}",
         f"title: {flow(f'{asked.name} adapted to {labels}')}",
         "seed: 17",
         *_data(asked),
@@ -92,23 +117,34 @@ def _data(asked: Asked) -> Iterator[str]:
     for text in choices.corpora:
         note = "  # no empty line in it: each line is a document" if text.by_line else ""
         yield f"  {text.language}: {flow(corpus(text))}{note}"
-    yield "\n# The old tokens keep their ids, so that old text costs what it did. A new token for"
-    yield f"# each {BYTES_PER_NEW_TOKEN} bytes of text, so that it is seen often; at most as many"
-    yield "# as the old ones; a multiple of 64. Text beyond 50 MB changes a vocabulary little."
+    yield ""
+    yield from _target_reasons(asked)
+    advised = asked.advised
+    kind, options = (advised.construction, advised.options) if advised else ("extend", {})
     added = {
         "base": "source",
         "corpora": shares(bytes_by_language(choices.texts)),
         "size": choices.vocabulary,
+        **options,
     }
     yield "tokenizers:"
     yield f"  source: {flow(source_tokenizer(asked))}"
-    yield f"  target: {flow({'extend': {**added, 'limit_bytes': 50_000_000}})}"
+    yield f"  target: {flow({kind: {**added, 'limit_bytes': 50_000_000}})}"
     kept = f"; {1 - NEW_SHARE:.0%} old text, so that it is not forgotten" if choices.keep else ""
     yield f"\n# Shares of tokens: by size, so that texts are read equally often{kept}."
     yield "mixtures:"
     yield f"  adaptation: {flow(mixture(choices.texts, choices.keep))}"
     if asked.place is None:
         yield f"  stand-in: {flow(shares(bytes_by_language(choices.keep)))}"
+
+
+def _target_reasons(asked: Asked) -> Iterator[str]:
+    if asked.advised:
+        yield from (f"# {line}" for reason in asked.advised.reasons for line in wrap(reason, 96))
+        return
+    yield "# The old tokens keep their ids, so that old text costs what it did. A new token for"
+    yield f"# each {BYTES_PER_NEW_TOKEN} bytes of text, so that it is seen often; at most as many"
+    yield "# as the old ones; a multiple of 64. Text beyond 50 MB changes a vocabulary little."
 
 
 def corpus(text: Text) -> dict[str, Any]:
@@ -150,12 +186,16 @@ def _training(asked: Asked) -> Iterator[str]:
     }
     tokens = choices.steps * choices.rows * choices.row
     yield f"\n# {tokens:,} tokens, as many as the time allows or were asked for, at most {PASSES}"
-    yield f"# passes over the text; about {choices.minutes:.1f} minutes here. A row fills the"
+    time = asked.advised.time if asked.advised else f"{choices.minutes:.1f} minutes here"
+    yield f"# passes over the text; about {time}. A row fills the"
     yield "# model's context, up to 512 tokens. Embeddings learn at 1e-4 for a width of 4,096,"
     yield f"# faster the narrower (at most 2e-3); the rest at {BODY_SHARE:g} of it, to keep it."
     yield "recipes:"
     yield "  adapt:"
     yield from (f"    {key}: {flow(value)}" for key, value in recipe.items())
+    if asked.advised:
+        brief = {key: CHECK_STEPS for key in ("steps", "checkpoint_every", "heldout_every")}
+        yield f"  {CHECK}: {flow({**recipe, **brief})}"
     if asked.place is None:
         yield f"  stand-in: {flow(STAND_IN_RECIPE)}"
 
@@ -174,6 +214,9 @@ def _runs(asked: Asked) -> Iterator[str]:
     }
     more = {"method": "lapt", "start": {"run": asked.run, "step": "last"}, "evaluate": False}
     yield "\nruns:"
+    if asked.advised:
+        methods = {"methods": {asked.method: {"evaluate": False}}}
+        yield f"  {CHECK}: {flow({**group, 'recipe': CHECK, **methods})}"
     yield f"  {GROUP}:"
     yield from (f"    {key}: {flow(value)}" for key, value in group.items())
     yield "    methods:"

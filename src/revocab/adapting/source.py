@@ -61,13 +61,20 @@ def look_at(model: str) -> tuple[dict[str, str], Source]:
     Raises :class:`RevocabError` if there is none, one without weights, one that no causal model
     can be made of, or one without room for a row.
     """
-    from transformers import AutoConfig
+    from revocab.models.folder import ModelFolder
 
-    from revocab.models.folder import ModelFolder, read_settings
-    from revocab.models.load import loading
-    from revocab.models.origin import name_of
-    from revocab.models.parameters import config_parameters
-    from revocab.tokenizers.load import load_tokenizer
+    place, folder = find(model)
+    if "path" in place:
+        ModelFolder(folder)  # of the Hub's, no weights are here yet
+    return place, describe(folder)
+
+
+def find(model: str) -> tuple[dict[str, str], Path]:
+    """Return where an experiment finds a model, and a folder with its configuration and tokenizer.
+
+    Raises :class:`RevocabError` if there is none; of its weights nothing is asked.
+    """
+    from revocab.models.folder import read_settings
 
     folder, place = Path(model), {"path": str(Path(model).absolute())}
     if not folder.exists() and REPOSITORY.fullmatch(model):
@@ -82,8 +89,18 @@ def look_at(model: str) -> tuple[dict[str, str], Source]:
             f"{model}: no folder with a model's config.json, and no Hub id (owner/name); give one"
         )
     read_settings(folder / "config.json")
-    if "path" in place:
-        ModelFolder(folder)  # of the Hub's, no weights are here yet
+    return place, folder
+
+
+def describe(folder: Path) -> Source:
+    """Return what configuration and tokenizer tell of a model, which must have room for a row."""
+    from transformers import AutoConfig
+
+    from revocab.models.load import loading
+    from revocab.models.origin import name_of
+    from revocab.models.parameters import config_parameters
+    from revocab.tokenizers.load import load_tokenizer
+
     with loading(folder):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         parameters = config_parameters(config)
@@ -96,4 +113,4 @@ def look_at(model: str) -> tuple[dict[str, str], Source]:
         parameters,
     )
     _ = source.row  # is there room for one?
-    return place, source
+    return source

@@ -17,6 +17,8 @@ from revocab.limits import Count, Flops, NotNegative, Share, Size, at_most
 KNOWN = Path(__file__).parent / "known"
 #: Training reaches about so much of what a device does in large products.
 UTILISATION = 0.4
+#: Numbers of a device by their names in devices.yaml, and the keys that state them.
+NUMBERS = {"flops": "peak", "memory": "memory", "bandwidth": "bandwidth", "watts": "watts"}
 #: Text in bytes for each token, where no tokenizer has counted it.
 BYTES_PER_TOKEN = 4
 
@@ -28,8 +30,8 @@ def known(kind: str) -> dict[str, dict[str, Any]]:
     return value
 
 
-class BillOptions(Closed):
-    """The machine that a bill is for; sizes that the experiment's files do not tell."""
+class Device(Closed):
+    """One kind of device, known by its name or by its numbers."""
 
     gpu: OneLine | None = Field(default=None, description="a known device, such as a100-80gb")
     peak: Flops | None = Field(
@@ -38,10 +40,41 @@ class BillOptions(Closed):
     memory: Annotated[float, Field(gt=0), at_most(10**15, "no device has as much")] | None = Field(
         default=None, description="bytes of memory of one device"
     )
-    devices: Count = Field(default=1, description="number of devices")
     utilisation: Share = Field(
         default=UTILISATION, description="share of the peak that training reaches"
     )
+
+    @model_validator(mode="after")
+    def _one_device(self) -> Device:
+        if self.gpu is not None and self.peak is not None:
+            raise ValueError("gpu and peak are both given; give one")
+        if self.gpu is not None:
+            try:
+                look_up("gpu", self.gpu, known("devices"), "device")
+            except Exception as error:
+                raise ValueError(f"{error}; or give {self.numbers()}") from None
+        return self
+
+    @classmethod
+    def numbers(cls) -> str:
+        """Return the keys that stand for a device that is not known."""
+        *others, last = (key for key in NUMBERS.values() if key in cls.model_fields)
+        return f"{', '.join(others)} and {last}"
+
+    def stated(self, key: str) -> float | None:
+        """Return the ``flops``, ``memory``, ``bandwidth`` or ``watts`` of one device, as given or
+        as known.
+        """
+        own: float | None = getattr(self, NUMBERS[key], None)
+        return (
+            own if own is not None or self.gpu is None else float(known("devices")[self.gpu][key])
+        )
+
+
+class BillOptions(Device):
+    """The machine that a bill is for; sizes that the experiment's files do not tell."""
+
+    devices: Count = Field(default=1, description="number of devices")
     watts: NotNegative | None = Field(default=None, description="power of one device")
     carbon: NotNegative | None = Field(default=None, description="grams of CO2 per kWh")
     shape: dict[str, Path] = Field(
@@ -51,31 +84,13 @@ class BillOptions(Closed):
         default_factory=dict, description="tokens of tokenizers whose size is not known, by id"
     )
 
-    @model_validator(mode="after")
-    def _one_device(self) -> BillOptions:
-        if self.gpu is not None and self.peak is not None:
-            raise ValueError("gpu and peak are both given; give one")
-        if self.gpu is not None:
-            try:
-                look_up("gpu", self.gpu, known("devices"), "device")
-            except Exception as error:
-                raise ValueError(f"{error}; or give peak, memory and watts") from None
-        return self
-
-    def stated(self, key: str) -> float | None:
-        """Return the ``flops``, ``memory`` or ``watts`` of one device, as given or as known."""
-        own = {"flops": self.peak, "memory": self.memory, "watts": self.watts}[key]
-        return (
-            own if own is not None or self.gpu is None else float(known("devices")[self.gpu][key])
-        )
-
     @property
     def memory_bytes(self) -> int | None:
         memory = self.stated("memory")
         return None if memory is None else int(memory)
 
 
-def speed_of(options: BillOptions) -> list[Factor] | None:
+def speed_of(options: Device) -> list[Factor] | None:
     """Return the factors of the operations per second of a named device; None where none is."""
     peak = options.stated("flops")
     return None if peak is None else [(peak, "FLOP/s"), (options.utilisation, "utilisation")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +16,7 @@ from revocab.tokenizers.load import tokenizer_style
 
 if TYPE_CHECKING:
     import numpy as np
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
 #: Characters encoded at a time: encodings are some forty times larger than their text.
@@ -61,7 +62,7 @@ def token_classes(tokenizer: PreTrainedTokenizerFast) -> np.ndarray:
     return classes
 
 
-def _batches(documents: list[str]) -> Iterator[list[str]]:
+def _batches(documents: Sequence[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     size = 0
     for text in documents:
@@ -74,11 +75,13 @@ def _batches(documents: list[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _encoded(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> Iterator[list[Any]]:
+def encode_batches(
+    backend: Tokenizer, documents: Sequence[str], *, ids_only: bool = True
+) -> Iterator[list[Any]]:
     """Yield the encodings batch by batch; the next batch is encoded meanwhile."""
-    backend = tokenizer.backend_tokenizer
-    # The fast call skips offsets, which nobody reads here.
-    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
+    # The fast call gives no offsets, strings and word numbers.
+    fast = getattr(backend, "encode_batch_fast", backend.encode_batch)
+    encode = fast if ids_only else backend.encode_batch
     with ThreadPoolExecutor(1) as thread:
         waiting = None
         for batch in _batches(documents):
@@ -99,7 +102,7 @@ def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]
 
     classes = token_classes(tokenizer)
     parts: dict[str, list[np.ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
-    for batch in _encoded(tokenizer, documents):
+    for batch in encode_batches(tokenizer.backend_tokenizer, documents):
         lengths = np.fromiter(map(len, batch), np.int64, len(batch))
         ids = chain.from_iterable(encoding.ids for encoding in batch)
         kinds = classes[np.fromiter(ids, np.int32, int(lengths.sum()))]
@@ -126,7 +129,7 @@ def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -
     # A tokenizer that drops spaces begins a word with every text, too.
     drops_spaces = type(backend.model).__name__ in ("WordPiece", "WordLevel")
     spaced = "" if not start or start[0].startswith(("▁", "Ġ")) or drops_spaces else " "
-    batches = _encoded(tokenizer, [spaced + word for word in words])
+    batches = encode_batches(backend, [spaced + word for word in words])
     counts = [len(encoding) for batch in batches for encoding in batch]
     split = sum(frequencies[word] for word, count in zip(words, counts, strict=True) if count > 1)
     return split / total

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,14 +31,13 @@ class _Pairs:
 
     def __init__(self, words: CutPretokens, product: Callable[[str, str], str | None]):
         self.symbols: list[str] = sorted({piece for word in words.pieces for piece in word})
-        number = {symbol: index for index, symbol in enumerate(self.symbols)}
+        #: Two pairs may give one symbol (under Unigram, not under BPE).
+        self.numbers = {symbol: index for index, symbol in enumerate(self.symbols)}
         kept = [index for index, word in enumerate(words.pieces) if len(word) > 1]
-        self.words = [[number[piece] for piece in words.pieces[index]] for index in kept]
+        self.words = [[self.numbers[piece] for piece in words.pieces[index]] for index in kept]
         self.weights = [words.counts[index] for index in kept]
         self.counts: Counter[tuple[int, int]] = Counter()
         self.places: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
-        #: Symbols made here; two pairs may give one (under Unigram, not under BPE).
-        self._made: dict[str, int] = {}
         self._product = product
         self._products: dict[tuple[int, int], str | None] = {}
         for index in range(len(self.words)):
@@ -79,13 +78,15 @@ class _Pairs:
                 heapq.heappush(self.heap, (-count, product, pair))
         return None
 
-    def merge(self, pair: tuple[int, int]) -> None:
+    def merge(self, pair: tuple[int, int]) -> int:
+        """Join a pair wherever it stands; return how many pieces fewer there are."""
         joined = self.product(pair)
         assert joined is not None  # else it is no pair of the heap
-        new = self._made.setdefault(joined, len(self.symbols))
+        new = self.numbers.setdefault(joined, len(self.symbols))
         if new == len(self.symbols):
             self.symbols.append(joined)
         changed: set[tuple[int, int]] = set()
+        saved = 0
         for index in self.places.pop(pair):
             word = self.words[index]
             self._count(index, -1)
@@ -97,12 +98,19 @@ class _Pairs:
                 else:
                     merged.append(word[place])
                     place += 1
+            saved += (len(word) - len(merged)) * self.weights[index]
             self.words[index] = merged
             changed |= self._count(index, 1)
         for each in changed:
             if entry := self._entry(each):
                 heapq.heappush(self.heap, entry)
         self.counts.pop(pair, None)
+        return saved
+
+    def apply(self, merge: Merge) -> int:
+        """Perform a merge, as :meth:`merge` does, of pieces that may stand nowhere."""
+        left, right = (self.numbers.get(piece, -1) for piece in merge)
+        return self.merge((left, right)) if (left, right) in self.places else 0
 
     def uses(self, wanted: Iterable[str]) -> Counter[str]:
         names = set(wanted)
@@ -143,3 +151,14 @@ def learn(
         tokens[left + right] = None
         merges.append((left, right))
     return Learned(list(tokens), merges, pairs.uses(tokens))
+
+
+def savings(words: CutPretokens, merges: Sequence[Merge]) -> Iterator[int]:
+    """Yield how many tokens fewer each merge makes of the words, after those before it.
+
+    Merges that come after all others are performed one after the other in every word, so a
+    vocabulary with the first of them makes as many tokens as there are after these.
+    """
+    known = set(merges)
+    pairs = _Pairs(words, lambda left, right: left + right if (left, right) in known else None)
+    yield from map(pairs.apply, merges)

@@ -78,7 +78,7 @@ class Expansion:
     steps: list[str] = field(default_factory=list)
 
 
-def _new_characters(
+def new_characters(
     vocabulary: EditableVocabulary, corpus: ExpansionCorpus, limit: int
 ) -> list[str]:
     """Return frequent characters that the vocabulary spells in bytes or not at all, best first."""
@@ -158,10 +158,15 @@ def _allowed(vocabulary: EditableVocabulary, forbidden: frozenset[str]) -> Calla
     return allowed
 
 
-def _learned(
+def learn_tokens(
     vocabulary: EditableVocabulary, corpus: ExpansionCorpus, wanted: int, forbidden: frozenset[str]
 ) -> Expansion:
-    letters = _new_characters(vocabulary, corpus, int(wanted * ALPHABET_SHARE))
+    """Return the vocabulary with up to ``wanted`` new tokens, characters first.
+
+    With the same number of characters, fewer tokens are the first of more (under BPE, whose merges
+    then stand in that order, too).
+    """
+    letters = new_characters(vocabulary, corpus, int(wanted * ALPHABET_SHARE))
     letters = [character for character in letters if character not in forbidden]
     total = corpus.words.total()
     with_letters = vocabulary.plus(letters, scores=_scores(vocabulary, letters, Counter(), total))
@@ -199,6 +204,18 @@ def _donated(
     total = corpus.words.total()
     grown = vocabulary.plus(tokens, merges, _scores(vocabulary, tokens, counts, total))
     return Expansion(grown, tokens, counts, len(letters), steps)
+
+
+def check_reach(expansion: Expansion) -> None:
+    """Raise :class:`RevocabError` where a new token is not what its own text is encoded as."""
+    tokenize = expansion.vocabulary.backend.model.tokenize
+    missed = [token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]]
+    if missed:
+        raise RevocabError(
+            f"{len(missed)} new tokens are not the encoding of their own text, such as"
+            f" {missed[:5]}; this base ({expansion.vocabulary.base.name_or_path}) cannot be grown"
+            " here"
+        )
 
 
 @dataclass(frozen=True)
@@ -243,7 +260,7 @@ class Change:
             return Expansion(vocabulary, [], Counter(), 0)
         if self.donor is None:
             assert wanted is not None  # all that a donor has
-            expansion = _learned(vocabulary, self.corpus, wanted, forbidden)
+            expansion = learn_tokens(vocabulary, self.corpus, wanted, forbidden)
         else:
             top = self.options.donor_top
             expansion = _donated(vocabulary, self.corpus, wanted, forbidden, self.donor, top)
@@ -257,16 +274,7 @@ class Change:
             raise RevocabError(
                 f"{wanted} new tokens were requested, but {where}; request fewer or give more text"
             )
-        tokenize = expansion.vocabulary.backend.model.tokenize
-        missed = [
-            token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]
-        ]
-        if missed:
-            raise RevocabError(
-                f"{len(missed)} new tokens are not the encoding of their own text, such as"
-                f" {missed[:5]};"
-                f" this base ({vocabulary.base.name_or_path}) cannot be grown here"
-            )
+        check_reach(expansion)
         uses = cut_pretokens(expansion.vocabulary.backend, self.corpus.words).token_counts()
         used = Counter({token: uses[token] for token in expansion.tokens})
         return replace(expansion, uses=used)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.limits import Positive, Size
 from revocab.tokenizer_building.construction import BuildInputs, Built, Construction, DropOptions
+
+if TYPE_CHECKING:
+    from revocab.tokenizer_building.editable import EditableVocabulary
 
 
 class OptimiseOptions(DropOptions):
@@ -33,6 +37,15 @@ class OptimiseOptions(DropOptions):
         return self
 
 
+def number_kept(keep: float, base_size: int) -> int:
+    return int(keep) if keep >= 1 else round(keep * base_size)
+
+
+def tokens_dropped(base: EditableVocabulary, keep: int, counts: Mapping[str, int]) -> list[str]:
+    """Return the base's least used tokens, all but ``keep`` or all that can go."""
+    return list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
+
+
 def build(inputs: BuildInputs, options: Any) -> Built:
     """Return a tokenizer whose ids are the kept tokens in the base's order, then the new ones."""
     from revocab.errors import RevocabError
@@ -40,7 +53,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
 
     change = Change.read(inputs, options)
     base = change.base
-    keep = int(options.keep) if options.keep >= 1 else round(options.keep * len(base))
+    keep = number_kept(options.keep, len(base))
     size = {None: len(base), "kept": keep}.get(options.size, options.size)
     problems = []
     if keep > len(base):
@@ -48,7 +61,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     if size != "all" and size < keep:
         problems.append(f"option size = {size}: {keep} tokens are kept; raise size or lower keep")
     counts = change.base_counts if options.keep_by == "use" else {}
-    dropped = list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
+    dropped = tokens_dropped(base, keep, counts)
     if len(dropped) < len(base) - keep:
         problems.append(
             f"option keep = {options.keep:g}: {keep} tokens, but at least"

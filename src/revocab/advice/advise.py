@@ -1,0 +1,200 @@
+"""`revocab advise`: whether a new vocabulary is worth it, before anything is trained.
+
+Nothing is read of a model but its configuration and tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from revocab.adapting.source import describe, find
+from revocab.adapting.texts import Text, measure_texts, shared_text
+from revocab.advice.experiment import FILE, experiment
+from revocab.advice.findings import Findings, look
+from revocab.advice.page import as_markdown, as_text
+from revocab.advice.page_html import draw_figures, write_page
+from revocab.advice.page_sections import data_of, formulas, headline, sections, title
+from revocab.advice.roofline import Shape
+from revocab.bill.device import Device
+from revocab.bill.sizes import read_config
+from revocab.closed import Language
+from revocab.command import of_flags
+from revocab.errors import RevocabError
+from revocab.flags import values_of
+from revocab.io import write_text
+from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
+from revocab.output import OutputFolder
+from revocab.progress import spoken
+
+NAME = "revocab advise MODEL it=FILE …"
+ABOUT = """Say whether a new vocabulary is worth it: revocab advise MODEL it=FILE --keep en=FILE
+
+MODEL is a folder or a Hub id, of which the configuration and the tokenizer are read, and no
+weights. What the text costs today, what larger vocabularies would save, what training them takes,
+after how much text it pays, what is lost; and a recommendation, with --out as an experiment file
+that runs."""
+#: By so much shares may miss 1.
+ROUNDING = 1e-6
+#: What a page is for where no device is named.
+GPU = "a100-80gb"
+
+
+class AdviseOptions(Device):
+    """The flags of `revocab advise`."""
+
+    text: dict[str, Path] = Field(
+        default_factory=dict,
+        description="text of the new language, by its code; also without --text: it=FILE",
+    )
+    keep: dict[str, Path] = Field(
+        default_factory=dict, description="text of a language that the model should not forget"
+    )
+    share: dict[Language, Share] = Field(
+        default_factory=dict,
+        description="of all that the model will write, the share in a language (default: all of"
+        " it in those of the text)",
+    )
+    bandwidth: Annotated[float, Field(gt=0), at_most(10**18, "no memory is as fast")] | None = (
+        Field(default=None, description="bytes per second that one device reads from its memory")
+    )
+    batch: BatchSize = Field(default=16, description="texts that are written at once")
+    context: Positions = Field(
+        default=4000, description="characters that stand before what is written"
+    )
+    budget: Annotated[float, Field(gt=0), TEXT_TOKENS] | None = Field(
+        default=None, description="tokens of training; default: four passes over the text"
+    )
+    served: Annotated[float, Field(gt=0), TEXT_BYTES] | None = Field(
+        default=None, description="characters a month that the model will write"
+    )
+    measure: bool = Field(default=False, description="time a step of training here, and count so")
+    out: Path | None = Field(
+        default=None, description="folder for the page, its figures and the experiment file"
+    )
+    explain: bool = Field(default=False, description="print the formula of every number")
+    printed: bool = Field(default=False, alias="json", description="print JSON")
+
+    @model_validator(mode="after")
+    def _whole_device(self) -> AdviseOptions:
+        if (self.peak is None) != (self.bandwidth is None):
+            raise ValueError(
+                "peak and bandwidth belong together: a device that is not known has both"
+            )
+        return self
+
+
+def advise(words: Sequence[str]) -> str:
+    """Return the page, after writing it where that is asked for; or raise :class:`RevocabError`."""
+    named = []
+    for word in words:
+        if word.startswith("-"):
+            break
+        named.append(word)
+    flags = [*words[len(named) :]]
+    if len(named) > 1:
+        flags = ["--text", *named[1:], *flags]
+    values = values_of([AdviseOptions], NAME, ABOUT, flags if words else ["--help"])
+    options = of_flags(AdviseOptions, values)
+    if options.gpu is None and options.peak is None:
+        options = options.model_copy(update={"gpu": GPU})
+    if not named:
+        raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME}")
+    place, folder, texts, keep = inputs(named[0], options)
+    read = [folder, *options.text.values(), *options.keep.values()]
+    # Checked before the work: nothing that somebody else wrote is replaced.
+    output = None if options.out is None else OutputFolder(options.out, "advice", read)
+    source = describe(folder)
+    findings = look(folder, source, texts, keep, options, spoken())
+    data = data_of(findings)
+    if output is not None:
+        command = shlex.join(["revocab", "advise", *words])
+        content = experiment(
+            command, place, source, texts, keep, findings.facts, findings.advice,
+            findings.planned.hours.value, output.path / FILE,
+        )  # fmt: skip
+        with output.replaced(keeps_job=False) as part:
+            write_text(part / FILE, content)
+            write_text(part / "advice.json", json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+            write_text(part / "advice.md", page(findings, markdown=True))
+            draw_figures(part, findings)
+            shown = [*sections(findings), formulas(findings)]
+            write_page(part, title(findings), headline(findings), shown)
+    if options.printed:
+        return json.dumps(data, indent=2, ensure_ascii=False)
+    return "\n".join([page(findings, explain=options.explain), "", *next_steps(options)])
+
+
+def inputs(
+    model: str, options: AdviseOptions
+) -> tuple[dict[str, str], Path, list[Text], list[Text]]:
+    """Return where the model is, and the texts; raise :class:`RevocabError` with all problems."""
+    problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
+    twice = sorted(options.keep.keys() & options.text.keys())
+    problems += [
+        f"--keep {name}=…: is a language of the text, too; give each once" for name in twice
+    ]
+    if not twice:
+        problems += shared_text([*options.text.items(), *options.keep.items()])
+    known = [*options.text, *options.keep]
+    problems += share_problems(options)
+    problems += [
+        f"--share {name}=…: no text is of this language; there is {', '.join(known) or 'none'}"
+        for name in options.share
+        if name not in known
+    ]
+    found: list[Any] = []
+    for look_at in (
+        lambda: found_model(model),
+        lambda: measure_texts(options.text, "--text"),
+        lambda: measure_texts(options.keep, "--keep"),
+    ):
+        try:
+            found.append(look_at())
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
+    (place, folder), texts, keep = found
+    return place, folder, texts, keep
+
+
+def found_model(model: str) -> tuple[dict[str, str], Path]:
+    place, folder = find(model)
+    try:
+        Shape.of(read_config(folder))
+    except RevocabError as error:
+        raise RevocabError(f"{folder}/config.json: {error}; give a model of these") from None
+    return place, folder
+
+
+def share_problems(options: AdviseOptions) -> list[str]:
+    given = sum(options.share.values())
+    if given > 1 + ROUNDING:
+        return [f"--share: {given:.0%} in all; give shares that sum to at most 1"]
+    rest = [name for name in (*options.text, *options.keep) if name not in options.share]
+    if options.share and given < 1 - ROUNDING and not rest:
+        return [f"--share: {1 - given:.0%} of what is written is of no text; give --keep, too"]
+    return []
+
+
+def page(findings: Findings, *, markdown: bool = False, explain: bool = True) -> str:
+    shown = [*sections(findings), *([formulas(findings)] if explain else [])]
+    render = as_markdown if markdown else as_text
+    return render(title(findings), headline(findings), shown)
+
+
+def next_steps(options: AdviseOptions) -> list[str]:
+    if options.out is None:
+        return ["give --out FOLDER for the page, its figures and an experiment file that runs"]
+    return [
+        f"page        {options.out / 'advice.html'}",
+        f"experiment  {options.out / FILE}, whose third line runs a short check",
+        f"cost        revocab plan {options.out / FILE} --gpu {options.gpu or GPU}",
+        f"run         revocab run {options.out / FILE}",
+    ]

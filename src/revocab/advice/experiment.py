@@ -1,0 +1,59 @@
+"""The experiment file of an advice: what is recommended, to be run with a short check first."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import yaml
+
+from revocab.adapting.choices import choose
+from revocab.adapting.experiment_file import CHECK, Advised, Asked, experiment_text
+from revocab.adapting.source import Source
+from revocab.adapting.texts import Text
+from revocab.advice.recommendation import Advice, Facts
+from revocab.config.load import validate
+from revocab.plan.plan import Plan
+
+#: The file in the output folder; its stem is the experiment's id.
+FILE = "advised.yaml"
+METHOD = "fvt"
+
+
+def experiment(
+    command: str,
+    place: Mapping[str, Any],
+    source: Source,
+    texts: Sequence[Text],
+    keep: Sequence[Text],
+    facts: Facts,
+    advice: Advice,
+    hours: float,
+    file: Path,
+) -> str:
+    """Return a valid experiment file; raise :class:`RevocabError` where none can be made."""
+    best = facts.best
+    options = SimpleNamespace(vocabulary=source.tokens + best.added, tokens=int(facts.planned))
+    choices = choose(source, texts, keep, options, flops=1.0)
+    kept = best.vocabulary - best.added
+    given = {} if best.construction == "extend" else {"keep": kept}
+    path = f"results/{file.stem}/runs/{CHECK}-{METHOD}/manifest.json"
+    against = [f"Advised against: {reason}" for reason in advice.against]
+    advised = Advised(
+        best.construction, given, [*against, *advice.reasons], f"{hours:,.3g} device hours",
+        shlex.join(["revocab", "run", str(file), "--", path]),
+    )  # fmt: skip
+    content = experiment_text(
+        Asked(
+            command, source.name, place, METHOD,
+            replace(choices, vocabulary=best.vocabulary),
+            file=str(file), experiment=file.stem, advised=advised,
+        )
+    )  # fmt: skip
+    plan = Plan(validate(yaml.safe_load(content)))
+    assert plan.paths.run(f"{CHECK}-{METHOD}") == str(Path(path).parent)
+    return content

@@ -1,0 +1,78 @@
+"""What a new vocabulary would lose, as far as configuration and tokenizer tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from revocab.advice.published import about, published
+from revocab.advice.recommendation import Option
+from revocab.advice.roofline import Shape
+from revocab.errors import RevocabError
+from revocab.export.architecture import architectures
+from revocab.model_check.kind import kinds, look_at
+
+#: Sides of a model folder that are looked at without weights.
+SIDES = ("chat", "special_ids")
+
+
+def losses(
+    folder: Path, tokenizer: Any, config: Any, shape: Shape, option: Option
+) -> Iterator[tuple[str, str]]:
+    """Yield what is at stake and what happens to it."""
+    yield "chat", chat(tokenizer)
+    yield "other languages", other_languages(shape, option)
+    yield "adapters, drafts", adapters(option)
+    yield "GGUF", gguf(folder, config)
+    for finding in look_at(folder, [kinds()[side] for side in SIDES]):
+        if finding.code != "unreadable":  # without weights some is
+            yield f"already now: {finding.code}", f"{finding.what}; {finding.effect}"
+    yield "quality", published().says["quality"].told()
+    for figure in about(option.construction):
+        yield "tokens to recover", figure.told()
+
+
+def chat(tokenizer: Any) -> str:
+    if not tokenizer.chat_template:
+        return "no chat template: nothing to lose"
+    return f"its template stays, its manners may not: {published().says['chat'].told()}"
+
+
+def other_languages(shape: Shape, option: Option) -> str:
+    more = (option.vocabulary - shape.vocabulary) * shape.hidden / (shape.body + shape.head)
+    costs = f"each token of any text computes {more:+.1%}"
+    if option.construction == "extend":
+        return f"no old id changes, so that their text has no more tokens; {costs}"
+    return f"tokens that the new text does not use are dropped: their text gets longer; {costs}"
+
+
+def adapters(option: Option) -> str:
+    fit = (
+        "that leave embeddings alone still load" if option.construction == "extend" else "fit none"
+    )
+    return (
+        f"LoRA adapters were trained with the old body and rows (at best those {fit}); a draft"
+        " model for speculative decoding has to move, too"
+    )
+
+
+def gguf(folder: Path, config: Any) -> str:
+    """Return whether a GGUF of it can be expected (:mod:`revocab.export`)."""
+    from revocab.export.cutters import cutters_for
+    from revocab.export.vocabulary import Vocabulary
+
+    known = {kind: made for made in architectures().values() for kind in made.model_types}
+    made = known.get(config.model_type)
+    if made is None:
+        return f"not exported: model_type {config.model_type}"
+    try:
+        problems = [*made.problems(config)]
+        exact = not problems and cutters_for(Vocabulary.read(folder))[1]
+    except RevocabError as error:
+        problems = error.problems
+    if problems:
+        return f"not exported: {problems[0]}"
+    if exact:
+        return "llama.cpp has its splitter: revocab export keeps every token"
+    return "llama.cpp lacks its splitter: revocab export may refuse"

@@ -1,0 +1,68 @@
+"""The speed of this machine, from one step of training and one of writing, timed here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from revocab.bill.amounts import Factor
+from revocab.progress import Say
+from revocab.training.machine.costs import flops_per_token, multiplied
+from revocab.training.stage import Stage
+from revocab.training.stages import StagePlan
+
+#: Layers that are timed: the others are like them, and random ones of a 7B model need 6 GB.
+LAYERS = 2
+#: So often each is timed, and the best counts.
+REPEATS = 4
+
+
+def measure_speed(config: Any, length: int, say: Say) -> tuple[list[Factor], list[Factor]]:
+    """Return operations a second of a training's step, and bytes a second of writing a token.
+
+    Random float32 weights of the model's own shapes; a step is that of ``preflight``'s record
+    without the optimizer's update.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from revocab.device import choose_device
+
+    device = choose_device("auto")
+    layers = min(LAYERS, config.num_hidden_layers)
+    keys = {"num_hidden_layers": layers, "layer_types": None}
+    short = type(config).from_dict({**config.to_dict(), **keys})
+    say(f"timing a step of {layers} layers on {device}")
+    model = AutoModelForCausalLM.from_config(short, dtype=torch.float32).to(device)
+    ids = torch.randint(config.vocab_size, (1, length), device=device)
+    plan = StagePlan([Stage(name="all", steps=1, learning_rate=1e-3)])
+    flops = length * flops_per_token(model, plan.groups(model), 0, length)
+
+    def train() -> None:
+        model(ids, labels=ids, use_cache=False).loss.backward()
+        model.zero_grad(set_to_none=True)
+
+    def write() -> None:
+        with torch.no_grad():
+            model(ids[:, :1], use_cache=False)
+
+    seconds = {step: best_of(step, device) for step in (train, write)}
+    moved = 4 * multiplied(model, [], 0)[0]
+    return (
+        [(flops / seconds[train], "FLOP/s measured here")],
+        [(moved / seconds[write], "B/s measured here")],
+    )
+
+
+def best_of(step: Callable[[], None], device: str) -> float:
+    import torch
+
+    best = float("inf")
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        step()
+        if device != "cpu":
+            torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - begin)
+    return best

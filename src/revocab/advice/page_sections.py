@@ -1,0 +1,181 @@
+"""What stands on the page of an advice, and its numbers as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from revocab.advice.findings import KINDS, Findings
+from revocab.advice.page import Section
+from revocab.advice.published import about, interval
+from revocab.advice.roofline import total
+from revocab.advice.text_cost import TextCost
+from revocab.bill.amounts import Amount, short
+from revocab.bill.bill import told
+from revocab.languages import language_label
+
+NEVER = "never"
+
+
+def title(findings: Findings) -> str:
+    languages = ", ".join(language_label(cost.name) for cost in findings.costs)
+    return f"{findings.name} for {languages}"
+
+
+def headline(findings: Findings) -> str:
+    return findings.advice.headline
+
+
+def sections(findings: Findings) -> list[Section]:
+    return [
+        recommendation(findings),
+        text_costs(findings),
+        curve(findings),
+        gains(findings),
+        payback(findings),
+        Section("What would be lost", ("what", "what happens"), findings.losses, sentences=True),
+    ]
+
+
+def recommendation(findings: Findings) -> Section:
+    advice = findings.advice
+    against = [f"against: {reason}" for reason in advice.against]
+    begin = ["the rest is for those who do it all the same:"] if against else []
+    return Section("Recommendation", lines=[*against, *begin, *advice.reasons])
+
+
+def text_costs(findings: Findings) -> Section:
+    header = (
+        "text", "tokens/word", "characters/token", "words cut", "in bytes", "unknown",
+        "tokens/floor", "tokens/character",
+    )  # fmt: skip
+    costs = [*findings.costs, *findings.kept_costs]
+    repaired = [
+        f"{cost.name}: the splitter cuts words at vowel signs; if it did not, the floor would be"
+        f" {cost.repaired_floor_tokens:,} tokens in place of {cost.floor_tokens:,}"
+        for cost in costs
+        if cost.repaired_floor_tokens is not None
+    ]
+    return Section("What the text costs today", header, [*map(cost_row, costs)], repaired)
+
+
+def cost_row(cost: TextCost) -> list[str]:
+    return [
+        language_label(cost.name),
+        f"{cost.tokens_per_word:.2f}",
+        f"{cost.characters / cost.tokens:.2f}",
+        "–" if cost.words_cut is None else f"{cost.words_cut:.0%}",
+        f"{cost.byte_fallback_share:.1%}",
+        f"{cost.unknown:,}",
+        f"{cost.tokens_over_floor:.2f}",
+        f"{cost.tokens_per_character:.3f}",
+    ]
+
+
+def curve(findings: Findings) -> Section:
+    rows, lines = [], []
+    for one in findings.curves:
+        half = {point.added: point.tokens for point in one.half}
+        for point in one.points:
+            differs = half[point.added] / point.tokens - 1 if point.added in half else None
+            rows.append([
+                one.construction, f"{point.added:,}", f"{point.vocabulary:,}",
+                f"{one.saving(point):.1%}", "–" if differs is None else f"{differs:+.1%}",
+            ])  # fmt: skip
+        knee = f"its knee is at {one.knee:,} new tokens" if one.knee else "no size of it pays"
+        end = f"; the text gives no more than {one.most:,}" if one.most is not None else ""
+        lines.append(f"{one.construction}: {knee}{end}")
+    measured = findings.curves[0]
+    lines.append(
+        f"learned from {short(measured.training_bytes, 'B')}, measured on"
+        f" {short(measured.heldout_bytes, 'B')} held out"
+    )
+    header = ("construction", "new tokens", "vocabulary", "saved", "from half the text")
+    return Section("Tokens saved", header, rows, lines, figure="curve")
+
+
+def gains(findings: Findings) -> Section:
+    rows = []
+    for kind in KINDS:
+        before, after = findings.before[kind], findings.after[kind]
+        unit = "B" if kind == "memory" else ""
+        for old, new in zip(before, after, strict=True):
+            rows.append(gain_row(f"{kind}: {old.name}", old.value, new.value, unit))
+        if kind != "memory":
+            rows.append(gain_row(f"{kind}, in all", total(before), total(after), unit))
+    service = findings.use.service
+    options = findings.options
+    device = "machine, this one" if options.measure else options.gpu or "device, as stated"
+    lines = [
+        f"times are seconds a million characters, on one {device}, by the formulas of a roofline;"
+        f" {service.batch} texts written at once after {service.context:,} characters each",
+    ]
+    if findings.use.old is not None and findings.use.share < 1:
+        lines.append(f"{findings.use.share:.0%} of what is written is the new text")
+    return Section("What it buys", ("", "today", "then", "saved"), rows, lines, figure="times")
+
+
+def gain_row(name: str, old: float, new: float, unit: str) -> list[str]:
+    shown = [short(value, unit) if unit else f"{value:,.3g}" for value in (old, new)]
+    return [name, *shown, f"{1 - new / old:+.0%}"]
+
+
+def payback(findings: Findings) -> Section:
+    served, rows = findings.options.served, []
+    for one in findings.paybacks:
+        pays = one.pays.value if one.pays else math.inf
+        months = f"{round(pays / served, 1):,}" if served and one.pays else "–"
+        rows.append([
+            one.name, short(one.tokens, "tokens"), short(one.hours.value, "hours"),
+            NEVER if one.pays is None else short(pays, "characters"), months,
+        ])  # fmt: skip
+    low, high, open_ended = interval(about(findings.facts.best.construction))
+    line = (
+        f"published curves had the quality of before after {short(low, 'tokens')} to"
+        f" {short(high, 'tokens')}{', and some not at their ends' if open_ended else ''}: an"
+        " interval, not a promise"
+    )
+    header = ("training", "tokens", "on one device", "pays after", "months")
+    return Section("What it costs", header, rows, [line])
+
+
+def formulas(findings: Findings) -> Section:
+    rows = [
+        (name, f"{short(one.value, one.unit)} = {one.formula}") for name, one in named(findings)
+    ]
+    return Section("Formulas", ("number", "formula"), rows, sentences=True)
+
+
+def named(findings: Findings) -> Iterator[tuple[str, Amount]]:
+    for when, kinds in (("today", findings.before), ("then", findings.after)):
+        for kind, amounts in kinds.items():
+            yield from ((f"{kind}, {when}: {amount.name}", amount) for amount in amounts)
+    for one in findings.paybacks:
+        yield f"device hours, {one.name}", one.hours
+        if one.pays:
+            yield f"break even, {one.name}", one.pays
+
+
+def data_of(findings: Findings) -> dict[str, Any]:
+    """Return every number of the page, those that are computed with their formulas."""
+    advice, facts = findings.advice, findings.facts
+    return {
+        "model": findings.name,
+        "headline": advice.headline,
+        "against": advice.against,
+        "reasons": advice.reasons,
+        "options": [finite(asdict(option)) for option in facts.options],
+        "texts": [asdict(cost) for cost in findings.costs],
+        "keep": [asdict(cost) for cost in findings.kept_costs],
+        "curves": [asdict(one) for one in findings.curves],
+        "numbers": {name: told(amount) for name, amount in named(findings)},
+        "planned": {"tokens": facts.planned, "passes": facts.passes, "served": facts.served},
+        "published": [figure.model_dump() for figure in about(facts.best.construction)],
+        "losses": [{"what": what, "happens": told} for what, told in findings.losses],
+    }
+
+
+def finite(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if value == math.inf else value for key, value in values.items()}

@@ -1,0 +1,191 @@
+"""What is recommended, by ordered rules: each looks at the facts and gives its reason, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from revocab.adapting.choices import NEW_SHARE, PASSES
+from revocab.advice.published import about, published
+from revocab.bill.amounts import short
+
+#: A text whose tokens are so near to the splitter's floor cannot get much cheaper.
+NEAR_FLOOR = 1.15
+#: By how much slower the other construction may be before it is taken for keeping every old id.
+ALIKE = 1.03
+
+
+@dataclass(frozen=True)
+class Option:
+    """One construction at the size that its curve and the text allow."""
+
+    construction: str
+    added: int
+    vocabulary: int
+    #: Shares of the text's tokens, and of the time of writing it, that it saves.
+    saved_tokens: float
+    saved_time: float
+    #: Characters after which it pays at the earliest: with the fewest tokens of published curves,
+    #: or those that were asked for; infinite where it never does.
+    pays: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules look at."""
+
+    #: Bytes of all of the text, and its tokens today.
+    bytes: int
+    tokens: float
+    #: Tokens over the least that the splitter allows, and over that of a repaired one.
+    over_floor: float
+    over_repaired: float
+    #: Whether there is text to keep.
+    keeps: bool
+    options: Sequence[Option]
+    #: Tokens of training that are planned, and characters served a month, if they are told.
+    planned: float
+    passes: float
+    served: float | None
+    chat: bool
+
+    @property
+    def best(self) -> Option:
+        return fastest(self.options)
+
+
+def fastest(options: Sequence[Option]) -> Option:
+    """Return `extend` unless another writes clearly faster: it keeps every old id."""
+    best = max(options, key=lambda option: option.saved_time)
+    for option in options:
+        slower = (1 - option.saved_time) / (1 - best.saved_time)
+        if option.construction == "extend" and slower <= ALIKE:
+            return option
+    return best
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, with reasons; ``against`` has those not to."""
+
+    option: Option | None
+    against: list[str]
+    reasons: list[str]
+
+    @property
+    def headline(self) -> str:
+        if self.option is None:
+            return f"Don't: {self.against[0]}"
+        told = self.option
+        return (
+            f"{told.construction} by {told.added:,} tokens to {told.vocabulary:,}:"
+            f" {told.saved_tokens:.0%} fewer tokens, {told.saved_time:.0%} less time of writing; it"
+            f" pays after {short(told.pays, 'characters')} at the earliest"
+        )
+
+
+# --- reasons not to, in the order in which they are looked at -------------------------------------
+
+
+def too_little_text(facts: Facts) -> str | None:
+    least = published().says["least-text"]
+    if facts.bytes >= least.value:
+        return None
+    size = f"{facts.bytes / 1e6:.3g} MB of text"
+    return f"{size}, and {least.told()}; find more text, or keep the vocabulary"
+
+
+def at_the_floor(facts: Facts) -> str | None:
+    if facts.over_floor > NEAR_FLOOR:
+        return None
+    told = (
+        f"the splitter cuts the text into {1 / facts.over_floor:.0%} as many pieces as it has"
+        " tokens, and no vocabulary joins pieces"
+    )
+    if facts.over_repaired > NEAR_FLOOR:
+        told += (
+            "; a splitter that keeps vowel signs in words would allow"
+            f" {1 / facts.over_repaired:.0%}: construction train, with another splitter"
+        )
+    return told
+
+
+def nothing_saved(facts: Facts) -> str | None:
+    little, best = published().says["little"], facts.best
+    if best.saved_time >= little.value:
+        return None
+    return (
+        f"nothing is saved: {best.saved_tokens:.0%} fewer tokens make writing"
+        f" {best.saved_time:.0%} faster ({little.says})"
+    )
+
+
+def pays_too_late(facts: Facts) -> str | None:
+    months, pays = published().says["months"], facts.best.pays
+    if facts.served is None or pays <= facts.served * months.value:
+        return None
+    after = "never" if pays == inf else f"after {pays / facts.served:,.0f} months at the earliest"
+    return f"at {short(facts.served, 'characters')} a month it pays {after} ({months.says})"
+
+
+AGAINST: Sequence[Callable[[Facts], str | None]] = (
+    too_little_text, at_the_floor, nothing_saved, pays_too_late,
+)  # fmt: skip
+
+
+# --- reasons for the choices ----------------------------------------------------------------------
+
+
+def construction(facts: Facts) -> str:
+    best = facts.best
+    if best.construction == "extend":
+        return "extend: old tokens keep their ids, so that other text costs no more tokens"
+    others = [option for option in facts.options if option.construction == "extend"]
+    slower = f" {others[0].saved_time:.0%} with extend" if others else ""
+    return f"{best.construction}: it saves {best.saved_time:.0%} of the time,{slower}"
+
+
+def size(facts: Facts) -> str:
+    best = facts.best
+    return f"{best.added:,} new tokens: the curve's knee, or as many as the text can teach"
+
+
+def method(facts: Facts) -> str:
+    starts = published().says["starts"]
+    return f"method fvt: a new row is the mean of its old pieces; no second model. {starts.told()}"
+
+
+def recipe(facts: Facts) -> str:
+    rates, least = published().says["rates"], min(one.low for one in about(facts.best.construction))
+    told = f"{short(facts.planned, 'tokens')} of training, {facts.passes:.1f} passes over the text"
+    if facts.passes > PASSES * 1.01:
+        told += f": more than {PASSES} teach little, find more text"
+    if facts.planned < least:
+        told += (
+            f"; no published curve was as good as before with fewer than {short(least, 'tokens')}"
+        )
+    return f"{told}. {rates.told()}"
+
+
+def mixture(facts: Facts) -> str:
+    if not facts.keeps:
+        return "no text to keep is given, so that the old languages are forgotten: give --keep"
+    return f"{NEW_SHARE:.0%} new text, the rest text to keep"
+
+
+def chat(facts: Facts) -> str | None:
+    if not facts.chat:
+        return None
+    return f"it has a chat template, and {published().says['chat'].told()}: see methods lep and sum"
+
+
+CHOICES: Sequence[Callable[[Facts], str | None]] = (
+    construction, size, method, recipe, mixture, chat,
+)  # fmt: skip
+
+
+def recommend(facts: Facts) -> Advice:
+    against = [said for rule in AGAINST if (said := rule(facts))]
+    reasons = [said for rule in CHOICES if (said := rule(facts))]
+    return Advice(None if against else facts.best, against, reasons)

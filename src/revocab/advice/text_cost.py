@@ -1,0 +1,105 @@
+"""What a text costs in a tokenizer's tokens today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from revocab.advice.floor import (
+    repaired_splitter_floor,
+    splits_words,
+    splitter_floor,
+    trainer_floor,
+)
+from revocab.corpora.word_splitters import available_splitter, start_splitting
+from revocab.errors import RevocabError
+from revocab.fertility.token_counts import count_token_classes, share_split
+from revocab.tokenizer_building.editable import EditableVocabulary
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True)
+class TextCost:
+    """A text in a tokenizer's tokens, special tokens left out."""
+
+    name: str
+    documents: int
+    characters: int
+    bytes: int
+    words: int
+    #: How words are counted (:mod:`revocab.corpora.word_splitters`).
+    splitter: str
+    tokens: int
+    #: Tokens that are bytes of a character, and unknown ones.
+    byte_fallback_tokens: int
+    unknown: int
+    #: Share of running words of more than one token; None where no word has a letter.
+    words_cut: float | None
+    #: The fewest tokens that any vocabulary could make of the text (:mod:`revocab.advice.floor`).
+    floor_tokens: int
+    #: The same where vowel signs belong to words; None where the splitter needs no such repair.
+    repaired_floor_tokens: int | None
+    #: Whether the floor is the splitter's, or what the trainer joins where there is no splitter.
+    has_splitter: bool
+
+    @property
+    def tokens_per_word(self) -> float:
+        return self.tokens / self.words
+
+    @property
+    def tokens_per_character(self) -> float:
+        return self.tokens / self.characters
+
+    @property
+    def bytes_per_token(self) -> float:
+        return self.bytes / self.tokens
+
+    @property
+    def tokens_over_floor(self) -> float:
+        return self.tokens / self.floor_tokens
+
+    @property
+    def byte_fallback_share(self) -> float:
+        return self.byte_fallback_tokens / self.tokens
+
+
+def measure_text(
+    tokenizer: PreTrainedTokenizerFast, name: str, texts: Iterable[str], language: str = ""
+) -> TextCost:
+    """Return what ``texts`` cost; ``language`` (ISO 639) says how words are counted.
+
+    Memory holds the texts; :func:`revocab.advice.sample.sample_text` bounds them. Raises
+    :class:`RevocabError` where there is no word, or no floor can be told.
+    """
+    documents = list(texts)
+    splitter = available_splitter(language)
+    wait = start_splitting(documents, language, splitter)
+    counted = count_token_classes(tokenizer, documents)
+    backend = tokenizer.backend_tokenizer
+    has_splitter = splits_words(backend)
+    floor = (
+        splitter_floor(backend, documents)
+        if has_splitter
+        else trainer_floor(EditableVocabulary.read(tokenizer), documents)
+    )
+    words = wait()
+    if not any(words.counts):
+        raise RevocabError(f"{name}: no words in the text; give text with words")
+    return TextCost(
+        name=name,
+        documents=len(documents),
+        characters=sum(map(len, documents)),
+        bytes=sum(len(text.encode()) for text in documents),
+        words=sum(words.counts),
+        splitter=splitter,
+        tokens=int(counted.tokens.sum()),
+        byte_fallback_tokens=int(counted.bytes_.sum()),
+        unknown=int(counted.unknown.sum()),
+        words_cut=share_split(tokenizer, words.frequencies),
+        floor_tokens=floor,
+        repaired_floor_tokens=repaired_splitter_floor(backend, documents),
+        has_splitter=has_splitter,
+    )

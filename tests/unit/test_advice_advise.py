@@ -1,0 +1,114 @@
+"""`revocab advise` from words to files, on a toy model without weights."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+
+from revocab.advice.advise import advise
+from revocab.advice.findings import COUNTED_BYTES
+from revocab.config import read
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+
+
+def write_text(file: Path, words: list[str], seed: int) -> Path:
+    """Write 100 documents of 200 words each, which are made of three of the given ones."""
+    chance = random.Random(seed)
+    made = [a + b + c for a in words for b in words for c in words]
+    lines = [" ".join(chance.choices(made, k=200)) for _ in range(100)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("advice")
+    build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "toy")
+    (folder / "toy/model.safetensors").unlink()
+    write_text(folder / "new.txt", TARGET_WORDS, 1)
+    write_text(folder / "old.txt", SOURCE_WORDS, 2)
+    return folder
+
+
+def words_of(folder: Path, *more: str) -> list[str]:
+    return [
+        str(folder / "toy"),
+        f"fi={folder / 'new.txt'}",
+        "--keep",
+        f"mt={folder / 'old.txt'}",
+        *more,
+    ]
+
+
+@pytest.fixture(scope="module")
+def written(folder) -> tuple[str, Path]:
+    out = folder / "out"
+    said = advise(words_of(folder, "--out", str(out), "--served", "1000000", "--share", "fi=0.8"))
+    return said, out
+
+
+def test_one_page_is_text_markdown_html_and_json(written):
+    said, out = written
+    data = json.loads((out / "advice.json").read_text())
+    markdown, html = ((out / f"advice.{ending}").read_text() for ending in ("md", "html"))
+    for title in ("Recommendation", "Tokens saved", "What it buys", "What it costs"):
+        assert all(title in page for page in (said, markdown, html)), title
+    assert data["headline"].split("; ")[0][:60] in said.replace("\n", " ")
+    assert html.count("data:image/svg+xml") == 2 and "http" not in html.split("<body>")[1][:2000]
+    assert (out / "curve.png").stat().st_size > 5000
+    assert "80% of what is written is the new text" in said
+    assert data["against"] and data["against"][0].startswith("0.")  # it is a text of 0.6 MB
+
+
+def test_numbers_have_the_formulas_that_made_them(written):
+    data = json.loads((written[1] / "advice.json").read_text())
+    numbers = data["numbers"]
+    assert numbers["memory, today: weights"]["unit"] == "B"
+    assert all(" x " in one["formula"] or one["value"] == 0 for one in numbers.values())
+    (extend,) = (curve for curve in data["curves"] if curve["construction"] == "extend")
+    used = next(one for one in data["options"] if one["construction"] == "extend")
+    point = next(point for point in extend["points"] if point["added"] == used["added"])
+    assert used["saved_tokens"] == pytest.approx(1 - point["tokens"] / extend["source_tokens"])
+
+
+def test_the_experiment_is_valid_and_begins_with_a_check(written):
+    file = written[1] / "advised.yaml"
+    plan = Plan(read(str(file)))
+    assert {"check-fvt", "adapted-fvt"} <= plan.runs.keys()
+    experiment = yaml.safe_load(file.read_text())
+    assert experiment["recipes"]["check"]["steps"] == 4
+    assert experiment["mixtures"]["adaptation"] == {"fi": 0.75, "mt": 0.25}
+    first = file.read_text().splitlines()[2]
+    assert first.endswith("-- results/advised/runs/check-fvt/manifest.json")
+
+
+def test_the_same_words_write_the_same_bytes(folder, written):
+    before = {path.name: path.read_bytes() for path in written[1].iterdir() if path.is_file()}
+    advise(words_of(folder, "--out", str(written[1]), "--served", "1000000", "--share", "fi=0.8"))
+    after = {path.name: path.read_bytes() for path in written[1].iterdir() if path.is_file()}
+    assert before == after and "advice.html" in before
+
+
+def test_json_alone_is_printed_and_nothing_written(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = json.loads(advise(words_of(folder, "--json", "--budget", "5e9")))
+    assert data["planned"]["tokens"] == 5e9 and not [*tmp_path.iterdir()]
+    (cost,) = data["texts"]
+    assert cost["name"] == "fi" and cost["bytes"] <= COUNTED_BYTES
+
+
+def test_a_step_is_timed_where_that_is_asked_for(folder):
+    data = json.loads(advise(words_of(folder, "--json", "--measure")))
+    assert "FLOP/s measured here" in data["numbers"]["training, today: body"]["formula"]
+
+
+def test_all_problems_are_told_at_once(folder):
+    with pytest.raises(RevocabError) as caught:
+        advise(["nowhere", "it=none.txt", "--share", "fr=0.5", "it=0.7"])
+    assert len(caught.value.problems) == 4, caught.value.problems

@@ -1,0 +1,168 @@
+"""The fewest tokens that any vocabulary can make of a text, and what a text costs."""
+
+from __future__ import annotations
+
+import pytest
+from construction_toys import ENGLISH, base_tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from revocab.advice.floor import (
+    BYTE_LEVEL,
+    joined_runs,
+    repair_expression,
+    repaired_splitter_floor,
+    splits_words,
+    splitter_floor,
+    trainer_floor,
+)
+from revocab.advice.real_words import cut_text
+from revocab.advice.text_cost import measure_text
+from revocab.errors import RevocabError
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizers.alphabets import LLAMA3_WORDS
+from revocab.tokenizers.load import load_tokenizer
+
+#: Three words and a full stop; five of its letters carry a vowel sign.
+HINDI = "किताब की है."
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    folders = base_tokenizers(tmp_path_factory.mktemp("bases"))
+    return {name: load_tokenizer(folder) for name, folder in folders.items()}
+
+
+def gpt2_like() -> Tokenizer:
+    """Byte-level with the expression that the library itself holds."""
+    tokenizer = Tokenizer(models.BPE({chr(33): 0}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def test_a_llama_like_splitter_cuts_at_vowel_signs(bases):
+    """क|ित|ाब| क|ी| ह|ै. are seven pre-tokens: a sign goes to the letters after it, or stands
+    alone. Repaired: किताब| की| है|.
+    """
+    backend = bases["byte_level"].backend_tokenizer
+    cut = [HINDI[start:end] for _, (start, end) in backend.pre_tokenizer.pre_tokenize_str(HINDI)]
+    assert cut == ["क", "ित", "ाब", " क", "ी", " ह", "ै."]
+    assert splitter_floor(backend, [HINDI]) == 7
+    assert repaired_splitter_floor(backend, [HINDI]) == 4
+    assert splitter_floor(backend, [HINDI] * 3) == 21
+
+
+def test_an_expression_inside_of_the_library_is_repaired_too():
+    """GPT-2's: क|ि|त|ा|ब| क|ी| ह|ै. has signs alone."""
+    backend = gpt2_like()
+    assert splitter_floor(backend, [HINDI]) == 9
+    assert repaired_splitter_floor(backend, [HINDI]) == 4
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_the_expression_written_here_is_that_of_the_library(text):
+    ours = gpt2_like()
+    ours.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(pattern(BYTE_LEVEL), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    assert splitter_floor(ours, [text]) == splitter_floor(gpt2_like(), [text])
+
+
+def pattern(expression):
+    from tokenizers import Regex
+
+    return Regex(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "repaired"),
+    [
+        (r"\p{L}+|\p{N}", r"[\p{L}\p{M}]+|\p{N}"),
+        (r"[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{M}\p{N}]?[\p{L}\p{M}]+"),
+        (r"[\p{L}']+", r"[\p{L}\p{M}']+"),
+        (r"[\]\p{L}]+", r"[\]\p{L}\p{M}]+"),
+        (r"\p{L}+|[^\p{L}\p{M}]+", r"[\p{L}\p{M}]+|[^\p{L}\p{M}]+"),
+        # Words have their marks, so there is nothing to repair.
+        (r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+", None),
+        (r"[^\s\p{L}]+|\w+", None),
+        ("", None),
+    ],
+)
+def test_repaired_expressions(expression, repaired):
+    assert repair_expression(expression) == repaired
+
+
+def test_a_repair_changes_no_text_without_marks(bases):
+    backend = bases["byte_level"].backend_tokenizer
+    assert r"\p{M}" not in LLAMA3_WORDS
+    assert repaired_splitter_floor(backend, ENGLISH) == splitter_floor(backend, ENGLISH)
+
+
+def test_who_has_a_splitter(bases):
+    split = {name: splits_words(tokenizer.backend_tokenizer) for name, tokenizer in bases.items()}
+    assert split == {name: name != "mistral" for name in bases}
+    assert splits_words(gpt2_like())
+
+
+def test_stretches_end_with_pretokens_and_before_spaces(bases):
+    split = EditableVocabulary.read(bases["byte_level"])
+    words, tokens = cut_text(split, [HINDI, HINDI])
+    stretches = [b"".join(map(split.text, pieces)).decode() for pieces in words.pieces]
+    assert sorted(stretches) == sorted(["क", "ित", "ाब", " क", "ी", " ह", "ै."])
+    assert words.counts == [2] * 7
+    assert tokens == 2 * len(bases["byte_level"](HINDI, add_special_tokens=False).input_ids)
+    words, tokens = cut_text(EditableVocabulary.read(bases["mistral"]), ["a b a", ""])
+    assert (words.pieces, words.counts, tokens) == ([["▁a"], ["▁b"]], [2, 1], 3)
+
+
+def test_what_may_be_joined():
+    assert joined_runs([b" Ci", b"ao", b",", b" m", b"o"]) == 3
+    assert joined_runs([b" ", b"x", b"?", b"!"]) == 2
+    assert joined_runs([b"1", b"2"]) == 2
+    assert joined_runs([b"\n", b" a"]) == 2
+    # Parts of a character, and what follows it.
+    assert joined_runs([b" \xd0", b"\xb4", b"\xd0", b"\xb0"]) == 1
+    assert joined_runs([]) == 0
+
+
+def test_without_a_splitter_the_floor_is_what_the_trainer_joins(bases):
+    """▁Ciao|,|▁mondo|▁|1|2|!|\\n, and Greek, which this base spells in bytes, is one word."""
+    vocabulary = EditableVocabulary.read(bases["mistral"])
+    assert trainer_floor(vocabulary, ["Ciao, mondo 12!\n"]) == 8
+    assert trainer_floor(vocabulary, ["Ciao πόλη", "Ciao"]) == 3
+
+
+def test_the_cost_of_a_text(bases):
+    texts = ["The book is here; 😀", "A house."]
+    cost = measure_text(bases["mistral"], "mine", texts, "en")
+    tokens = [bases["mistral"](text, add_special_tokens=False).input_ids for text in texts]
+    assert cost.tokens == sum(map(len, tokens))
+    assert (cost.name, cost.documents, cost.characters, cost.bytes) == ("mine", 2, 27, 30)
+    assert cost.words == len(["The", "book", "is", "here", ";", "😀", "A", "house", "."])
+    assert (cost.byte_fallback_tokens, cost.unknown) == (5, 0)  # the semicolon, and the emoji
+    # ▁The ▁book ▁is ▁here ; ▁😀, of which ▁ and the emoji are symbols; ▁A ▁house .
+    assert cost.floor_tokens == 9
+    assert cost.repaired_floor_tokens is None
+    assert not cost.has_splitter
+    assert cost.tokens_over_floor == cost.tokens / 9
+    assert cost.tokens_per_word == cost.tokens / 9
+    assert cost.tokens_per_character == cost.tokens / 27
+    assert cost.bytes_per_token == 30 / cost.tokens
+
+
+@pytest.mark.parametrize("name", ["byte_fallback", "byte_level", "mistral", "llama", "unigram"])
+def test_no_text_costs_less_than_its_floor(bases, name):
+    cost = measure_text(bases[name], "text", [*ENGLISH[:50], HINDI, "a  b\n\n c </s>"], "en")
+    assert cost.floor_tokens <= cost.tokens
+    if cost.repaired_floor_tokens is not None:
+        assert cost.repaired_floor_tokens < cost.floor_tokens
+
+
+def test_text_without_a_word_is_refused(bases):
+    with pytest.raises(RevocabError, match="mine: no words in the text; give"):
+        measure_text(bases["mistral"], "mine", ["", "  \n"])
