@@ -31,6 +31,7 @@ VERBS = {
 #: What a user begins with: a function of the words, and the line of the help.
 BEGUN = {
     "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
+    "trim": ("revocab.adapting.trim.trim", "drop tokens that some languages do not need"),
     "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
     "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),
     "verify": (

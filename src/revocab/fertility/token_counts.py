@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
 from revocab.tokenizers.alphabets import from_byte_level
 from revocab.tokenizers.canonical import BYTE_TOKEN
+from revocab.tokenizers.encoding import encoded
 from revocab.tokenizers.load import tokenizer_style
 
 if TYPE_CHECKING:
     import numpy as np
     from transformers import PreTrainedTokenizerFast
 
-#: Characters encoded at a time: encodings are some forty times larger than their text.
-BATCH_CHARACTERS = 1_000_000
 UNKNOWN, BYTE = 1, 2
 
 
@@ -61,35 +58,6 @@ def token_classes(tokenizer: PreTrainedTokenizerFast) -> np.ndarray:
     return classes
 
 
-def _batches(documents: list[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size = 0
-    for text in documents:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _encoded(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> Iterator[list[Any]]:
-    """Yield the encodings batch by batch; the next batch is encoded meanwhile."""
-    backend = tokenizer.backend_tokenizer
-    # The fast call skips offsets, which nobody reads here.
-    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
-    with ThreadPoolExecutor(1) as thread:
-        waiting = None
-        for batch in _batches(documents):
-            started = thread.submit(encode, batch, add_special_tokens=False)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = started
-        if waiting is not None:
-            yield waiting.result()
-
-
 def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:
     """Return the tokens of each text, and how many are unknown or bytes; uses every core.
 
@@ -99,7 +67,7 @@ def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]
 
     classes = token_classes(tokenizer)
     parts: dict[str, list[np.ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
-    for batch in _encoded(tokenizer, documents):
+    for batch in encoded(tokenizer, documents):
         lengths = np.fromiter(map(len, batch), np.int64, len(batch))
         ids = chain.from_iterable(encoding.ids for encoding in batch)
         kinds = classes[np.fromiter(ids, np.int32, int(lengths.sum()))]
@@ -126,7 +94,7 @@ def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -
     # A tokenizer that drops spaces begins a word with every text, too.
     drops_spaces = type(backend.model).__name__ in ("WordPiece", "WordLevel")
     spaced = "" if not start or start[0].startswith(("▁", "Ġ")) or drops_spaces else " "
-    batches = _encoded(tokenizer, [spaced + word for word in words])
+    batches = encoded(tokenizer, [spaced + word for word in words])
     counts = [len(encoding) for batch in batches for encoding in batch]
     split = sum(frequencies[word] for word, count in zip(words, counts, strict=True) if count > 1)
     return split / total
