@@ -6,9 +6,17 @@ import json
 
 import numpy as np
 import pytest
-from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, base_tokenizers, edited
+from construction_toys import (
+    ENGLISH,
+    FAMILIES,
+    GREEK,
+    ITALIAN,
+    base_tokenizers,
+    edited,
+    mixture,
+    prepared,
+)
 from construction_toys import change as build
-from construction_toys import mixture, prepared
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -287,7 +295,7 @@ def test_what_cannot_be_chosen_is_refused(bases, measure, said):
 def test_unknown_tokens_and_other_families_are_refused(bases):
     vocabulary = EditableVocabulary.read(load_tokenizer(bases["byte_level"]))
     check_known(vocabulary, ["Ġthe"], "--tokens f")
-    with pytest.raises(RevocabError, match="--tokens f: 2 that .* does not have: ' the', 'zzzz'"):
+    with pytest.raises(RevocabError, match=r"--tokens f: 2 that .* does not have: ' the', 'zzzz'"):
         check_known(vocabulary, [" the", "zzzz", "Ġthe"], "--tokens f")
     with pytest.raises(RevocabError, match="a WordPiece vocabulary cannot be changed"):
         EditableVocabulary.read(wordpiece())

@@ -36,7 +36,7 @@ WORDS = TEXT.split()
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     file = tmp_path_factory.mktemp("text") / "en.txt"
-    file.write_text("".join(f"{' '.join(WORDS[n:n + 3])}\n" for n in range(0, 12, 3)))
+    file.write_text("".join(f"{' '.join(WORDS[n : n + 3])}\n" for n in range(0, 12, 3)))
     return file
 
 
@@ -277,7 +277,7 @@ def test_the_folder_says_what_was_done(made, text):
     again = run(source, text, out, "--keep", keep)  # its own folder is replaced
     assert "written" in again
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(RevocabError, match="did not write: notes.txt"):
+    with pytest.raises(RevocabError, match=r"did not write: notes\.txt"):
         run(source, text, out, "--keep", keep)
     (out / "notes.txt").unlink()
 

@@ -56,7 +56,7 @@ class TrimOptions(Measure):
 
 def trim(words: Sequence[str]) -> str:
     """Return what was done, after doing it; or raise :class:`RevocabError`."""
-    named = [*words[:1]] if words and not words[0].startswith("-") else []
+    named = [word for word in words[:1] if not word.startswith("-") and "=" not in word]
     flags = with_texts(words[len(named) :]) if words else ["--help"]
     values = values_of([TrimOptions], NAME, ABOUT, flags)
     if not named:
@@ -92,7 +92,7 @@ def trimmed(
 ) -> str:
     import numpy as np
 
-    from revocab.models.load import check_model
+    from revocab.models.load import check_structure
     from revocab.models.trimmed_model import TrimmableModel, write_trimmed
     from revocab.tokenizer_building.editable import EditableVocabulary
     from revocab.tokenizer_building.trimming import (
@@ -113,8 +113,7 @@ def trimmed(
     model.check_stored()
     characters = check_spelling(vocabulary, options.allow_unknown, "--allow-unknown")
     check_known(vocabulary, stay, f"--tokens {options.tokens}")
-    say("checking the model")
-    check_model(folder)
+    check_structure(folder)  # rows are copied, whatever their values: revocab check reads these
     say("counting tokens")
     uses = [count_ids(vocabulary.base, text.documents_of()) for text in texts]
     named = vocabulary.base.convert_ids_to_tokens(model.named_tokens)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.io import write_json, write_text
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, read_settings
-from revocab.models.load import STRUCTURE
+from revocab.models.load import check_structure
 from revocab.models.origin import (
     BEFORE,
     base_id,
@@ -142,10 +142,8 @@ def write_trimmed(
         write_json(folder / "generation_config.json", generation)
         dropped = sorted({*dropped, *more})
     write_weights(source, changed, folder, progress=progress)
+    check_structure(folder)
     made = ModelFolder(folder)
-    problems = [finding.line(folder) for check in STRUCTURE for finding in check(made)]
-    if problems:
-        raise RevocabError(problems)
     made_of = {
         "change": "trim",
         **facts,
