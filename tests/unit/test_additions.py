@@ -89,7 +89,7 @@ CONSTRUCTION = (
 values["tokenizers"] |= yaml.safe_load(sys.argv[3])
 plan = Plan(validate(values))
 step = plan.step("build_tokenizer", tokenizer="trimmed")
-assert step.job.construction == "trim" and step.job.option["uses"] == 3
+assert step.job.construction == "prune" and step.job.option["uses"] == 3
 assert {*step.inputs} == {"base", "corpora"} and step.inputs["base"].path.endswith("source")
 assert not {"torch", "transformers", "tokenizers"} & set(sys.modules)
 
@@ -99,7 +99,7 @@ entry.main(
     "prepare --corpus c --language en --files rows.jsonl --heldout-bytes 1 --out corpus".split()
 )
 entry.main([
-    "tokenizer", "--construction", "trim", "--base", str(toys / "source-tokenizer"),
+    "tokenizer", "--construction", "prune", "--base", str(toys / "source-tokenizer"),
     "--corpora", "c=corpus", "--option", "uses=1", "--out", "trimmed",
 ])
 from revocab.io import read_json
@@ -107,13 +107,13 @@ from revocab.tokenizers.load import load_tokenizer
 
 base, trimmed = load_tokenizer(toys / "source-tokenizer"), load_tokenizer("trimmed")
 facts = read_json("trimmed/manifest.json")
-assert 0 < facts["dropped"] == len(base) - len(trimmed) and facts["construction"] == "trim"
+assert 0 < facts["dropped"] == len(base) - len(trimmed) and facts["construction"] == "prune"
 for text in ("the cat sat on the mat", "and the dog sat too"):
     assert base.tokenize(text) == trimmed.tokenize(text)
 
-laid("tokenizers.trimmed", {"trim": {"base": "source", "corpora": {"world-it": 1.0}, "uses": 0}})
-refused("tokenizers.trimmed.trim.uses: expected at least 1")
-laid("tokenizers.trimmed", {"trim": {"base": "nothing", "corpora": {"world-it": 1.0}}})
+laid("tokenizers.trimmed", {"prune": {"base": "source", "corpora": {"world-it": 1.0}, "uses": 0}})
+refused("tokenizers.trimmed.prune.uses: expected at least 1")
+laid("tokenizers.trimmed", {"prune": {"base": "nothing", "corpora": {"world-it": 1.0}}})
 refused("no tokenizer 'nothing'")
 """
 )
@@ -197,7 +197,7 @@ def line(page: str, name: str) -> str:
         ("A method", "initialise/methods/scaled_mean.py", "scaled-mean", METHOD),
         (
             "A construction of a tokenizer",
-            "tokenizer_building/constructions/trim.py",
+            "tokenizer_building/constructions/prune.py",
             "trimmed",
             CONSTRUCTION,
         ),

@@ -28,7 +28,7 @@ SHOWN = {
     "A claim": "report/claims/trained.py",
     "A kind of generation task": "evaluation/generation/kinds/summary.py",
     "An inference engine": "evaluation/inference/engines/plain.py",
-    "A construction of a tokenizer": "tokenizer_building/constructions/trim.py",
+    "A construction of a tokenizer": "tokenizer_building/constructions/prune.py",
     "A change of a model": "models/changes/ablate.py",
 }
 GERMANIC = "name: Low German\nwords: {question: Fraag, answer: Antwoort, text: Text}\n"
@@ -94,7 +94,7 @@ def test_things_of_every_kind_are_found_outside_the_package(folder):
     assert not done.returncode, done.stderr
     before = json.loads(done.stdout)
     names = {"scaled-mean", "plain", "group_sizes", "steps", "trained", "summary", "nds", "short"}
-    names |= {"trim", "ablate"}
+    names |= {"prune", "ablate"}
     assert names <= {*before["names"]}
     assert before["recipe"]["sequence_length"] == 64
     assert before["template"]["doc_to_text"] == "Riddel: {{question}}"
@@ -198,7 +198,7 @@ def experiment(folder, toys) -> Path:
         "tokenizers": {
             "old": place,
             "new": {"path": str(toys / "target-tokenizer")},
-            "trimmed": {"trim": {"base": "old", "corpora": {"nds": 1.0}}},
+            "trimmed": {"prune": {"base": "old", "corpora": {"nds": 1.0}}},
         },
         "mixtures": {"all": {"nds": 1.0}},
         "recipes": {"mine": {"from": "mine", "repeat_corpora": True}},

@@ -79,7 +79,7 @@ def test_equals_a_plain_loop(tokenizers, documents):
     words = NLTKWordTokenizer()
     kept = [text for text in documents if words.tokenize(text)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("revocab.fertility.token_counts.BATCH_CHARACTERS", 20)
+        patch.setattr("revocab.tokenizers.encoding.BATCH_CHARACTERS", 20)
         if not kept:
             with pytest.raises(RevocabError, match="corpus it: no document with a word"):
                 measure_fertility(tokenizers, [Text("it", "it", documents, RULES)])

@@ -28,6 +28,7 @@ NEEDED = {
     "extend": {"base": "b", "corpora": {"it": 1.0}, "add": 3},
     "replace": {"base": "b", "corpora": {"it": 1.0}, "share": 0.1},
     "optimise": {"base": "b", "corpora": {"it": 1.0}},
+    "trim": {"base": "b", "corpora": {"it": 1.0}, "keep": 300},
     "adopt": {"base": "b", "chat": "c"},
 }
 

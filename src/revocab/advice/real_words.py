@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from revocab.fertility.token_counts import encode_batches
 from revocab.tokenizer_building.pretokens import CutPretokens
+from revocab.tokenizers.encoding import encode_batches
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -72,6 +72,8 @@ class Sizes:
             new = round(options.add_share * base)
         elif kind in ("replace", "adopt"):
             new = 0
+        elif kind == "trim":  # how many a share or a script takes is known afterwards
+            kept, new = options.keep or base, 0
         if isinstance(new, int):
             return kept + new
         donor = self.vocabulary(options.donor) if new == "all" else None

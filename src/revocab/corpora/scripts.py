@@ -29,6 +29,20 @@ def others(scripts: Sequence[str]) -> regex.Pattern[str]:
     """
     import regex
 
+    return regex.compile(rf"{EMOJI}|{_outside(scripts)}", regex.VERSION1)
+
+
+@cache
+def letters_of_others(scripts: Sequence[str]) -> regex.Pattern[str]:
+    """Return the pattern of one letter of another script."""
+    import regex
+
+    return regex.compile(_outside(scripts), regex.VERSION1)
+
+
+def _outside(scripts: Sequence[str]) -> str:
+    import regex
+
     kept = ""
     for name in (*scripts, *SHARED):
         try:
@@ -42,7 +56,7 @@ def others(scripts: Sequence[str]) -> regex.Pattern[str]:
                 " Arabic, Devanagari, Han"
             )
         kept += rf"\p{{Script={name}}}"
-    return regex.compile(rf"{EMOJI}|[^{kept}]", regex.VERSION1)
+    return f"[^{kept}]"
 
 
 def in_scripts(text: str, scripts: Sequence[str]) -> str:

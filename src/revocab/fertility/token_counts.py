@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
 from revocab.tokenizers.alphabets import from_byte_level
 from revocab.tokenizers.canonical import BYTE_TOKEN
+from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.load import tokenizer_style
 
 if TYPE_CHECKING:
     import numpy as np
-    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-#: Characters encoded at a time: encodings are some forty times larger than their text.
-BATCH_CHARACTERS = 1_000_000
 UNKNOWN, BYTE = 1, 2
 
 
@@ -60,37 +56,6 @@ def token_classes(tokenizer: PreTrainedTokenizerFast) -> np.ndarray:
     if tokenizer.unk_token_id is not None:
         classes[tokenizer.unk_token_id] = UNKNOWN
     return classes
-
-
-def _batches(documents: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size = 0
-    for text in documents:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def encode_batches(
-    backend: Tokenizer, documents: Sequence[str], *, ids_only: bool = True
-) -> Iterator[list[Any]]:
-    """Yield the encodings batch by batch; the next batch is encoded meanwhile."""
-    # The fast call gives no offsets, strings and word numbers.
-    fast = getattr(backend, "encode_batch_fast", backend.encode_batch)
-    encode = fast if ids_only else backend.encode_batch
-    with ThreadPoolExecutor(1) as thread:
-        waiting = None
-        for batch in _batches(documents):
-            started = thread.submit(encode, batch, add_special_tokens=False)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = started
-        if waiting is not None:
-            yield waiting.result()
 
 
 def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:

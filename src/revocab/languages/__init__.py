@@ -31,6 +31,8 @@ class Language(Closed):
 
     #: In English; also what English calls it when it is translated from.
     name: OneLine
+    #: Those that it is written in, by Unicode's names, of which a vocabulary may keep the letters.
+    scripts: tuple[OneLine, ...] = ()
     #: Hexadecimal colours of its corpora in figures, the first also its own; none: any.
     colours: tuple[OneLine, ...] = ()
     #: Words that carry nothing in a short answer; elided ones end in an apostrophe.
@@ -67,6 +69,21 @@ def language_label(language: str) -> str:
 
 def language_colours(language: str) -> tuple[str, ...]:
     return languages()[language].colours if language in languages() else ()
+
+
+def scripts_of(names: Iterable[str]) -> list[str]:
+    """Return the scripts of some languages; raise :class:`RevocabError` for those not known."""
+    known = {name: languages()[name].scripts if name in languages() else () for name in names}
+    having = ", ".join(name for name, file in languages().items() if file.scripts)
+    problems = [
+        f"languages/{name}.yaml names no scripts (languages that do: {having}); add 'scripts:"
+        " [Latin]' to such a file in your own folder (docs/extending.md)"
+        for name, scripts in known.items()
+        if not scripts
+    ]
+    if problems:
+        raise RevocabError(problems)
+    return sorted({script for scripts in known.values() for script in scripts})
 
 
 @cache

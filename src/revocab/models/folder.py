@@ -41,6 +41,7 @@ OWN_FILES = (
     "provenance.json",
     "diagnostics.json",
     "trainer_state.json",
+    "kept_ids.json",
 )
 #: Endings of a model folder's small files.
 _DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")

@@ -228,3 +228,9 @@ def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[Find
 
 #: What is looked at beside the values of weights, a function each.
 STRUCTURE = (_layout, _architecture, padding_findings, _vocabulary)
+
+
+def check_structure(folder: Path) -> None:
+    """Raise :class:`RevocabError` as :func:`check_model` does, without a look at any value."""
+    model = ModelFolder(folder)
+    _refuse(folder, chain(*(check(model) for check in STRUCTURE)))

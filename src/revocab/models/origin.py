@@ -158,7 +158,7 @@ def fingerprint(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
     the conversion itself.
     """
     matrices = {}
-    for which, name in model.vocabulary_tensors.items():
+    for which, name in model.vocabulary_names.items():
         parts, _ = stored_parts(model.path / model.tensors[name][0])
         digest = hashlib.sha256()
         for block in parts[name].blocks(BLOCK_BYTES):

@@ -84,7 +84,7 @@ class TokenizerJob(Job):
     """A construction and its options."""
 
     construction: OneLine = Field(
-        description="train, substitute, extend, replace, optimise or adopt"
+        description="train, substitute, extend, replace, optimise, trim or adopt"
     )
     option: dict[str, Any] = Field(
         default_factory=dict,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -130,6 +130,17 @@ class EditableVocabulary:
                 kept |= {token for token in self.ids if len(token) == 1}
         return frozenset(self.ids.keys() & {*kept, self.unknown})
 
+    @cached_property
+    def missing_bytes(self) -> int:
+        """Return how many of the 256 bytes no token spells: any of them may make text unknown."""
+        from tokenizers import pre_tokenizers
+
+        if self.style == "byte_level":
+            spelt: Iterable[str] = pre_tokenizers.ByteLevel.alphabet()
+        else:
+            spelt = BYTE_TOKENS if self.state["model"].get("byte_fallback") else ()
+        return 256 - sum(token in self.ids for token in spelt)
+
     def text(self, token: str) -> bytes:
         """Return the bytes that a plain token stands for, its word-start space included."""
         if self.style == "byte_level":
@@ -148,12 +159,23 @@ class EditableVocabulary:
         pieces, done = merge_pieces(token, self.ranks)
         return done[-1] if pieces == [token] else None
 
-    def dropping_order(self, counts: Mapping[str, int]) -> Iterator[str]:
+    def dropping_order(
+        self,
+        counts: Mapping[str, float],
+        *,
+        stay: Collection[str] = frozenset(),
+        last: Collection[str] = frozenset(),
+        credit: bool = False,
+    ) -> Iterator[str]:
         """Yield tokens from the least worth keeping on, never one that a kept token is made of.
 
         Least used first; of equally often used ones the higher id. A token that others are made of
-        waits until all of them are gone.
+        waits until all of them are gone. Those that ``stay`` never go, beside the
+        :attr:`protected`; those of ``last`` go after all others that may go before them. With
+        ``credit`` the uses of a token that goes count for the two that it is made of, which spell
+        it from then on.
         """
+        worth = dict(counts)
         made_of = (
             {} if self.model == "Unigram" else {token: self.parents(token) for token in self.ids}
         )
@@ -161,19 +183,24 @@ class EditableVocabulary:
         for parents in made_of.values():
             for part in set(parents or ()):
                 needed[part] += 1
-        waiting = [
-            (counts.get(token, 0), -number, token)
-            for token, number in self.ids.items()
-            if not needed[token] and token not in self.protected
-        ]
-        heapq.heapify(waiting)
+        waiting: list[tuple[bool, float, int, str]] = []
+
+        def offer(token: str) -> None:
+            if not needed[token] and token not in self.protected and token not in stay:
+                rank = token in last, worth.get(token, 0), -self.ids[token], token
+                heapq.heappush(waiting, rank)
+
+        for token in self.ids:
+            offer(token)
         while waiting:
-            token = heapq.heappop(waiting)[2]
+            token = heapq.heappop(waiting)[-1]
             yield token
-            for part in set(made_of.get(token) or ()):
+            parts: tuple[str, ...] = made_of.get(token) or ()
+            for part in parts if credit else ():
+                worth[part] = worth.get(part, 0) + worth.get(token, 0)
+            for part in set(parts):
                 needed[part] -= 1
-                if not needed[part] and part not in self.protected:
-                    heapq.heappush(waiting, (counts.get(part, 0), -self.ids[part], part))
+                offer(part)
 
     def without(self, dropped: Iterable[str]) -> EditableVocabulary:
         """Return the vocabulary without tokens, and without every merge that names one of them.

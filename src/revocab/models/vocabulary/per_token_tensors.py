@@ -12,7 +12,7 @@ is usually made of them), as in toys whose vocabulary is as large as a layer is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from revocab.errors import RevocabError
@@ -25,6 +25,8 @@ _NO_SIZE = re.compile(r"vocab|token|window|position|length")
 _POSITIONS = re.compile(r"position|n_ctx|length")
 #: Tensors with a row per position, and masks over positions.
 _OF_POSITIONS = re.compile(r"(^|[._])(wpe|pos\w*|inv_freq|rotary\w*|\w*mask\w*|attn\.bias)([._]|$)")
+#: How the names of tables with rows of every layer end.
+PER_LAYER = "embed_tokens_per_layer.weight"
 _INNER = ("intermediate_size", "n_inner", "ffn_dim", "d_ff")
 
 
@@ -66,24 +68,41 @@ def other_sizes(config: dict[str, Any]) -> set[int]:
     return named.union(*map(_derived_sizes, _parts(config)))
 
 
-def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:
-    replaced = [*model.vocabulary_tensors.values(), *model.tied_copies]
-    # The numbers of rows that speak of a vocabulary, and where they stand.
+def _vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
+    """Return the numbers of rows that speak of a vocabulary, and where they stand."""
     sizes = {tokens: "the tokens of the source tokenizer"}
     for config in (model.config, model.text_config):
         for key, value in config.items():
             if "vocab_size" in key and isinstance(value, int):
                 sizes.setdefault(value, f"{key} of config.json")
-    for name in model.vocabulary_tensors.values():
+    for name in model.vocabulary_names.values():
         sizes.setdefault(model.tensors[name][1][0], f"the rows of {name}")
+    return sizes
+
+
+def _matches(
+    model: ModelFolder, sizes: Collection[int], known: Collection[str]
+) -> Iterator[tuple[str, list[int], int, bool]]:
+    """Yield the tensors that have a vocabulary's size, but for ``known`` ones: name, shape, that
+    size, and whether it is also another size of the model.
+    """
     others = other_sizes(model.config)
     positions = {n for key, n in _integers(model.config) if _POSITIONS.search(key)}
     for name, (_, shape) in model.tensors.items():
-        if name in replaced:
+        if name in known:
             continue
-        ignored = others | (positions if _OF_POSITIONS.search(name) else set())
-        match = next((n for n in shape if n in sizes and n not in ignored), None)
-        if match is not None:
+        of_positions = positions if _OF_POSITIONS.search(name) else set()
+        matching = [n for n in shape if n in sizes and n not in of_positions]
+        sure = next((n for n in matching if n not in others), None)
+        if matching:
+            yield name, shape, matching[0] if sure is None else sure, sure is None
+
+
+def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:
+    replaced = [*model.vocabulary_tensors.values(), *model.tied_copies]
+    sizes = _vocabulary_sizes(model, tokens)
+    for name, shape, match, doubtful in _matches(model, sizes, replaced):
+        if not doubtful:
             what = "rows" if shape[0] == match else "columns"
             yield (
                 f"{model.path}: {name} {shape} has as many {what} as the source vocabulary "
@@ -92,6 +111,39 @@ def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:
                 "prediction or classification head), choose another source model, or keep the "
                 "vocabulary with --method lapt"
             )
+
+
+def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
+    """Return all tensors with a row per token, and their rows: those that can be cut.
+
+    Known by name are embedding and head, its copies and bias, and tables per layer (Gemma 3n);
+    any other is one whose first dimension is the vocabulary's. Raises :class:`RevocabError` naming
+    the tensors of which that is not certain, with a column per token, or too few rows.
+    """
+    names = model.vocabulary_names
+    head = names.get("output", "lm_head.weight")
+    known = {*names.values(), *model.tied_copies, f"{head.removesuffix('weight')}bias"}
+    known |= {name for name in model.tensors if name.endswith(PER_LAYER)}
+    tables = {name: model.tensors[name][1][0] for name in sorted(known & model.tensors.keys())}
+    sizes, problems = _vocabulary_sizes(model, tokens), []
+    for name, shape, match, doubtful in _matches(model, sizes, known):
+        if shape[0] == match and shape.count(match) == 1 and not doubtful:
+            tables[name] = match
+        elif not doubtful or shape[0] == match:
+            problems.append(
+                f"{model.path}: {name} {shape} has a size of the vocabulary ({match}:"
+                f" {sizes[match]}), but it is not certain that its rows are tokens; a model with"
+                " such a tensor is not trimmed"
+            )
+    problems += [
+        f"{model.path}: {name} has {model.tensors[name][1][0]:,} rows for a tokenizer of"
+        f" {tokens:,} tokens; model and tokenizer do not belong together"
+        for name in names.values()
+        if model.tensors[name][1][0] < tokens
+    ]
+    if problems:
+        raise RevocabError(first_of(problems))
+    return tables
 
 
 def check_other_tables(model: ModelFolder, tokens: int) -> None:

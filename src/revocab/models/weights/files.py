@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 #: Bytes that are in memory at a time.
@@ -86,6 +87,24 @@ class Part:
 
         size = tensor.numel() * tensor.element_size()
         return replace(self, shape=list(tensor.shape), size=size, blocks=in_memory)
+
+    def gathered(self, rows_N: np.ndarray) -> Part:
+        """Return some rows (first dimension) alone; ``rows_N`` are ascending."""
+        import numpy as np
+
+        width = self.size // self.shape[0]
+
+        def picked(most: int) -> Iterator[memoryview]:
+            step = max(1, most // width)
+            for number, block in enumerate(self.blocks(step * width)):
+                begin = number * step
+                first, end = np.searchsorted(rows_N, (begin, begin + step))
+                if first < end:
+                    stored_NB = np.frombuffer(block, np.uint8).reshape(-1, width)
+                    yield stored_NB[rows_N[first:end] - begin].reshape(-1).data
+
+        shape = [len(rows_N), *self.shape[1:]]
+        return replace(self, shape=shape, size=len(rows_N) * width, blocks=picked)
 
 
 def tensor_bytes(tensor: torch.Tensor) -> memoryview:

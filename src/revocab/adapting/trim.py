@@ -1,0 +1,209 @@
+"""`revocab trim`: the same model with fewer tokens, for the languages of some texts.
+
+What is kept stays as it is, to the bit: ids are renumbered and rows copied, from file to file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from revocab.adapting.texts import Text, measure_texts
+from revocab.command import of_flags
+from revocab.errors import RevocabError
+from revocab.flags import values_of
+from revocab.io import text_lines
+from revocab.models.folder import ModelFolder
+from revocab.models.hub_or_folder import local
+from revocab.output import OutputFolder, check_files
+from revocab.progress import spoken
+from revocab.tokenizer_building.constructions.trim import Measure
+
+if TYPE_CHECKING:
+    from revocab.models.trimmed_model import TrimmableModel
+    from revocab.tokenizer_building.trimming import Compared, Trim
+
+NAME = "revocab trim MODEL it=FILE"
+ABOUT = """Drop tokens that some languages do not need: revocab trim MODEL it=FILE --coverage 0.9999
+
+The model, with fewer rows: text of kept tokens alone has the same tokens and logits, other text is
+cut into kept tokens. FILE is text of a language (.txt, .jsonl, .parquet, also .gz) or a folder of
+such files; several are counted each by itself. --dry-run says first what it saves and costs."""
+#: Shares of each text's tokens of which a dry run tells the price.
+SHARES = (1.0, 0.99999, 0.9999, 0.999, 0.99)
+PICTURE = "coverage"
+
+
+class TrimOptions(Measure):
+    """The flags of `revocab trim`."""
+
+    text: dict[str, Path] = Field(
+        default_factory=dict, description="the texts, which may also stand after MODEL"
+    )
+    tokens: Path | None = Field(
+        default=None, description="file of tokens that stay in any case, one a line"
+    )
+    out: Path = Field(default=Path("trimmed"), description="folder to write")
+    dry_run: bool = Field(default=False, description="say what it saves and costs, write no model")
+    picture: Path | None = Field(
+        default=None,
+        description="coverage by size as FILE.svg and FILE.png; the folder written has its own",
+    )
+
+
+def trim(words: Sequence[str]) -> str:
+    """Return what was done, after doing it; or raise :class:`RevocabError`."""
+    named = [word for word in words[:1] if not word.startswith("-") and "=" not in word]
+    flags = with_texts(words[len(named) :]) if words else ["--help"]
+    values = values_of([TrimOptions], NAME, ABOUT, flags)
+    if not named:
+        raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME} --coverage 0.9999")
+    options = of_flags(TrimOptions, values)
+    if not options.text and options.languages is None:
+        raise RevocabError(
+            "no text: --keep and --coverage count tokens in it; give it by its language after the"
+            f" model: {NAME}"
+        )
+    texts = measure_texts(options.text, "--text") if options.text else []
+    stay = [] if options.tokens is None else [*filter(None, text_lines(options.tokens))]
+    inputs = [*options.text.values(), options.tokens]
+    if options.picture is not None:
+        check_files(*map(options.picture.with_suffix, (".svg", ".png")), inputs=inputs)
+    folder = local(Path(named[0]), "model")
+    out = None if options.dry_run else OutputFolder(options.out, "trimmed model", [folder, *inputs])
+    return trimmed(folder, texts, options, stay, out)
+
+
+def with_texts(words: Sequence[str]) -> list[str]:
+    """Return the words with those before the first flag under ``--text``."""
+    first = next((n for n, word in enumerate(words) if word.startswith("-")), len(words))
+    return [*(["--text", *words[:first]] if first else []), *words[first:]]
+
+
+def trimmed(
+    folder: Path,
+    texts: Sequence[Text],
+    options: TrimOptions,
+    stay: Sequence[str],
+    out: OutputFolder | None,
+) -> str:
+    import numpy as np
+
+    from revocab.models.load import check_structure
+    from revocab.models.trimmed_model import TrimmableModel, write_trimmed
+    from revocab.tokenizer_building.editable import EditableVocabulary
+    from revocab.tokenizer_building.trimming import (
+        Trim,
+        check_known,
+        check_spelling,
+        compare_lines,
+        count_ids,
+        describe,
+    )
+    from revocab.tokenizers.golden_ids import fixed_texts
+    from revocab.tokenizers.load import load_tokenizer
+
+    say = spoken()
+    source = ModelFolder(folder)
+    vocabulary = EditableVocabulary.read(load_tokenizer(folder), "model")
+    model = TrimmableModel(source, len(vocabulary))
+    model.check_stored()
+    characters = check_spelling(vocabulary, options.allow_unknown, "--allow-unknown")
+    check_known(vocabulary, stay, f"--tokens {options.tokens}")
+    check_structure(folder)  # rows are copied, whatever their values: revocab check reads these
+    say("counting tokens")
+    uses = [count_ids(vocabulary.base, text.documents_of()) for text in texts]
+    named = vocabulary.base.convert_ids_to_tokens(model.named_tokens)
+    choice = Trim.choose(
+        vocabulary,
+        np.array(uses, np.int64).reshape(-1, len(vocabulary)),
+        options,
+        characters.union(stay, named),
+    )
+    say("comparing every line before and after")
+    fixed = compare_lines(choice, fixed_texts())
+    compared = {text.language: compare_lines(choice, text.documents_of()) for text in texts}
+    languages = [text.language for text in texts]
+    lines = [*table(model, choice, languages), *changes(compared)]
+    if options.picture is not None:
+        draw(choice, languages, options.picture.parent, options.picture.stem)
+    if out is None:
+        return "\n".join([*lines, "dry run: nothing was written but what --picture names"])
+    say("writing the model folder")
+    facts = {
+        "options": options.model_dump(
+            mode="json", include={*Measure.model_fields}, exclude_none=True
+        ),
+        **describe(choice, languages),
+        "compared_lines": fixed.lines + sum(one.lines for one in compared.values()),
+    }
+    with out.replaced(keeps_job=False) as part:
+        dropped = write_trimmed(model, choice.kept_N, choice.tokenizer, facts, part, progress=True)
+        if texts:
+            draw(choice, languages, part, PICTURE)
+    if dropped:
+        lines.append(f"settings of tokens by their numbers, dropped: {', '.join(dropped)}")
+    return "\n".join([*lines, f"{out.path}: written; revocab check {out.path} looks at it again"])
+
+
+def table(model: TrimmableModel, choice: Trim, languages: Sequence[str]) -> Iterator[str]:
+    """Yield what the choice and some others keep: tokens, bytes, and the share of each text."""
+    from revocab.tokenizer_building.trimming import most_that_may_go
+
+    size = len(choice.vocabulary)
+    going = {"as it is": 0, "trimmed": choice.going}
+    for share in SHARES if languages else ():
+        going[f"--coverage {share:g}"] = most_that_may_go(choice.coverage_LK, share)
+    listed = ", ".join(f"{name} ({rows:,} rows)" for name, rows in model.tables.items())
+    yield f"cut by rows: {listed}"
+    yield f"{'':<20}{'tokens':>9}{'rows, MB':>11}{'model, MB':>12}" + "".join(
+        f"{language:>11}" for language in languages
+    )
+    for label, number in going.items():
+        tables, whole = model.sizes(size - number if number else None)
+        shares = "".join(f"{row_K[number]:>11.4%}" for row_K in choice.coverage_LK)
+        yield f"{label:<20}{size - number:>9,}{tables / 1e6:>11,.1f}{whole / 1e6:>12,.1f}{shares}"
+
+
+def changes(compared: dict[str, Compared]) -> Iterator[str]:
+    for language, one in compared.items():
+        more = one.tokens_after / max(one.tokens_before, 1) - 1
+        yield (
+            f"{language}: {one.same:,} of {one.lines:,} lines have the same tokens as before;"
+            f" {one.tokens_before:,} tokens become {one.tokens_after:,} ({more:+.3%})"
+        )
+
+
+def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> None:
+    """Draw the share of each text that goes, by the tokens that stay."""
+    import numpy as np
+    from matplotlib import pyplot
+
+    from revocab.languages import language_colours, language_label
+    from revocab.report.figure_parts.palette import SPARE_COLOURS
+    from revocab.report.figure_parts.style import label_ends, label_width, save, style
+
+    size = len(choice.vocabulary)
+    kept_K = size - np.arange(choice.coverage_LK.shape[1])
+    names = [language_label(language) for language in languages]
+    with style():
+        figure, axes = pyplot.subplots(figsize=(5.2 + label_width(names), 3.2), layout="tight")
+        ends = []
+        for number, (language, label) in enumerate(zip(languages, names, strict=True)):
+            spare = SPARE_COLOURS[number % len(SPARE_COLOURS)]
+            colour = next(iter(language_colours(language)), spare)
+            lost_K = 100 * (1 - choice.coverage_LK[number])
+            axes.plot(kept_K[lost_K > 0], lost_K[lost_K > 0], color=colour)
+            ends.append((float(lost_K[-1]), label, colour))
+        axes.axvline(size - choice.going, color="#444444", linewidth=1, linestyle="dashed")
+        axes.set_yscale("log")
+        axes.invert_xaxis()
+        axes.set_xlabel(f"tokens that stay, of {size:,}; dashed: {size - choice.going:,}")
+        axes.set_ylabel("tokens of the text that go, %")
+        axes.set_title("What a smaller vocabulary costs")
+        axes.set_xlim(size, kept_K[-1])
+        label_ends(axes, ends)
+        save(figure, folder, name, "What a smaller vocabulary costs")

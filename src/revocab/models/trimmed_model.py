@@ -1,0 +1,189 @@
+"""A model of some of its tokens: their rows alone, of every tensor that has a row per token.
+
+Rows are copied from file to file in blocks. Files that hold none of these tensors are linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.io import write_json, write_text
+from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, read_settings
+from revocab.models.load import check_structure
+from revocab.models.origin import (
+    BEFORE,
+    base_id,
+    card_metadata,
+    fingerprint,
+    front_matter,
+    history_of,
+    library_versions,
+    licence_of,
+    name_of,
+)
+from revocab.models.vocabulary.per_token_tensors import token_tables
+from revocab.models.vocabulary.renumbered_ids import named_ids, renumbered
+from revocab.models.weights.files import Part, stored_parts
+from revocab.models.write import write_weights
+from revocab.tokenizers.golden_ids import keep_golden_ids
+from revocab.tokenizers.load import write_tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from transformers import PreTrainedTokenizerFast
+
+#: Of each kept token, in the order of the new ids, the id that it had.
+KEPT_IDS = "kept_ids.json"
+#: Its files that are written anew.
+_OWN = (*TOKENIZER_FILES, "config.json", "generation_config.json", "README.md")
+
+
+@dataclass(frozen=True)
+class TrimmableModel:
+    """A model folder, and what of it has a row per token."""
+
+    folder: ModelFolder
+    tokens: int
+
+    @cached_property
+    def tables(self) -> dict[str, int]:
+        """Return the tensors that have a row per token, with their rows."""
+        return token_tables(self.folder, self.tokens)
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Part]]:
+        """Return all tensors by file."""
+        return {file: stored_parts(self.folder.path / file)[0] for file in self.folder.files}
+
+    @cached_property
+    def generation(self) -> dict[str, Any] | None:
+        path = self.folder.path / "generation_config.json"
+        return read_settings(path) if path.is_file() else None
+
+    @cached_property
+    def settings(self) -> list[dict[str, Any]]:
+        return [self.folder.config, self.folder.text_config, self.generation or {}]
+
+    @property
+    def named_tokens(self) -> list[int]:
+        """Return the ids that its settings name, of its tokenizer."""
+        named = set().union(*map(named_ids, self.settings))
+        return sorted(number for number in named if number < self.tokens)
+
+    def rows(self, kept_N: np.ndarray) -> np.ndarray:
+        """Return kept ids, and after them those rows without a token that the settings name."""
+        import numpy as np
+
+        most = max(self.tables.values())
+        named = set().union(*(named_ids(settings, lists=False) for settings in self.settings))
+        return np.array([*kept_N, *sorted(n for n in named if self.tokens <= n < most)], np.int64)
+
+    def sizes(self, kept: int | None = None) -> tuple[int, int]:
+        """Return the bytes of the tables, and of all tensors, with so many kept tokens."""
+        parts = {name: part for parts in self.parts.values() for name, part in parts.items()}
+        widths = {name: parts[name].size // rows for name, rows in self.tables.items()}
+        before = sum(parts[name].size for name in self.tables)
+        after = sum(
+            width * (self.tables[name] if kept is None else min(kept, self.tables[name]))
+            for name, width in widths.items()
+        )
+        return after, sum(part.size for part in parts.values()) - before + after
+
+    def check_stored(self) -> None:
+        """Raise :class:`RevocabError` for tables that are packed, so that no row is told apart."""
+        problems = [
+            f"{self.folder.path}: {name} is stored as {part.dtype} {list(part.shape)}, whose rows"
+            " are not whole bytes; use the unquantised model"
+            for parts in self.parts.values()
+            for name, part in parts.items()
+            if name in self.tables and (part.size % prod(part.shape) or part.dtype[0] in "IU")
+        ]
+        if problems:
+            raise RevocabError(problems)
+
+
+def write_trimmed(
+    model: TrimmableModel,
+    kept_N: np.ndarray,
+    tokenizer: PreTrainedTokenizerFast,
+    facts: Mapping[str, Any],
+    folder: Path,
+    *,
+    progress: bool = False,
+) -> list[str]:
+    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
+
+    Returns the settings that were dropped. Raises :class:`RevocabError` where the result would not
+    be what its architecture asks for.
+    """
+    source = model.folder
+    rows_N = model.rows(kept_N)
+    changed = {
+        file: [
+            part.gathered(rows_N[rows_N < model.tables[name]]) if name in model.tables else part
+            for name, part in parts.items()
+        ]
+        for file, parts in model.parts.items()
+        if parts.keys() & model.tables.keys()
+    }
+    copy_documents(source, folder, _OWN)
+    write_tokenizer(tokenizer, folder)
+    keep_golden_ids(folder, tokenizer)
+    config, dropped = renumbered(source.config, rows_N)
+    write_json(folder / "config.json", config)
+    if model.generation is not None:
+        generation, more = renumbered(model.generation, rows_N)
+        write_json(folder / "generation_config.json", generation)
+        dropped = sorted({*dropped, *more})
+    write_weights(source, changed, folder, progress=progress)
+    check_structure(folder)
+    made = ModelFolder(folder)
+    made_of = {
+        "change": "trim",
+        **facts,
+        "tensors": {name: made.tensors[name][1] for name in model.tables},
+        "dropped_settings": dropped,
+        "body": {"name": name_of(source.path), **fingerprint(source, source.path)},
+        BEFORE: history_of(source.path),
+        "libraries": library_versions(),
+    }
+    write_text(folder / KEPT_IDS, f"{kept_N.tolist()}\n")
+    write_text(folder / "README.md", _card(source, made_of))
+    write_json(folder / "manifest.json", made_of)
+    return dropped
+
+
+def _card(source: ModelFolder, made_of: Mapping[str, Any]) -> str:
+    licence, name = licence_of(source.path), name_of(source.path)
+    coverage = [f"{text} {share:.4%}" for text, share in made_of["coverage"].items()]
+    terms = licence.get("license_name", licence.get("license", "not named in its card's metadata"))
+    head = {
+        "base_model": base_id(source.path),
+        "base_model_relation": "finetune",
+        "language": card_metadata(source.path).get("language"),
+        **licence,
+        "tags": ["vocabulary-adaptation", "revocab"],
+    }
+    lines = [
+        *front_matter(head),
+        f"# {name}, with fewer tokens",
+        "",
+        f"{made_of['kept']:,} of {made_of['base_size']:,} tokens were kept, and nothing was"
+        f" trained. Text of kept tokens alone has the same tokens, renumbered, and these have the"
+        f" same rows; other text is cut into kept ones. `{KEPT_IDS}` has the id that each token"
+        " had.",
+        "",
+        *(
+            [f"- Share of the tokens of texts that was kept: {', '.join(coverage)}"]
+            * bool(coverage)
+        ),
+        f"- Cut by rows: {', '.join(f'`{tensor}`' for tensor in made_of['tensors'])}",
+        f"- Licence of the source model: {terms}",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,120 @@
+"""Trim: the base without tokens that some languages do not need; the others stay as they were."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from revocab.closed import Closed, Language, exactly_one
+from revocab.limits import Bytes, Share, Size
+from revocab.tokenizer_building.construction import (
+    BuildInputs,
+    Built,
+    Construction,
+    ConstructionOptions,
+)
+
+
+class Measure(Closed):
+    """How much is kept: exactly one of ``keep``, ``coverage``, ``languages``."""
+
+    keep: Size | None = Field(default=None, description="so many tokens in all")
+    coverage: Share | None = Field(
+        default=None,
+        description="as few tokens as make up such a share of the tokens of each text: 0.9999",
+    )
+    languages: list[Language] | None = Field(
+        default=None,
+        description="all tokens in the scripts of these languages, and those without letters",
+    )
+    allow_unknown: bool = Field(
+        default=False,
+        description="trim also a vocabulary in which some bytes have no token",
+    )
+
+    @field_validator("languages", mode="before")
+    @classmethod
+    def _in_one_word(cls, value: Any) -> Any:
+        return [name for word in value for name in word.split(",")] if _is_words(value) else value
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> Measure:
+        return exactly_one(self, ("keep", "coverage", "languages"))
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+class TrimOptions(Measure, ConstructionOptions):
+    """What is trimmed, and the text in which its tokens are counted."""
+
+    mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
+    tokenizers: ClassVar[tuple[str, ...]] = ("base",)
+
+    #: Tokenizer that is trimmed.
+    base: str
+    #: Text in which its tokens are counted, each corpus by itself; shares of bytes.
+    corpora: dict[str, Share] | None = None
+    #: Use at most this much text.
+    limit_bytes: Bytes | None = None
+    #: Tokens that are kept in any case, as the base spells them.
+    tokens: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _counted(self) -> TrimOptions:
+        if self.languages is None and self.corpora is None:
+            raise ValueError("keep and coverage need corpora to count tokens in")
+        return self
+
+
+def build(inputs: BuildInputs, options: Any) -> Built:
+    """Return the base's kept tokens in its order, renumbered from 0."""
+    import numpy as np
+
+    from revocab.tokenizer_building.editable import EditableVocabulary
+    from revocab.tokenizer_building.training_text import (
+        describe_training_text,
+        training_budgets,
+        training_texts,
+    )
+    from revocab.tokenizer_building.trimming import (
+        Trim,
+        check_known,
+        check_spelling,
+        compare_lines,
+        count_ids,
+        describe,
+    )
+
+    base = EditableVocabulary.read(inputs.tokenizers["base"])
+    stay = check_spelling(base, options.allow_unknown, "allow_unknown: true")
+    check_known(base, options.tokens, "option tokens")
+    mixture = inputs.mixtures.get("corpora", [])
+    budgets = training_budgets(mixture, options.limit_bytes) if mixture else {}
+    uses = [count_ids(base.base, training_texts([part], budgets)) for part in mixture]
+    uses_LV = np.array(uses, np.int64).reshape(-1, len(base))
+    trim = Trim.choose(base, uses_LV, options, stay.union(options.tokens))
+    compare_lines(trim, training_texts(mixture, budgets))
+    facts = {
+        "alphabet": base.style,
+        "options": options.given(),
+        **describe(trim, [part.corpus for part in mixture]),
+        "corpora": describe_training_text(mixture, budgets),
+    }
+    used_V = uses_LV.sum(axis=0)
+    gone = [
+        {"id": base.ids[token], "token": token, "uses": int(used_V[base.ids[token]])}
+        for token in trim.dropped
+    ]
+    return Built(trim.tokenizer, facts, {"added": [], "dropped": gone})
+
+
+CONSTRUCTION = Construction(
+    name="trim",
+    summary="the base without tokens that its texts or languages do not need; nothing else changes",
+    citation="Purason et al. 2025, Teaching Old Tokenizers New Words (leaf-based pruning)",
+    options=TrimOptions,
+    build=build,
+)
