@@ -47,7 +47,9 @@ def stop() -> None:
 
 
 def variables() -> dict[str, str]:
-    """Return what a command's environment has so that it is a fork."""
+    """Return what a command's environment has so that it is a fork; on Linux alone it can be."""
+    if not hasattr(os, "pidfd_open"):
+        return {}
     return {**warm.ONE_THREAD, warm.SOCKET: start()}
 
 
