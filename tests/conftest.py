@@ -46,6 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")
+        if "vllm_interpreter" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")  # each start of vLLM takes ten seconds of CPU
     reading = [item for item in items if "small" in getattr(item, "fixturenames", ())]
     for item in reading:
         item.add_marker("dag")
