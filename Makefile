@@ -102,10 +102,10 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
 	@ls results/*/report.html
 
-test: install  ## style, types, tests, a small experiment: 14 minutes
+test: install  ## style, types, tests, a small experiment
 	$(PARALLEL) -m "not hub and not long"
 
-long: install  ## run whole experiments, a cluster, the quick start and notebooks (CI does, after `make test`)
+long: install  ## run whole experiments, the real vLLM, a cluster, the quick start and notebooks (CI does, after `make test`)
 	$(PARALLEL) -m "long and not hub"
 
 soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import loaded_process
 import pytest
 from hypothesis import HealthCheck, settings
 from once import once
@@ -44,6 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")
+        if "vllm_interpreter" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")  # each start of vLLM takes ten seconds of CPU
     reading = [item for item in items if "small" in getattr(item, "fixturenames", ())]
     for item in reading:
         item.add_marker("dag")
@@ -57,6 +61,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 1 if item.path.parent.name == "workflow" else 3
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    leave_alone()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is None or nextitem.path != item.path:
+        leave_alone()
+
+
+def pytest_sessionfinish() -> None:
+    loaded_process.stop()
+
+
+def leave_alone() -> None:
+    """Have the garbage collector pass by what is there now: modules, tests, what files share.
+
+    Every training collects, and took six times as long to look through seven thousand tests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

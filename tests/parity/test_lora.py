@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -18,7 +12,6 @@ from training_pico import BATCH, RECIPE, VOCABULARY, at, losses, run_of
 
 from revocab.errors import RevocabError
 from revocab.training.adapters.lora import Adapters
-from revocab.training.run import Settings
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 from revocab.training.train import train
@@ -113,30 +106,6 @@ def test_an_adapter_equals_a_plain_loop_over_its_two_factors(inputs, finished):
         torch.testing.assert_close(
             found[f"{key}{letter}.weight"], factor.detach(), rtol=1e-4, atol=1e-6
         )
-
-
-def test_two_processes_give_the_same_losses_and_adapters(inputs, finished, tmp_path):
-    """Gloo, by torchrun; adapters of other stages are in the forward pass there, and add zero."""
-    job = Settings(**{**RECIPE, **CHANGES}).model_dump(mode="json")
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    folders = {name: str(inputs / name) for name in ("model", "packed", "heldout")}
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    script = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
-    done = subprocess.run(
-        [sys.executable, *launcher, script, "train_model", "--inputs", json.dumps(folders),
-         "--job", tmp_path / "job.json", "--out", tmp_path / "out"],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    out, manifest = finished
-    assert losses(tmp_path / "out") == pytest.approx(losses(out), abs=1e-4)
-    for one in manifest["adapters"]:
-        path = f"{one['path']}/adapter_model.safetensors"
-        ours, theirs = load_file(tmp_path / "out" / path), load_file(out / path)
-        assert ours.keys() == theirs.keys()
-        for name, tensor in ours.items():
-            torch.testing.assert_close(tensor, theirs[name], rtol=0.02, atol=1e-3, msg=name)
 
 
 def pico(tied):

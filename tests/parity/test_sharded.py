@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
+from kill_repeatedly import BORDERS, STEPS, stages
 from padded_models import pad
+from safetensors.torch import load_file
 from training_pico import (
     VOCABULARY,
     changed,
@@ -59,14 +62,14 @@ def alone(inputs, tmp_path_factory):
     return out
 
 
-def command(inputs, out, *flags, **folders):
-    options = {**OPTIONS, "out": out}
-    options |= folders_of(inputs, Settings(**CHANGES, stages=STAGES)) | folders
+def command(inputs, out, stages, *flags, **changes):
+    options = {**OPTIONS, "out": out, "steps": sum(stage.steps for stage in stages)}
+    options |= folders_of(inputs, Settings(**{**CHANGES, "steps": options["steps"]}, stages=stages))
     return [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
         str(SCRIPT), "train_model",
-        *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
-        "--stages", *(stage.model_dump_json() for stage in STAGES), *flags,
+        *(f"--{key.replace('_', '-')}={value}" for key, value in {**options, **changes}.items()),
+        "--stages", *(stage.model_dump_json() for stage in stages), *flags,
     ]  # fmt: skip
 
 
@@ -76,10 +79,10 @@ def kill_all(process):
     process.wait()
 
 
-def assert_only_new_rows_move(out):
-    """From the border of the adapters' stage on, and in each process' part of the matrices."""
-    before, after = (weights(out / f"checkpoints/step-0000{step}") for step in (15, 25))
-    for name in before:
+def assert_only_new_rows_move(out, borders, names):
+    """From border to border of their stage, and in each process' part of the matrices."""
+    before, after = (weights(out / f"checkpoints/step-{step:06d}") for step in borders)
+    for name in names or before:
         moved = (before[name] != after[name])[:VOCABULARY].nonzero()[:, 0].tolist()
         assert {*moved} <= {*new_ids().tolist()} and bool(moved) == (name in MATRICES), name
 
@@ -91,32 +94,45 @@ def assert_same_losses(out, alone):
         assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=1e-4)
 
 
-def test_two_plain_processes_agree_with_one(inputs, alone, tmp_path):
-    """Each holds the whole adapter, and steps it by the gradient that both have exchanged."""
-    out = tmp_path / "out"
-    done = subprocess.run(
-        command(inputs, out), env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+def test_two_plain_processes_agree_with_one(inputs, tmp_path):
+    """By torchrun, with both kinds of adapters: each process has them whole, and steps them by the
+    gradient that both have exchanged. SIGTERM to the launcher stops both after the same step, with
+    a state to go on from.
+    """
+    out, alone, four = tmp_path / "out", tmp_path / "alone", stages("stages")
+    rest = {**CHANGES, "warmup_steps": 0, "weight_decay": 0.0}
+    manifest = train(run_of(inputs, alone, **{**rest, "steps": STEPS}, stages=four))
+    line = command(inputs, out, four)
+    given = {"env": {**os.environ, "OMP_NUM_THREADS": "1"}, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(line, **given)
+    wait_until(lambda: steps_made(out) > 4, process)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate()[1]
+    stopped = len(losses(out))
+    told = f"stopped by SIGTERM; the state of step {stopped} of {STEPS} is saved"
+    assert process.returncode and said.count(told) == 1, said
+    done = subprocess.run(line, **given, check=False)
+    assert done.returncode == 0 and f"resuming from step {stopped}" in done.stderr, done.stderr
     assert io.read_json(out / "timing.json")["processes"] == 2
     assert_same_losses(out, alone)
     ours, theirs = (table(one / "adapter.csv") for one in (out, alone))
-    assert len(ours) == STAGES[0].steps
+    assert len(ours) == four[0].steps
     for one, other in zip(ours, theirs, strict=True):
         for name, value in other.items():
             assert float(one[name]) == pytest.approx(float(value), abs=1e-4), name
-    assert_only_new_rows_move(out)
-    last = "checkpoints/step-000025"
-    for name, tensor in weights(alone / last).items():
-        torch.testing.assert_close(weights(out / last)[name], tensor, rtol=0.02, atol=1e-3)
+    assert_only_new_rows_move(out, BORDERS[1:], MATRICES)
+    files = [f"{entry['path']}/adapter_model.safetensors" for entry in manifest["adapters"]]
+    for file in (*files, f"checkpoints/step-{BORDERS[0]:06d}/model.safetensors"):
+        made = load_file(out / file)
+        for name, tensor in load_file(alone / file).items():
+            torch.testing.assert_close(made[name], tensor, rtol=0.02, atol=1e-3, msg=name)
 
 
 def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_path):
     """With rows of padding, which change nothing either."""
     out, padded = tmp_path / "out", pad(inputs / "adapted", tmp_path / "padded", ROWS)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    arguments = command(inputs, out, "--fsdp", model=padded)
+    arguments = command(inputs, out, STAGES, "--fsdp", model=padded)
     process = subprocess.Popen(arguments, env=environment, stderr=subprocess.DEVNULL)
     wait_until(lambda: steps_made(out) > 19, process)
     kill_all(process)
@@ -126,7 +142,7 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     assert done.returncode == 0, done.stderr[-3000:]
     assert "resuming from step" in done.stderr
     assert_same_losses(out, alone)
-    assert_only_new_rows_move(out)
+    assert_only_new_rows_move(out, (15, 25), ())
     first = weights(padded)
     before, after = (weights(out / f"checkpoints/step-0000{n}") for n in ("12", "40"))
     assert {name for name in first if not torch.equal(first[name], before[name])} == {

@@ -1,4 +1,4 @@
-"""The Trainer-based engine against a plain torch loop; resume after SIGKILL; two processes."""
+"""The Trainer-based engine against a plain torch loop; resume after SIGKILL."""
 
 from __future__ import annotations
 
@@ -197,13 +197,13 @@ def test_a_loss_that_is_not_finite_stops_the_run(inputs, tmp_path):
         train(run_of(tmp_path, tmp_path / "out"))
 
 
-def command(inputs, out, *launcher, **changes):
+def command(inputs, out, **changes):
     """Return the command line of train_model for the recipe."""
     script = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
     options = {**RECIPE, **changes, "threads": 1, "out": out}
     options |= {name: inputs / name for name in ("model", "packed", "heldout")}
     arguments = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-    return [sys.executable, *launcher, str(script), "train_model", *arguments]
+    return [sys.executable, str(script), "train_model", *arguments]
 
 
 #: Rows in an order of its own, since the seed is not that of the packing.
@@ -249,30 +249,3 @@ def test_a_disk_that_fills_is_a_clear_error_and_the_run_goes_on_after_it(
     train(run_of(inputs, out))
     (out / "job.json").unlink(missing_ok=True)  # of the command alone
     assert_same(out, finished[0])
-
-
-def test_two_processes_give_the_same_losses(inputs, tmp_path):
-    """Gloo, by torchrun: same data in the order of the seed, the batch split over processes.
-
-    SIGTERM to the launcher stops both after the same step, with a state to go on from.
-    """
-    out, alone = tmp_path / "out", tmp_path / "alone"
-    changes = {"steps": 80, "checkpoint_every": 80, "heldout_every": 40, "seed": 18}
-    train(run_of(inputs, alone, **changes))
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
-    arguments = command(inputs, out, *launcher, **changes)
-    given = {"env": {**os.environ, "OMP_NUM_THREADS": "1"}, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(arguments, **given)
-    wait_until(lambda: steps_made(out) > 4, process)
-    process.send_signal(signal.SIGTERM)
-    said = process.communicate()[1]
-    stopped = len(losses(out))
-    line = f"stopped by SIGTERM; the state of step {stopped} of 80 is saved"
-    assert process.returncode and said.count(line) == 1, said
-    done = subprocess.run(arguments, **given, check=False)
-    assert done.returncode == 0 and f"resuming from step {stopped}" in done.stderr, done.stderr
-    assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
-    ours, theirs = (table(folder / "heldout.csv") for folder in (out, alone))
-    assert [row["step"] for row in ours] == [row["step"] for row in theirs] == ["0", "40", "80"]
-    for mine, kept in zip(ours, theirs, strict=True):  # each process had its share of the batches
-        assert float(mine["loss"]) == pytest.approx(float(kept["loss"]), abs=1e-4)

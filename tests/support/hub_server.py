@@ -27,8 +27,10 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import hub_uploads
+import loaded_process
 from hub_repositories import File, Repository, read_repositories
 
+JOB = Path(__file__).parents[2] / "scripts/run_job.py"
 #: A token whose user has accepted the terms of gated repositories; any other has not.
 GRANTED = "hf_granted"
 #: Names from before models had owners; the Hub redirects them.
@@ -93,8 +95,13 @@ def run_against(server: HubServer, home: Path, command: list, *, token: str | No
     environment |= {"HF_ENDPOINT": server.endpoint, "HF_HOME": str(home), "OMP_NUM_THREADS": "1"}
     environment["HF_HUB_DISABLE_XET"] = "1"  # what this Hub speaks is HTTP
     environment |= {"HF_TOKEN": token} if token else {}
+    words = list(map(str, command))
+    if words[:2] == ["-m", "revocab"]:
+        words[:2] = [str(JOB)]
+    if words[0] == str(JOB):
+        environment |= loaded_process.variables()
     done = subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *words], env=environment, capture_output=True, text=True, check=False
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 
-def main() -> None:
+def likelihoods(engine: str, model: str | Path, *tasks: str | Path) -> dict[str, list]:
     """Evaluate the tasks one after another, as the script of the rule does."""
-    engine, model, *tasks = sys.argv[1:]
     from revocab.evaluation.multiple_choice import harness
     from revocab.evaluation.multiple_choice.scoring import Scorer
     from revocab.evaluation.options import Scoring
@@ -25,8 +24,8 @@ def main() -> None:
         scorer.score(loaded, name)
         instances = [one for task in scorer.tasks[name]["tasks"].values() for one in task.instances]
         found[name] = [one.resps[0] for one in instances]
-    print(json.dumps(found))
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(likelihoods(*sys.argv[1:])))

@@ -19,8 +19,7 @@ READ = ("config", "envs", "profiles", "scripts", "src", "workflow")
 def copy_checkout(repository: Path, folder: Path) -> None:
     """Copy what Snakemake reads of a checkout."""
     for name in READ:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(repository / name, folder / name, ignore=ignored)
+        shutil.copytree(repository / name, folder / name)
     shutil.copy2(repository / "Snakefile", folder)
 
 

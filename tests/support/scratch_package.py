@@ -28,8 +28,7 @@ def blocks(page: str, kind: str, section: str | None = None) -> list[str]:
 def scratch(folder: Path, **files: str) -> None:
     """Write a copy of the package below ``folder``, with further files by their places in it."""
     package = folder / "src" / "revocab"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(REPOSITORY / "src" / "revocab", package, ignore=ignored)
+    shutil.copytree(REPOSITORY / "src" / "revocab", package)  # times are kept: nothing is compiled
     for place, content in files.items():
         assert not (package / place).exists(), place
         (package / place).write_text(content, encoding="utf-8")

@@ -7,7 +7,7 @@ import yaml
 
 from revocab.bill.device import UTILISATION, known
 from revocab.bill.outline import Outline
-from revocab.training.machine.costs import flops_per_token
+from revocab.training.machine.operations import operations
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
@@ -17,7 +17,7 @@ HEAD = "| training | stated (device hours) | counted | difference | source |"
 def counted_hours(row: dict) -> float:
     outline = Outline({**known("models")[row["model"]], **row.get("changes", {})})
     plan = StagePlan([Stage(name="all", steps=1, learning_rate=1e-3)])
-    flops = row["tokens"] * flops_per_token(outline, plan.groups(outline), 0, row["length"])
+    flops = row["tokens"] * operations(outline, plan.groups(outline)).flops(row["length"])
     return flops / (known("devices")[row["gpu"]]["flops"] * UTILISATION) / 3600
 
 

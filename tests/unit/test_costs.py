@@ -9,11 +9,11 @@ from revocab.training.machine.costs import (
     EnergyMeter,
     adapter_flops,
     costs_of,
-    flops_per_token,
     mean_flops_per_token,
     measured_peak,
     rapl_counters,
 )
+from revocab.training.machine.operations import operations
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
 from revocab.training.run import TrainingMachine
 from revocab.training.stage import Stage
@@ -41,8 +41,8 @@ def test_operations_by_hand(tied):
     head, attention = 30 * 16, 12 * 2 * 16 * 32
     embeddings_only = 4 * (blocks + head) + 2 * head + attention
     everything = 6 * (blocks + head) + attention
-    assert flops_per_token(model, groups, 0, 32) == embeddings_only
-    assert flops_per_token(model, groups, 1, 32) == everything
+    assert operations(model, groups, 0).flops(32) == embeddings_only
+    assert operations(model, groups, 1).flops(32) == everything
     mean = mean_flops_per_token(model, groups, plan, 32)
     assert mean == pytest.approx((embeddings_only + 3 * everything) / 4)
 

@@ -90,8 +90,7 @@ def place(tmp_path_factory, repository) -> Path:
     ]
     write_jsonl(folder / "t.jsonl", rows)
     write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(repository / "src/revocab", folder / "src/revocab", ignore=ignored)
+    shutil.copytree(repository / "src/revocab", folder / "src/revocab")
     return folder
 
 

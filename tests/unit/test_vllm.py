@@ -12,6 +12,7 @@ from evaluation_toys import write_model
 from padded_models import pad
 from transformers import LlamaConfig
 
+from revocab.__main__ import main
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.prompts import prompt_row
 from revocab.evaluation.inference import environment
@@ -105,16 +106,17 @@ def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path):
     tokens = read_json(model / "config.json")["vocab_size"]
     padded = pad(model, tmp_path / "padded", tokens + 9)  # vLLM must not write it
     rows = prompts(tmp_path / "prompts.jsonl", 24)
-    for engine, python, read in (
-        ("vllm", vllm_interpreter, padded),
-        ("transformers", sys.executable, model),
-    ):
-        done = call(
-            *(python, "-m", "revocab", "generate", "--run", "r", "--models", f"0={read}"),
-            *("--prompts", f"t={rows}", "--engine", engine, "--max-new-tokens", 8),
-            *("--context-length", 128, "--device", "cpu", "--out", tmp_path / engine),
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
+
+    def words(engine, read):
+        return [
+            "generate", "--run", "r", "--models", f"0={read}", "--prompts", f"t={rows}",
+            "--engine", engine, "--max-new-tokens", "8", "--context-length", "128",
+            "--device", "cpu", "--out", str(tmp_path / engine),
+        ]  # fmt: skip
+
+    done = call(vllm_interpreter, "-m", "revocab", *words("vllm", padded))
+    assert done.returncode == 0, done.stderr[-3000:]
+    main(words("transformers", model))
     made, expected = (
         list(read_jsonl(tmp_path / engine / "step-000000/t.jsonl"))
         for engine in ("vllm", "transformers")

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from evaluation_toys import IT_ROWS, write_model, write_task
+from loglikelihoods import likelihoods
 from padded_models import pad
 
+from revocab.__main__ import main
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
 from revocab.io import read_json, read_jsonl
-
-SCRIPT = ("-m", "revocab", "score")
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +37,20 @@ def workplace(tmp_path_factory, repository):
 
 def arguments(engine, models, tasks, out):
     """Return the command line of the script."""
-    chosen = ["--run", "r", "--engine", engine, "--device", "cpu", "--out", out]
-    return [*chosen, "--models", *models, "--tasks", *tasks]
+    chosen = ["score", "--run", "r", "--engine", engine, "--device", "cpu", "--out", out]
+    return [*map(str, chosen), "--models", *models, "--tasks", *map(str, tasks)]
 
 
 def test_vllm_scores_what_transformers_scores(vllm_interpreter, call, workplace, tmp_path):
     models, tasks, _ = workplace
-    items = {}
-    for engine, python in (("vllm", vllm_interpreter), ("hf", sys.executable)):
-        out = tmp_path / f"{engine}.csv"
-        done = call(python, *SCRIPT, *arguments(engine, models, tasks, out))
-        assert done.returncode == 0, done.stderr[-3000:]
-        items[engine] = list(read_jsonl(tmp_path / f"{engine}_items.jsonl.gz"))
+    done = call(
+        vllm_interpreter, "-m", "revocab", *arguments("vllm", models, tasks, tmp_path / "vllm.csv")
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    main(arguments("hf", models, tasks, tmp_path / "hf.csv"))
+    items = {
+        engine: list(read_jsonl(tmp_path / f"{engine}_items.jsonl.gz")) for engine in ("vllm", "hf")
+    }
     assert items["vllm"] == items["hf"]
     assert {row["step"] for row in items["vllm"]} == {0, 5}
     values = [value for row in items["vllm"] for value in row["values"]]
@@ -58,46 +60,32 @@ def test_vllm_scores_what_transformers_scores(vllm_interpreter, call, workplace,
     assert ours.replace(",vllm\n", ",hf\n") == theirs
 
 
-def likelihoods(call, vllm_interpreter, model, tasks, padded=None):
-    """Return (log-likelihood, greedy) of all choices by task, of vLLM and of transformers."""
-    found = []
-    engines = ("vllm", vllm_interpreter, padded or model), ("hf", sys.executable, model)
-    for engine, python, read in engines:
-        done = call(python, "tests/support/loglikelihoods.py", engine, read, *tasks)
-        assert done.returncode == 0, done.stderr[-3000:]
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-    return {task.stem: [one[task.stem] for one in found] for task in tasks}
-
-
-def test_log_likelihoods_are_those_of_transformers(vllm_interpreter, call, workplace, tmp_path):
-    """Rows of padding, whose logits are the largest, take no part."""
-    models, tasks, _ = workplace
-    model = Path(models[0].split("=")[1])
+def test_log_likelihoods_are_those_of_transformers(vllm_interpreter, call, repository, tmp_path):
+    """Rows of padding, whose logits are the largest, take no part; prompts longer than what vLLM
+    reads at once have the same log-likelihoods.
+    """
+    model = write_model(tmp_path / "model", context_length=4096, head_width=32)
     rows = read_json(model / "config.json")["vocab_size"]
     padded = pad(model, tmp_path / "padded", rows + 9)
-    found = likelihoods(call, vllm_interpreter, model, tasks, padded)
-    for ours, theirs in found.values():
-        assert len(ours) == len(theirs) >= 24
-        for (one, greedy), (other, as_greedy) in zip(ours, theirs, strict=True):
+    long = [{**IT_ROWS[0], "context": "Il fornaio vende il pane in città. " * n} for n in (30, 150)]
+    tasks = [
+        write_task(tmp_path, repository, name, [*IT_ROWS, *added], name)
+        for name, added in (("arc_easy_it", []), ("boolq_it", long))
+    ]
+    done = call(vllm_interpreter, "tests/support/loglikelihoods.py", "vllm", padded, *tasks)
+    assert done.returncode == 0, done.stderr[-3000:]
+    ours, theirs = json.loads(done.stdout.splitlines()[-1]), likelihoods("hf", model, *tasks)
+    for task in ours:
+        assert len(ours[task]) == len(theirs[task]) >= 24
+        for (one, greedy), (other, as_greedy) in zip(ours[task], theirs[task], strict=True):
             assert one == pytest.approx(other, abs=1e-3, rel=1e-5)
             assert greedy == as_greedy
-
-
-def test_prompts_that_are_read_in_parts(vllm_interpreter, call, repository, tmp_path):
-    """A prompt longer than what vLLM reads at once has the same log-likelihoods."""
-    model = write_model(tmp_path / "model", context_length=4096, head_width=32)
-    rows = [{**IT_ROWS[0], "context": "Il fornaio vende il pane in città. " * n} for n in (30, 150)]
-    task = write_task(tmp_path, repository, "boolq_it", rows, "boolq_it")
-    ours, theirs = likelihoods(call, vllm_interpreter, model, [task])["boolq_it"]
-    assert len(ours) == len(theirs) == 4
-    for (one, _), (other, _) in zip(ours, theirs, strict=True):
-        assert one == pytest.approx(other, abs=1e-3, rel=1e-5)
 
 
 def test_a_long_prompt_stops_or_is_cut(vllm_interpreter, call, workplace, tmp_path):
     models, _, long = workplace
     out = tmp_path / "long.csv"
-    line = [vllm_interpreter, *SCRIPT, *arguments("vllm", models[:1], [long], out)]
+    line = [vllm_interpreter, "-m", "revocab", *arguments("vllm", models[:1], [long], out)]
     done = call(*line)
     assert done.returncode == 1 and not out.exists()
     assert "2 of 11 requests are longer than the 127 tokens" in done.stderr, done.stderr[-3000:]

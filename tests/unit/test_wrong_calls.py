@@ -130,8 +130,9 @@ def in_folder(word: str, folder: Path) -> str:
 
 def test_an_interrupted_call_is_one_line(tmp_path):
     with subprocess.Popen(
-        [sys.executable, "-c", "from revocab.cli import run\nrun(lambda: print('now', flush=True)"
-         " or input())"],
+        [sys.executable, "-c", "import signal\nfrom revocab.cli import run\n"
+         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a parent may ignore it
+         "run(lambda: print('now', flush=True) or input())"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdout.readline() == "now\n"

@@ -9,7 +9,7 @@ import pytest
 from bilingual_files import make_files
 from parallel_files import make_pairs
 from planning import all_jobs
-from run_snakemake import dry_run
+from run_snakemake import copy_checkout, dry_run
 
 from revocab.config import read
 from revocab.plan import Plan
@@ -205,9 +205,19 @@ def test_plan_with_files_of_a_user(repository, tmp_path, names):
     check(repository, names, all_jobs(repository, *files_of(names), **keys), **keys)
 
 
-def test_a_call_without_an_experiment_plans_the_demo(repository):
-    jobs = dry_run(repository)
+def test_a_call_without_an_experiment_plans_the_demo_and_writes_nothing(
+    repository, tmp_path, monkeypatch
+):
+    copy_checkout(repository, tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
+
+    def tree():
+        files = (file.relative_to(tmp_path) for file in tmp_path.rglob("*"))
+        return {file for file in files if not {".snakemake", "__pycache__"} & {*file.parts}}
+
+    before, jobs = tree(), dry_run(tmp_path)
     assert {rule: jobs[rule] for rule in SHIPPED["demo",]} == SHIPPED["demo",]
+    assert tree() == before
 
 
 @pytest.mark.parametrize(

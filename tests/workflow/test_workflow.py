@@ -11,7 +11,7 @@ import sys
 import pytest
 import yaml
 from planning import all_jobs, config_of, workflow_of
-from run_snakemake import BIN, copy_checkout, snakemake, succeed
+from run_snakemake import BIN, snakemake, succeed
 
 from revocab.config import read
 from revocab.errors import RevocabError
@@ -87,18 +87,6 @@ def test_missing_data_root_is_one_clear_line(repository):
         read(repository / "config/local-data.yaml")
     (problem,) = caught.value.problems
     assert "--config data_root=FOLDER" in problem
-
-
-def test_a_dry_run_writes_nothing(repository, tmp_path):
-    copy_checkout(repository, tmp_path)
-
-    def tree():
-        found = (file.relative_to(tmp_path) for file in tmp_path.rglob("*"))
-        return {file for file in found if not {".snakemake", "__pycache__"} & {*file.parts}}
-
-    before = tree()
-    succeed(tmp_path, "--cores", "1", "--dry-run", PYTHONPATH=str(tmp_path / "src"))
-    assert tree() == before
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from typing import Any
 
 from revocab.bill.amounts import Amount, carbon, device_hours, energy, total
 from revocab.bill.device import BillOptions, speed_of
-from revocab.bill.disk import disk_of, peak_of
+from revocab.bill.disk import disk_of
 from revocab.bill.inference import inference_of
+from revocab.bill.peak import peaks_of
 from revocab.bill.sizes import Sizes
 from revocab.bill.stated import Compared, compared
 from revocab.bill.trainings import Training, hours_of, trainings_of
@@ -75,7 +76,7 @@ def bill_of(plan: Plan, options: BillOptions) -> Bill:
         total("tokens of inference", [tokens for tokens, _ in inferred]),
         total("FLOP of inference", [flops for _, flops in inferred]),
         total("disk at the end", disk),
-        peak_of(plan, disk, trainings),
+        *peaks_of(plan, sizes, disk, trainings),
     ]
     totals = {amount.name: amount for amount in amounts if amount.unit}
     totals |= {amount.name: amount for amount in times(totals, hours, len(trainings), options)}

@@ -1,12 +1,12 @@
-"""What lies on the disk when an experiment is done, by stage, and at its peak before.
+"""What lies on the disk when an experiment is done, by stage.
 
-Weights, packed rows and resume states follow from sizes alone. The constants are for what is small
+Weights and packed rows follow from sizes alone. The constants are for what is small
 beside them, and were measured on the demo (docs/costs.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from revocab.bill.amounts import Amount, Factor
@@ -15,6 +15,7 @@ from revocab.bill.outline import Outline
 from revocab.bill.sizes import Config, Sizes
 from revocab.bill.trainings import Training, tokens_held_out
 from revocab.commands.drop_checkpoints import dropped_steps
+from revocab.config.expand import Run
 from revocab.plan.plan import Plan
 from revocab.training.recipe import ANSWERS
 
@@ -33,8 +34,6 @@ DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
 #: Bytes of a task's record at a checkpoint, of an answer, of a figure (page included), of a table,
 #: and of a job's log and record.
 TASK, ANSWER, FIGURE, TABLE, JOB = 5_500, 1_050, 340_000, 15_000, 3_100
-#: Stages that stand on trained models.
-SCORED = ("scores", "figures, tables, logs")
 
 
 def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amount]:
@@ -54,22 +53,6 @@ def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amo
         ],
     }
     return [Amount(name, "B", products) for name, products in stages.items()]
-
-
-def peak_of(plan: Plan, stages: Sequence[Amount], trainings: Sequence[Training]) -> Amount:
-    """Return the most that lies there at once: everything trained and nothing scored, with the
-    states of the largest training and what ``keep`` is to remove; or the end, if that is more.
-    """
-    states = [training.amounts["resume states"].value for training in trainings]
-    removed = sum(dropped(plan, one) * checkpoint_bytes(one) for one in trainings)
-    products: list[list[Factor]] = [
-        [(max(states, default=0), "B of the largest training's states")],
-        [(removed, "B removed when scored")],
-    ]
-    products += [[(one.value, f"B of {one.name}")] for one in stages if one.name not in SCORED]
-    peak = Amount("disk at its peak", "B", products)
-    end = Amount(peak.name, "B", [[(stage.value, f"B of {stage.name}")] for stage in stages])
-    return max(peak, end, key=lambda amount: amount.value)
 
 
 def text(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
@@ -107,18 +90,28 @@ def tokenizers(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
 
 
 def packed(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
-    experiment = plan.experiment
-    for tokenizer, mixture, recipe in dict.fromkeys(
+    for packing in packings(plan):
+        yield from rows_of(plan, sizes, *packing)
+
+
+def packings(plan: Plan) -> Iterable[tuple[str, str, str]]:
+    """Return the ids of all packed rows: tokenizer, mixture, recipe."""
+    return dict.fromkeys(
         (tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings
-    ):
-        entry, rows = experiment.recipes[recipe], sizes.vocabulary(tokenizer)
-        if rows is not None:
-            width = 2 if rows <= SHORT_IDS else 4
-            # Of conversations, where each begins and what is learned are packed as well.
-            each = width + 2 if entry.loss == ANSWERS else width
-            yield [(entry.steps * entry.batch_size, f"rows of {mixture}"),
-                   (entry.sequence_length, "tokens"), (each, "B")]  # fmt: skip
-            yield [(tokens_held_out(plan), "tokens held out"), (HELDOUT, "B")]
+    )
+
+
+def rows_of(
+    plan: Plan, sizes: Sizes, tokenizer: str, mixture: str, recipe: str
+) -> Iterator[list[Factor]]:
+    entry, rows = plan.experiment.recipes[recipe], sizes.vocabulary(tokenizer)
+    if rows is not None:
+        width = 2 if rows <= SHORT_IDS else 4
+        # Of conversations, where each begins and what is learned are packed as well.
+        each = width + 2 if entry.loss == ANSWERS else width
+        yield [(entry.steps * entry.batch_size, f"rows of {mixture}"),
+               (entry.sequence_length, "tokens"), (each, "B")]  # fmt: skip
+        yield [(tokens_held_out(plan), "tokens held out"), (HELDOUT, "B")]
 
 
 def models(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
@@ -131,10 +124,14 @@ def models(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
 
 def starts(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
     for run in plan.runs.values():
-        if run.made and (config := sizes.run(run)):
-            yield from folder(config, f"of {run.id}")
-            if not run.keeps_vocabulary:
-                yield [(DIAGNOSTICS, "B of diagnostics")]
+        yield from start_of(sizes, run)
+
+
+def start_of(sizes: Sizes, run: Run) -> Iterator[list[Factor]]:
+    if run.made and (config := sizes.run(run)):
+        yield from folder(config, f"of {run.id}")
+        if not run.keeps_vocabulary:
+            yield [(DIAGNOSTICS, "B of diagnostics")]
 
 
 def folder(config: Config, what: str) -> Iterator[list[Factor]]:

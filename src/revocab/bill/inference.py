@@ -9,7 +9,7 @@ from revocab.bill.outline import Outline
 from revocab.bill.sizes import Sizes
 from revocab.config.expand import Run
 from revocab.plan.plan import Plan
-from revocab.training.machine.costs import forward_flops_per_token
+from revocab.training.machine.operations import operations
 
 #: Tokens of a multiple-choice item, its question with all choices: assumed, no file tells it.
 ITEM_TOKENS = 400
@@ -45,7 +45,7 @@ def inference_of(plan: Plan, sizes: Sizes) -> Iterator[tuple[Amount, Amount]]:
             continue
         outline = Outline(config)
         for name, products, length in (scoring(plan, sizes, run), generation(plan, sizes, run)):
-            per_token: Factor = (forward_flops_per_token(outline, length), "FLOP")
+            per_token: Factor = (operations(outline).flops(length), "FLOP")
             tokens = Amount(f"{name} of {run.id}", "tokens", products)
             if products:
                 yield tokens, Amount(tokens.name, "FLOP", [[(tokens.value, "tokens"), per_token]])

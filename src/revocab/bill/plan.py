@@ -68,7 +68,7 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
 def table(bill: Bill) -> Iterator[str]:
     """Yield a line for each training."""
     width = max(len(training.name) for training in bill.trainings) + 2
-    heads = ("tokens", "FLOP", "device h", "memory", "rows", "checkpoints", "states")
+    heads = ("tokens", "FLOP", "device h", "memory", "rows", "checkpoints", "a state")
     yield f"  {'training':<{width}}" + "".join(f"{head:>13}" for head in heads)
     for training in bill.trainings:
         amounts, hours = training.amounts, bill.hours.get(training.name)
@@ -79,7 +79,7 @@ def table(bill: Bill) -> Iterator[str]:
             short(amounts["memory"].value, "B"),
             str(training.micro_batch),
             short(amounts["checkpoints"].value, "B"),
-            short(amounts["resume states"].value, "B"),
+            short(amounts["a resume state"].value, "B"),
         ]
         line = f"  {training.name:<{width}}" + "".join(f"{cell.strip():>13}" for cell in cells)
         yield f"{line}  {training.layout}".rstrip()

@@ -26,12 +26,8 @@ from revocab.training.estimates import (
     state_bytes,
     token_bytes,
 )
-from revocab.training.machine.costs import (
-    adapter_flops,
-    attended,
-    forward_flops_per_token,
-    multiplied,
-)
+from revocab.training.machine.costs import adapter_flops
+from revocab.training.machine.operations import operations
 from revocab.training.outputs.resume_state import KEPT
 from revocab.training.run import Settings
 
@@ -50,6 +46,8 @@ class Training:
     """One training: a run's, or a stand-in's."""
 
     name: str
+    #: Name of its job.
+    job: str
     #: How it fits into a device's memory; empty where that asks nothing, or is not known.
     layout: str
     #: Devices that its batch can be divided among.
@@ -65,6 +63,14 @@ class Training:
     @property
     def flops(self) -> float:
         return self.amounts["training"].value + self.amounts["held-out losses"].value
+
+    def states(self, exported: int) -> float:
+        """Return the bytes of states as soon as so many checkpoints are exported.
+
+        A state follows each but the last; two are kept, beside one that is being written.
+        """
+        most = KEPT + (exported < self.checkpoints)
+        return min(exported, self.checkpoints - 1, most) * self.amounts["a resume state"].value
 
 
 def trainings_of(plan: Plan, sizes: Sizes, options: BillOptions) -> Iterator[Training]:
@@ -114,7 +120,8 @@ def training_of(
             break
     amounts = amounts_of(plan, settings, outline, guess.micro_batch, source_rows, laid_out)
     return Training(
-        name, fitting, processes, guess.micro_batch, settings.steps, len(settings.checkpoint_steps),
+        name, step.name, fitting, processes, guess.micro_batch, settings.steps,
+        len(settings.checkpoint_steps),
         outline.config.vocab_size, {amount.name: amount for amount in amounts},
     )  # fmt: skip
 
@@ -127,9 +134,9 @@ def amounts_of(
     source_rows: int,
     laid_out: StepOptions,
 ) -> Iterator[Amount]:
-    batch, stages, config = settings.batch_size, settings.plan, outline.config
+    batch, stages = settings.batch_size, settings.plan
     length = laid_out.sequence_length
-    groups, width = stages.groups(outline), attended(config)
+    groups = stages.groups(outline)
     yield Amount(
         "tokens", "tokens",
         [[(settings.steps, "steps"), (batch, "rows"), (length, "tokens")]],
@@ -137,11 +144,13 @@ def amounts_of(
     products: list[list[Factor]] = []
     for number, stage in enumerate(stages.stages):
         tokens = (stage.steps * batch * length, "tokens")
-        forward, own = multiplied(outline, groups, number)
+        own = operations(outline, groups, number)
         products += [
-            [tokens, 4, (forward, "weights")],
-            [tokens, 2, (own, "trained")],
-            [tokens, 12, (width, "wide"), (length, "positions")],
+            [tokens, 2, (own.forward, "weights")],
+            [tokens, 2, (own.passed, "passed by gradients")],
+            [tokens, 2, (own.trained, "trained")],
+            [tokens, 4, (own.width, "wide"), (length, "positions")],
+            [tokens, 2, (own.gradients, "wide with gradients"), (length, "positions")],
         ]
     for rows, wide in adapted_shapes(outline, settings.adapter):
         step = (adapter_flops(rows, source_rows, wide), "FLOP of an adapter")
@@ -151,7 +160,7 @@ def amounts_of(
     text = (tokens_held_out(plan), "tokens held out")
     yield Amount(
         "held-out losses", "FLOP",
-        [[text, passes, (forward_flops_per_token(outline, length), "FLOP")]],
+        [[text, passes, (operations(outline).flops(length), "FLOP")]],
     )  # fmt: skip
     yield parameters_of(outline)
     shape = shape_of(outline, groups, len(stages.stages), sum(
@@ -163,13 +172,12 @@ def amounts_of(
         [[(len(settings.checkpoint_steps), "checkpoints"), (shape.parameters, "weights"), stored]],
     )  # fmt: skip
     single: Factor = (FLOAT, "B")
-    kept: Factor = (KEPT + 1, "states")
     yield Amount(
-        "resume states", "B",
+        "a resume state", "B",
         [
-            [kept, single, (shape.parameters, "weights")],
-            [kept, single, 2, (shape.trained, "trained")],
-            [kept, single, 3, (shape.adapters, "of adapters")],
+            [single, (shape.parameters, "weights")],
+            [single, 2, (shape.trained, "trained")],
+            [single, 3, (shape.adapters, "of adapters")],
         ],
     )  # fmt: skip
     pass_tokens: list[Factor] = [(micro_batch, "rows"), (length, "tokens")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -56,12 +56,27 @@ class NamedJob:
         return [str(out), *([f"{out.with_suffix('')}{BY_ITEM}"] if out.suffix == ".csv" else [])]
 
 
+def by_place(jobs: Iterable[NamedJob]) -> dict[str, NamedJob]:
+    return {place: job for job in jobs for place in job.writes()}
+
+
+def made_by(known: Mapping[str, NamedJob], job: NamedJob) -> Iterator[tuple[str, NamedJob]]:
+    """Yield the files that a job reads with the job that makes each; not those it makes itself."""
+    for file in (file for files in job.step.files().values() for file in files):
+        # The job whose output is the file, or the nearest folder around it.
+        places = map(str, (PurePath(file), *PurePath(file).parents))
+        maker = next((known[place] for place in places if place in known), job)
+        if maker is not job:
+            yield file, maker
+
+
 class Plan(Shown):
     """What an experiment computes. It composes names, writes nothing and reads no result."""
 
     def __init__(self, experiment: Experiment):
         super().__init__(experiment)
         self._steps: dict[str, Step] = {}
+        self._waits: dict[str, set[str]] = {}
 
     def step(self, rule: str, **wildcards: str) -> Step:
         """Return the job of a rule for its wildcards.
@@ -107,7 +122,7 @@ class Plan(Shown):
     def needed_jobs(self, targets: Sequence[str] = TARGETS) -> dict[str, NamedJob]:
         """Return some jobs and those that they depend on, by name, with the files that are read."""
         jobs = [replace(job, files=set()) for job in self.jobs.values()]
-        known = {place: job for job in jobs for place in job.writes()}
+        known = by_place(jobs)
         waiting, needed = [], {}
         for rule in targets:
             job = known[self.step(rule).out]  # both write one file
@@ -118,14 +133,21 @@ class Plan(Shown):
             if job.name in needed:
                 continue
             needed[job.name] = job
-            for file in (file for files in job.step.files().values() for file in files):
-                # The job whose output is the file, or the nearest folder around it.
-                places = map(str, (PurePath(file), *PurePath(file).parents))
-                maker = next((known[place] for place in places if place in known), job)
-                if maker is not job:
-                    maker.files.add(file)
-                    waiting.append(maker)
+            for file, maker in made_by(known, job):
+                maker.files.add(file)
+                waiting.append(maker)
         return needed
+
+    def waits_for(self, name: str) -> set[str]:
+        """Return the names of all jobs that are done when the job called ``name`` begins."""
+        if name not in self._waits:
+            makers = {maker.name for _, maker in made_by(self._by_place, self.jobs[name])}
+            self._waits[name] = makers.union(*map(self.waits_for, makers))
+        return self._waits[name]
+
+    @cached_property
+    def _by_place(self) -> dict[str, NamedJob]:
+        return by_place(self.jobs.values())
 
     # --- ids --------------------------------------------------------------------------------------
 

@@ -7,10 +7,11 @@ Everything here is a measurement or a statement of where a number comes from; it
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from revocab.training.machine.operations import operations
 
 if TYPE_CHECKING:
     import torch
@@ -27,50 +28,11 @@ CPU_MATRIX, GPU_MATRIX, REPEATS = 768, 8192, 5
 # Arithmetic ---------------------------------------------------------------------------------------
 
 
-def flops_per_token(model: Any, groups: list[ParameterGroup], stage: int, length: int) -> float:
-    """Return the model's floating-point operations per token of training in ``stage``.
-
-    2 for each weight of a matrix in the forward pass, 2 for gradients of its inputs, 2 for its own
-    gradient where it is trained; attention as PaLM counts it (Chowdhery et al., appendix B:
-    ``12 x layers x width x length`` for all passes, causal or not). The lookup of input embeddings
-    is free, and activations computed again do not count.
-    """
-    forward, own = multiplied(model, groups, stage)
-    return 4.0 * forward + 2.0 * own + 12.0 * attended(model.config) * length
-
-
-def forward_flops_per_token(model: Any, length: int) -> float:
-    """Return the operations of a forward pass per token, a third of those of a training."""
-    return 2.0 * multiplied(model, [], 0)[0] + 4.0 * attended(model.config) * length
-
-
-def multiplied(model: Any, groups: Sequence[ParameterGroup], stage: int) -> tuple[int, int]:
-    """Return the weights that a token is multiplied by, and how many of them ``stage`` trains."""
-    lookup = model.get_input_embeddings().weight
-    head = model.get_output_embeddings()
-    tied = head is not None and head.weight is lookup
-    trained = {id(p) for g in groups if g.rates[stage] is not None for p in g.parameters}
-    forward = own = 0
-    for parameter in model.parameters():
-        if parameter.dim() != 2 or (parameter is lookup and not tied):
-            continue
-        forward += parameter.numel()
-        own += parameter.numel() if id(parameter) in trained else 0
-    return forward, own
-
-
-def attended(config: Any) -> int:
-    """Return the width of all query heads of all layers."""
-    heads = config.num_attention_heads
-    width = heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)
-    return int(config.num_hidden_layers * width)
-
-
 def mean_flops_per_token(
     model: Any, groups: list[ParameterGroup], plan: StagePlan, length: int
 ) -> float:
     total = sum(
-        stage.steps * flops_per_token(model, groups, number, length)
+        stage.steps * operations(model, groups, number).flops(length)
         for number, stage in enumerate(plan.stages)
     )
     return total / plan.ends[-1]
