@@ -12,7 +12,7 @@ from revocab.bill.device import known
 from revocab.bill.outline import Outline
 from revocab.errors import RevocabError
 from revocab.models.parameters import cache_bytes_per_token
-from revocab.training.machine.costs import flops_per_token, forward_flops_per_token
+from revocab.training.machine.operations import operations
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
@@ -84,10 +84,10 @@ def test_terms_add_up_to_what_trainings_are_counted_with(model):
     outline, shape = Outline(config), Shape.of(config)
     one = Service([(1.0, "FLOP/s")], [(1e30, "B/s")], batch=1, context=64, length=128)
     plan = StagePlan([Stage(name="all", steps=1, learning_rate=1e-3)])
-    counted = 1e6 * flops_per_token(outline, plan.groups(outline), 0, 128)
+    counted = 1e6 * operations(outline, plan.groups(outline)).flops(128)
     assert total(training(shape, 1.0, one)) == pytest.approx(counted)
     # Of a pass over 64 positions each token attends to half of them in the mean.
-    passed = 1e6 * (forward_flops_per_token(outline, 64) - 2 * shape.head - 2 * 64 * shape.attended)
+    passed = 1e6 * (operations(outline).flops(64) - 2 * shape.head - 2 * 64 * shape.attended)
     assert total(reading(shape, 1.0, one)) == pytest.approx(passed)
     assert shape.parameters == sum(weight.numel() for weight in outline.parameters())
 

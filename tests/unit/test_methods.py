@@ -271,7 +271,7 @@ def test_every_method_is_documented(repository):
     sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", text, re.M | re.S))
     assert sorted(sections) == list(methods())
     common = RowsOptions.model_fields.keys()  # of all that make rows, told once
-    assert all(f"`{option}`" in text.partition("\n### ")[0] for option in common)
+    assert all(f"`{option}`" in text.partition("\n## Each method")[0] for option in common)
     for name, method in methods().items():
         for option in method.options.model_fields.keys() - common:
             assert f"`{option}`" in sections[name], (name, option)

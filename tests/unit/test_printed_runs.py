@@ -32,6 +32,7 @@ LESS = {
     "a=FOLDER": "a=MISTRAL",
     "b=FOLDER": "b=TARGET",
     "it=FOLDER": "it=CORPUS",
+    "0.9999": "0.9",
     "checks={language: it}": "checks={words_at_most: 5000}",
 }
 #: Flags that a line has not, by page and verb: what a named recipe says, and a toy's template.
@@ -52,8 +53,9 @@ FIRST = {
         "pack_heldout --tokenizer extended --corpora ru=CORPUS --sequence-length 32 --out HELDOUT",
     )
 }
-#: Lines that need what a toy is not: a model of the Hub or the judgement of a large model.
-LEFT = ("darumeru_parus", "llm", "OWNER/NAME", "riddle", "riddles.yaml")
+#: Lines that need what a toy is not: a model of the Hub, the judgement of a large model, tokens in
+#: other scripts.
+LEFT = ("it,en", "darumeru_parus", "llm", "OWNER/NAME", "riddle", "riddles.yaml")
 #: Pages whose lines are run, and what they make.
 PAGES = {
     "docs/papers.md": ("carried/model.safetensors",),

@@ -16,6 +16,7 @@ from revocab.config.expand import Run
 from revocab.config.lineage import selected
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
+from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
 from revocab.plan import Plan
 
@@ -320,7 +321,8 @@ def test_adapters_read_the_model_that_their_rows_are_made_of(values):
 def test_adapters_need_a_method_that_says_what_its_rows_combine(values):
     (problem,) = problems_of(adapting(values, "mean"))
     assert problem.startswith("runs.mistral.methods.new.recipe: 'adapters' trains vocabulary")
-    assert "use fvt, fvt-released, vocadt, or another recipe" in problem
+    combining = [name for name, method in methods().items() if method.source_weights]
+    assert f"use {', '.join(combining)}, or another recipe" in problem
 
 
 def test_a_stand_in_has_no_rows_to_combine(values):

@@ -8,7 +8,7 @@ from typing import Any
 
 from revocab.bill.amounts import Factor
 from revocab.progress import Say
-from revocab.training.machine.costs import flops_per_token, multiplied
+from revocab.training.machine.operations import operations
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
@@ -37,7 +37,7 @@ def measure_speed(config: Any, length: int, say: Say) -> tuple[list[Factor], lis
     model = AutoModelForCausalLM.from_config(short, dtype=torch.float32).to(device)
     ids = torch.randint(config.vocab_size, (1, length), device=device)
     plan = StagePlan([Stage(name="all", steps=1, learning_rate=1e-3)])
-    flops = length * flops_per_token(model, plan.groups(model), 0, length)
+    flops = length * operations(model, plan.groups(model)).flops(length)
 
     def train() -> None:
         model(ids, labels=ids, use_cache=False).loss.backward()
@@ -48,7 +48,7 @@ def measure_speed(config: Any, length: int, say: Say) -> tuple[list[Factor], lis
             model(ids[:, :1], use_cache=False)
 
     seconds = {step: best_of(step, device) for step in (train, write)}
-    moved = 4 * multiplied(model, [], 0)[0]
+    moved = 4 * operations(model).forward
     return (
         [(flops / seconds[train], "FLOP/s measured here")],
         [(moved / seconds[write], "B/s measured here")],

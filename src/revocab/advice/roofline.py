@@ -2,7 +2,7 @@
 
 A term computes and moves bytes, and takes as long as the slower of the two (Williams et al. 2009,
 "Roofline"). Training and reading a prompt compute; writing, a token at a time, moves all weights
-and the cache. Operations are those of :mod:`revocab.training.machine.costs`.
+and the cache. Operations are those of :mod:`revocab.training.machine.operations`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from revocab.bill.amounts import Amount, Factor
 from revocab.bill.outline import Outline
 from revocab.training.estimates import ModelShape, StepOptions, state_bytes
-from revocab.training.machine.costs import attended, multiplied
+from revocab.training.machine.operations import operations
 
 MILLION = 1_000_000
 #: The precision of a training's forward pass.
@@ -44,11 +44,12 @@ class Shape:
         settings = model.config
         rows, hidden = settings.vocab_size, settings.hidden_size
         tables = 1 if settings.tie_word_embeddings else 2
-        width = attended(settings)
+        step = operations(model)
+        width = step.width
         return cls(
             vocabulary=rows,
             hidden=hidden,
-            body=multiplied(model, [], 0)[0] - rows * hidden,
+            body=step.forward - rows * hidden,
             rest=sum(weight.numel() for weight in model.parameters()) - tables * rows * hidden,
             tables=tables,
             attended=width,

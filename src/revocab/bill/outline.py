@@ -1,7 +1,7 @@
 """The outline of a model: the names and shapes of its weights, without torch or any weights.
 
-It answers what :mod:`revocab.training.machine.costs` and :mod:`revocab.training.estimates` ask of a
-model, so that one set of formulas serves real models and bills.
+It answers what :mod:`revocab.training.machine.operations` and :mod:`revocab.training.estimates` ask
+of a model, so that one set of formulas serves real models and bills.
 """
 
 from __future__ import annotations
