@@ -32,7 +32,8 @@ LESS = {
     "a=FOLDER": "a=MISTRAL",
     "b=FOLDER": "b=TARGET",
     "it=FOLDER": "it=CORPUS",
-    "0.9999": "0.9",
+    "--coverage": "--keep",
+    "0.9999": "280",
     "checks={language: it}": "checks={words_at_most: 5000}",
 }
 #: Flags that a line has not, by page and verb: what a named recipe says, and a toy's template.
