@@ -42,7 +42,7 @@ def test_good_facts_are_advised_with_a_reason_for_each_choice():
     begins = ("extend: ", "8,000 new tokens", "method fvt", "100 M tokens", "75% new text")
     assert [one.startswith(begin) for one, begin in zip(advice.reasons, begins, strict=True)]
     assert advice.headline.startswith(
-        "extend by 8,000 tokens to 40,000: 35% fewer tokens, 39% less"
+        "Extend by 8,000 tokens to 40,000: 35% fewer tokens, 39% less"
     )
 
 

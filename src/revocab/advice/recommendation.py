@@ -79,7 +79,7 @@ class Advice:
             return f"Don't: {self.against[0]}"
         told = self.option
         return (
-            f"{told.construction} by {told.added:,} tokens to {told.vocabulary:,}:"
+            f"{told.construction.capitalize()} by {told.added:,} tokens to {told.vocabulary:,}:"
             f" {told.saved_tokens:.0%} fewer tokens, {told.saved_time:.0%} less time of writing; it"
             f" pays after {short(told.pays, 'characters')} at the earliest"
         )
