@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
@@ -89,6 +90,19 @@ def metavar(kind: Any) -> str:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return "JSON"
     return {Path: "PATH", int: "N", float: "X"}.get(kind, "VALUE")
+
+
+def leading(words: Sequence[str], most: int | None = None) -> tuple[list[str], list[str]]:
+    """Return the words before the first flag, at most so many, and the rest.
+
+    Without any words the rest is ``--help``.
+    """
+    named = [*takewhile(lambda word: not word.startswith("-"), words[:most])]
+    return named, [*words[len(named) :]] if words else ["--help"]
+
+
+def asks_for_help(flags: Sequence[str]) -> bool:
+    return not {"-h", "--help"}.isdisjoint(flags)
 
 
 def values_of(

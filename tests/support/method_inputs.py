@@ -7,6 +7,7 @@ import torch
 from revocab.initialise.method import DonorRows, MethodInputs, methods
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions
+from revocab.initialise.target_matrix import own_rows
 
 #: Methods that make new rows; one that takes a helper's as they are is in test_imported.
 CHANGING = [
@@ -40,7 +41,7 @@ def make(source, helper=None, overlap=((0, 1), (1, 0)), missing=(2,), pieces=Non
 
 def new_rows(name, inputs, **options):
     method = find_method(name)
-    return method.initialise(inputs, check_options(method, options))
+    return own_rows(inputs, method, check_options(method, options))
 
 
 def random_inputs(overlap=40, missing=25, source_width=8, helper_width=6, seed=0):

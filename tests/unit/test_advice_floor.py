@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from revocab.advice.floor import (
-    BYTE_LEVEL,
     joined_runs,
     repair_expression,
     repaired_splitter_floor,
@@ -21,7 +20,7 @@ from revocab.advice.real_words import cut_text
 from revocab.advice.text_cost import measure_text
 from revocab.errors import RevocabError
 from revocab.tokenizer_building.editable import EditableVocabulary
-from revocab.tokenizers.alphabets import LLAMA3_WORDS
+from revocab.tokenizers.alphabets import GPT2_WORDS, LLAMA3_WORDS
 from revocab.tokenizers.load import load_tokenizer
 
 #: Three words and a full stop; five of its letters carry a vowel sign.
@@ -66,7 +65,7 @@ def test_the_expression_written_here_is_that_of_the_library(text):
     ours = gpt2_like()
     ours.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(pattern(BYTE_LEVEL), "isolated"),
+            pre_tokenizers.Split(pattern(GPT2_WORDS), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

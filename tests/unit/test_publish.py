@@ -9,7 +9,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, constants
 from printed import printed
-from wrong_calls import write_value
+from wrong_call_inputs import write_value
 
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_csv, write_json
@@ -70,15 +70,10 @@ def held(hub, name=NAME) -> dict[str, str]:
 
 
 def expected(folder) -> dict[str, str]:
-    documents = (
-        "config.json",
-        "generation_config.json",
-        "diagnostics.png",
-        "LICENSE",
-        "LICENSE.txt",
-    )
-    names = {CARD, *documents, "model.safetensors", "token_ids.json"}
-    names |= {"tokenizer.json", "tokenizer_config.json"}
+    names = {
+        CARD, "config.json", "generation_config.json", "diagnostics.png", "LICENSE", "LICENSE.txt",
+        "model.safetensors", "token_ids.json", "tokenizer.json", "tokenizer_config.json",
+    }  # fmt: skip
     return {name: sha256(folder / name) for name in names if (folder / name).exists()}
 
 

@@ -15,7 +15,8 @@ from typing import Any, Literal, get_origin
 
 import pytest
 from pydantic.fields import FieldInfo
-from wrong_calls import WRONG_CALLS, write_inputs
+from wrong_call_inputs import write_inputs
+from wrong_calls import WRONG_CALLS
 
 from revocab import __main__ as entry
 from revocab import io

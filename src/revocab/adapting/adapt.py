@@ -32,7 +32,7 @@ from revocab.closed import Closed, Id
 from revocab.command import of_flags
 from revocab.config.load import read, validate
 from revocab.errors import RevocabError, ending
-from revocab.flags import values_of
+from revocab.flags import leading, values_of
 from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
 from revocab.plan.plan import Plan
@@ -73,12 +73,9 @@ class AdaptOptions(Closed):
 
 def adapt(words: Sequence[str]) -> str:
     """Return what was made, after making it; or raise :class:`RevocabError`."""
-    named = [*words[:1]] if words and not words[0].startswith("-") else []
-    flags = words[len(named) :]
+    named, flags = leading(words, 1)
     try:
-        values = values_of(
-            [AdaptOptions], "revocab adapt MODEL", ABOUT, flags if words else ["--help"]
-        )
+        values = values_of([AdaptOptions], "revocab adapt MODEL", ABOUT, flags)
         options = of_flags(AdaptOptions, values)
     except RevocabError as error:
         if named or "--demo" in flags:

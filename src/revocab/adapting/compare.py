@@ -23,7 +23,7 @@ from revocab.closed import Closed, OneLine
 from revocab.command import of_flags
 from revocab.errors import RevocabError
 from revocab.evaluation.options import EfficiencyJob, Hardware
-from revocab.flags import values_of
+from revocab.flags import asks_for_help, leading, values_of
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.languages import language_label
 from revocab.limits import Bytes
@@ -77,15 +77,10 @@ class Loss:
 
 def compare(words: Sequence[str]) -> str:
     """Return the page, after writing it where that is asked for."""
-    named = list(words[:2])
-    flags = list(words[2:])
-    if len(named) < 2 or any(word.startswith("-") for word in named):
-        named, flags = [], list(words)
-        if flags and not {"-h", "--help"} & {*flags}:
-            raise RevocabError("give two models, folders or Hub ids: revocab compare OLD NEW …")
-    values = values_of(
-        [CompareOptions], "revocab compare OLD NEW", ABOUT, flags if words else ["--help"]
-    )
+    named, flags = leading(words, 2)
+    if len(named) < 2 and not asks_for_help(flags):
+        raise RevocabError("give two models, folders or Hub ids: revocab compare OLD NEW …")
+    values = values_of([CompareOptions], "revocab compare OLD NEW", ABOUT, flags)
     options = of_flags(CompareOptions, values)
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")

@@ -14,7 +14,7 @@ from pydantic import Field
 from revocab.adapting.texts import Text, measure_texts
 from revocab.command import of_flags
 from revocab.errors import RevocabError
-from revocab.flags import values_of
+from revocab.flags import leading, values_of
 from revocab.io import text_lines
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import local
@@ -56,10 +56,12 @@ class TrimOptions(Measure):
 
 def trim(words: Sequence[str]) -> str:
     """Return what was done, after doing it; or raise :class:`RevocabError`."""
-    named = [word for word in words[:1] if not word.startswith("-") and "=" not in word]
-    flags = with_texts(words[len(named) :]) if words else ["--help"]
+    named, flags = leading(words)
+    model = [word for word in named[:1] if "=" not in word]
+    if given := named[len(model) :]:
+        flags = ["--text", *given, *flags]
     values = values_of([TrimOptions], NAME, ABOUT, flags)
-    if not named:
+    if not model:
         raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME} --coverage 0.9999")
     options = of_flags(TrimOptions, values)
     if not options.text and options.languages is None:
@@ -72,15 +74,9 @@ def trim(words: Sequence[str]) -> str:
     inputs = [*options.text.values(), options.tokens]
     if options.picture is not None:
         check_files(*map(options.picture.with_suffix, (".svg", ".png")), inputs=inputs)
-    folder = local(Path(named[0]), "model")
+    folder = local(Path(model[0]), "model")
     out = None if options.dry_run else OutputFolder(options.out, "trimmed model", [folder, *inputs])
     return trimmed(folder, texts, options, stay, out)
-
-
-def with_texts(words: Sequence[str]) -> list[str]:
-    """Return the words with those before the first flag under ``--text``."""
-    first = next((n for n, word in enumerate(words) if word.startswith("-")), len(words))
-    return [*(["--text", *words[:first]] if first else []), *words[first:]]
 
 
 def trimmed(

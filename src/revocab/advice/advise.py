@@ -26,7 +26,7 @@ from revocab.bill.sizes import read_config
 from revocab.closed import Language
 from revocab.command import of_flags
 from revocab.errors import RevocabError
-from revocab.flags import values_of
+from revocab.flags import leading, values_of
 from revocab.io import write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.output import OutputFolder
@@ -91,15 +91,10 @@ class AdviseOptions(Device):
 
 def advise(words: Sequence[str]) -> str:
     """Return the page, after writing it where that is asked for; or raise :class:`RevocabError`."""
-    named = []
-    for word in words:
-        if word.startswith("-"):
-            break
-        named.append(word)
-    flags = [*words[len(named) :]]
+    named, flags = leading(words)
     if len(named) > 1:
         flags = ["--text", *named[1:], *flags]
-    values = values_of([AdviseOptions], NAME, ABOUT, flags if words else ["--help"])
+    values = values_of([AdviseOptions], NAME, ABOUT, flags)
     options = of_flags(AdviseOptions, values)
     if options.gpu is None and options.peak is None:
         options = options.model_copy(update={"gpu": GPU})
@@ -192,9 +187,10 @@ def page(findings: Findings, *, markdown: bool = False, explain: bool = True) ->
 def next_steps(options: AdviseOptions) -> list[str]:
     if options.out is None:
         return ["give --out FOLDER for the page, its figures and an experiment file that runs"]
+    device = f"--gpu {options.gpu}" if options.gpu else f"--peak {options.peak:g}"
     return [
         f"page        {options.out / 'advice.html'}",
         f"experiment  {options.out / FILE}, whose third line runs a short check",
-        f"cost        revocab plan {options.out / FILE} --gpu {options.gpu or GPU}",
+        f"cost        revocab plan {options.out / FILE} {device}",
         f"run         revocab run {options.out / FILE}",
     ]

@@ -34,12 +34,8 @@ from revocab.progress import Say
 
 #: So much of each text is counted; of one to keep nothing else is read.
 COUNTED_BYTES = 4_000_000
-#: So many times as many of a text's words are frequent in another language than in its own.
-CLEARLY = 3
-
-
-#: Characters in which a text's language is looked for; tokens of the base that `optimise` keeps.
-LOOKED_AT, KEEP = 200_000, 0.5
+#: Share of the base's tokens that `optimise` keeps.
+KEEP = 0.5
 #: What is computed of every vocabulary.
 KINDS = {"training": training, "reading": reading, "writing": writing, "memory": memory}
 

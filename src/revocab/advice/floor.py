@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.advice.real_words import count_tokens, cut_text
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.pretokens import is_word_part
+from revocab.tokenizers.alphabets import GPT2_WORDS
 from revocab.tokenizers.canonical import BYTE_TOKEN
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 #: A class of characters, or letters outside of one, in a splitter's expression.
 CLASS_OR_LETTERS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\p\{L\}")
-#: The expression that a ByteLevel step has inside (GPT-2's).
-BYTE_LEVEL = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
 def repair_expression(expression: str) -> str | None:
@@ -55,7 +54,7 @@ def _repair(step: Any) -> bool:
     if step["type"] == "ByteLevel" and step.get("use_regex", True):
         split = {
             "type": "Split",
-            "pattern": {"Regex": repair_expression(BYTE_LEVEL)},
+            "pattern": {"Regex": repair_expression(GPT2_WORDS)},
             "behavior": "Isolated",
             "invert": False,
         }

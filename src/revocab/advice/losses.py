@@ -10,7 +10,7 @@ from revocab.advice.published import about, published
 from revocab.advice.recommendation import Option
 from revocab.advice.roofline import Shape
 from revocab.errors import RevocabError
-from revocab.export.architecture import architectures
+from revocab.export.architecture import by_model_type
 from revocab.model_check.kind import kinds, look_at
 
 #: Sides of a model folder that are looked at without weights.
@@ -62,8 +62,7 @@ def gguf(folder: Path, config: Any) -> str:
     from revocab.export.cutters import cutters_for
     from revocab.export.vocabulary import Vocabulary
 
-    known = {kind: made for made in architectures().values() for kind in made.model_types}
-    made = known.get(config.model_type)
+    made = by_model_type().get(config.model_type)
     if made is None:
         return f"not exported: model_type {config.model_type}"
     try:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 
 from revocab.adapting.texts import text_of
 from revocab.corpora.prepare import heldout_documents
 from revocab.errors import RevocabError
-from revocab.languages import language_label, languages
+from revocab.languages import frequent_words, language_label
 
 #: Bytes of a text that are looked at, and of these the share (and the most bytes) to measure on.
 SAMPLE_BYTES = 40_000_000
@@ -22,7 +20,6 @@ HELDOUT_SHARE, HELDOUT_BYTES = 0.1, 4_000_000
 LONGEST = 0.01
 #: Less than this tells nothing of a language.
 LEAST_BYTES, LEAST_DOCUMENTS = 50_000, 10
-WORD = re.compile(r"[^\W\d_]+")
 #: Words whose language is looked at; the share that is frequent in a language's own text at least,
 #: and in no other language's text.
 WORDS = 50_000
@@ -108,15 +105,10 @@ def check_language(name: str, documents: Sequence[str], language: str) -> None:
     Told by the words that the texts of a language are full of (``revocab/languages``); nothing is
     told of languages whose file has none and that share few with those that do.
     """
-    running = (word.casefold() for text in documents for word in WORD.findall(text))
-    words = list(islice(running, WORDS))
+    words, counts = frequent_words(documents, WORDS)
     if not words:
         raise RevocabError(f"{name}: no words in the text; give text with words")
-    shares = {
-        known: sum(word in file.frequent for word in words) / len(words)
-        for known, file in languages().items()
-        if file.frequent
-    }
+    shares = {known: count / words for known, count in counts.items()}
     if not language or not shares:
         return
     likely = max(shares, key=lambda known: shares[known])

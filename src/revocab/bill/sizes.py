@@ -16,6 +16,7 @@ from revocab.models.change import ModelReference
 from revocab.models.changes.blocks import ADDED_BLOCKS, LAYERS
 from revocab.models.parameters import config_keys
 from revocab.plan.plan import Plan
+from revocab.tokenizer_building.constructions.optimise import number_kept
 
 Config = Mapping[str, Any]
 
@@ -66,14 +67,18 @@ class Sizes:
             return size if isinstance(size, int) else None
         kept, new = base, add
         if kind == "optimise":
-            kept = int(options.keep) if options.keep >= 1 else round(options.keep * base)
+            kept = number_kept(options.keep, base)
             new = {None: base - kept, "kept": 0}.get(size, size)
         elif kind == "extend" and add is None:
             new = round(options.add_share * base)
         elif kind in ("replace", "adopt"):
             new = 0
-        elif kind == "trim":  # how many a share or a script takes is known afterwards
+        elif kind == "trim":
             kept, new = options.keep or base, 0
+            if not options.keep:  # how many a share or a script takes is known afterwards
+                self.notes[f"tokenizers.{tokenizer}"] = (
+                    f"counted as it was before: at most {base:,} tokens"
+                )
         if isinstance(new, int):
             return kept + new
         donor = self.vocabulary(options.donor) if new == "all" else None

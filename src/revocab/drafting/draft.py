@@ -7,7 +7,7 @@ draft behind.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from revocab.command import of_flags
 from revocab.drafting.speculation import Written, write
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import checkpoint_on
-from revocab.flags import values_of
+from revocab.flags import asks_for_help, leading, values_of
 from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.options import InitInputs, InitJob
 from revocab.limits import Count, Seed
@@ -89,12 +89,10 @@ class Row:
 
 def draft(words: Sequence[str]) -> str:
     """Return the page, after writing the draft."""
-    named, flags = words[:1], list(words[1:])
-    if not named or named[0].startswith("-"):
-        named, flags = (), list(words)
-        if flags and not {"-h", "--help"} & {*flags}:
-            raise RevocabError("DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER")
-    values = values_of([DraftOptions], "revocab draft DRAFT", ABOUT, flags if words else ["--help"])
+    named, flags = leading(words, 1)
+    if not named and not asks_for_help(flags):
+        raise RevocabError("DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER")
+    values = values_of([DraftOptions], "revocab draft DRAFT", ABOUT, flags)
     options = of_flags(DraftOptions, values)
     texts = measure_texts(options.text, "--text")
     folders = [local(path, "model") for path in (Path(named[0]), options.for_)]
@@ -103,6 +101,8 @@ def draft(words: Sequence[str]) -> str:
     source, target = folders
     tokenizers = [load_tokenizer(folder) for folder in folders]
     old, new = (tokenizer.get_vocab() for tokenizer in tokenizers)
+    # Looked at before a draft is written.
+    prompts = {text.language: prompts_of(text, tokenizers[1], options) for text in texts}
     drafts = {"as it was": source}
     if old == new:
         if options.out is not None:
@@ -118,7 +118,7 @@ def draft(words: Sequence[str]) -> str:
         move(source, target, len(new), options)
         drafts["moved"] = options.out
     shared = len(old.keys() & new.keys())
-    rows = [row for text in texts for row in measured(target, drafts, text, options)]
+    rows = [*measured(target, drafts, prompts, options)] if prompts else []
     if options.json_:
         made = {"shared_tokens": shared, "tokens": len(new), "rows": [asdict(row) for row in rows]}
         return json.dumps(made, ensure_ascii=False, indent=2)
@@ -138,28 +138,26 @@ def move(source: Path, target: Path, tokens: int, options: DraftOptions) -> None
     initialise_model(inputs, job, options.out, say=spoken())
 
 
-def measured(target: Path, drafts: dict[str, Path], text: Text, options: DraftOptions) -> list[Row]:
-    """Return how a text is continued by the target alone, and with each of the drafts."""
+def measured(
+    target: Path,
+    drafts: dict[str, Path],
+    prompts: dict[str, list[list[int]]],
+    options: DraftOptions,
+) -> Iterator[Row]:
+    """Yield how the prompts of each text are continued by the target alone, and with each draft."""
     model, tokenizer = loaded(target, options.device)
-    prompts = prompts_of(text, tokenizer, options)
-    with quiet():
-        plain = write(model, tokenizer, prompts, options.new_tokens)
-    rows = [Row.of(text.language, "none", plain, plain)]
-    for name, folder in drafts.items():
-        helper, own = loaded(folder, options.device)
-        other = own.get_vocab() != tokenizer.get_vocab()
+    helpers = {name: loaded(folder, options.device) for name, folder in drafts.items()}
+    for text, asked in prompts.items():
         with quiet():
-            written = write(
-                model,
-                tokenizer,
-                prompts,
-                options.new_tokens,
-                helper,
-                options.block,
-                own if other else None,
-            )
-        rows.append(Row.of(text.language, name, written, plain))
-    return rows
+            plain = write(model, tokenizer, asked, options.new_tokens)
+        yield Row.of(text, "none", plain, plain)
+        for name, (helper, own) in helpers.items():
+            other = own if own.get_vocab() != tokenizer.get_vocab() else None
+            with quiet():
+                written = write(
+                    model, tokenizer, asked, options.new_tokens, helper, options.block, other
+                )
+            yield Row.of(text, name, written, plain)
 
 
 def loaded(folder: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:

@@ -120,6 +120,10 @@ def architectures() -> dict[str, Architecture]:
     return found_in(package, "ARCHITECTURE")
 
 
+def by_model_type() -> dict[str, Architecture]:
+    return {kind: made for made in architectures().values() for kind in made.model_types}
+
+
 def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     """Return a model's architecture and its settings, with every default of transformers.
 
@@ -129,7 +133,7 @@ def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     from transformers import AutoConfig
 
     kind = folder.config.get("model_type")
-    known = {name: made for made in architectures().values() for name in made.model_types}
+    known = by_model_type()
     place = folder.path / "config.json"
     if kind not in known:
         raise RevocabError(

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from revocab.export.vocabulary import GPT2_WORDS, Vocabulary
+from revocab.export.vocabulary import Vocabulary
 from revocab.tokenizers.alphabets import (
+    GPT2_WORDS,
     LLAMA3_WORDS,
     MARKER,
     NUMBERS,

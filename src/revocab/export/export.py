@@ -9,7 +9,7 @@ from revocab.closed import look_up
 from revocab.command import of_flags
 from revocab.errors import RevocabError
 from revocab.export.format import ExportOptions, formats
-from revocab.flags import values_of
+from revocab.flags import leading, values_of
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import local
 from revocab.output import OutputFolder
@@ -25,9 +25,8 @@ does not, nothing is written, and the message gives the share of lines."""
 
 def export(words: Sequence[str]) -> str:
     """Return what was written, after writing it; or raise :class:`RevocabError`."""
-    named = [*words[:1]] if words and not words[0].startswith("-") else []
-    flags = placed(words[len(named) :]) if words else ["--help"]
-    values = values_of([ExportOptions], NAME, ABOUT, flags)
+    named, flags = leading(words, 1)
+    values = values_of([ExportOptions], NAME, ABOUT, placed(flags))
     if not named:
         raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME}")
     options = of_flags(ExportOptions, values)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.tokenizer_building.editable import EditableVocabulary
-from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER
+from revocab.tokenizers.alphabets import BYTE_TOKENS, GPT2_WORDS, MARKER
 from revocab.tokenizers.canonical import strings_by_id
 from revocab.tokenizers.load import load_tokenizer, some
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 Kind = Literal["normal", "unknown", "control", "user_defined", "byte"]
-#: How the GPT-2 splitter of the tokenizers library cuts words.
-GPT2_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
 @dataclass(frozen=True)

@@ -132,8 +132,8 @@ class Method:
     one per ``missing_N`` when ``copies_overlap``, else one per target id. A method that
     ``keeps_vocabulary`` (lapt, base) changes no matrix at all. One whose new rows are weighted sums
     of source rows may give the weights as ``source_weights(inputs, options)``, a row per
-    ``missing_N``: vocabulary adapters start from them (``docs/methods.md``). It has
-    ``copies_overlap``.
+    ``missing_N``: vocabulary adapters start from them (``docs/methods.md``), and without
+    ``initialise`` they make the rows. It has ``copies_overlap``.
     """
 
     name: str

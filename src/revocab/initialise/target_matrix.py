@@ -23,12 +23,11 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
     shared and the new tokens that the helper has as missing. The other new tokens get the mean of
     their source pieces, and are counted in the notes.
     """
-    assert method.initialise is not None  # else no matrix is made
     known_V, lacking = inputs.helper_known_V, "tokens_without_helper_row"
     if inputs.auxiliary is not None:
         known_V, lacking = inputs.auxiliary.target_VA.any(dim=1), TOKENS_WITHOUT_AUXILIARY
     if known_V is None or method.without_helper_row == "own":
-        return method.initialise(inputs, options)
+        return own_rows(inputs, method, options)
     known_M, known_N = known_V[inputs.missing_N], known_V[inputs.overlap_target_N]
     served = replace(
         inputs,
@@ -38,10 +37,17 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
     )
     rest = replace(inputs, missing_N=inputs.missing_N[~known_M], notes={})
     rows_MD = inputs.source_VD.new_empty(len(known_M), inputs.source_VD.shape[1])
-    rows_MD[known_M] = method.initialise(served, options)
+    rows_MD[known_M] = own_rows(served, method, options)
     rows_MD[~known_M] = piece_means(rest, inputs.pieces)
     inputs.notes[lacking] = len(rest.missing_N)
     return rows_MD
+
+
+def own_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> torch.Tensor:
+    if method.initialise is not None:
+        return method.initialise(inputs, options)
+    assert method.source_weights is not None  # else no matrix is made
+    return method.source_weights(inputs, options).combine(inputs.source_VD)
 
 
 def _checked(rows_ND: torch.Tensor, inputs: MethodInputs, method: Method) -> torch.Tensor:

@@ -8,8 +8,10 @@ language that is answered in. ``from_en`` is how it says "from English" in its w
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
@@ -23,6 +25,8 @@ from revocab.extensions import files_in
 FOLDER = Path(__file__).parent
 #: A word that depends on the language, as templates and layouts write it.
 WORD = re.compile(r"<<([a-z_]+)>>")
+#: A word of running text.
+LETTERS = re.compile(r"[^\W\d_]+")
 NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -69,6 +73,19 @@ def language_label(language: str) -> str:
 
 def language_colours(language: str) -> tuple[str, ...]:
     return languages()[language].colours if language in languages() else ()
+
+
+def frequent_words(texts: Iterable[str], most: int | None = None) -> tuple[int, dict[str, int]]:
+    """Return how many words of texts were looked at, and how many of these are frequent ones of
+    each language whose file lists such words.
+    """
+    running = (word[0].casefold() for text in texts for word in LETTERS.finditer(text))
+    words = Counter(islice(running, most))
+    return words.total(), {
+        name: sum(words[word] for word in {*file.frequent})
+        for name, file in languages().items()
+        if file.frequent
+    }
 
 
 def scripts_of(names: Iterable[str]) -> list[str]:

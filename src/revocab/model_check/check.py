@@ -13,7 +13,7 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import of_flags
 from revocab.errors import RevocabError
-from revocab.flags import values_of
+from revocab.flags import leading, values_of
 from revocab.io import write_json
 from revocab.model_check.kind import SEVERITIES, look_at
 from revocab.model_check.mended import write_mended
@@ -45,9 +45,7 @@ class CheckOptions(Closed):
 
 def check(words: Sequence[str]) -> str:
     """Return what is said of a model; end with exit status 1, having said it, for errors."""
-    named, flags = (list(words[:1]), list(words[1:])) if words else ([], ["--help"])
-    if named and named[0].startswith("-"):
-        named, flags = [], list(words)
+    named, flags = leading(words, 1)
     values = values_of([CheckOptions], "revocab check MODEL", ABOUT, flags)
     options = of_flags(CheckOptions, values)
     if not named:

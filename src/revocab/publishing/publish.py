@@ -10,7 +10,7 @@ from pydantic import Field
 from revocab.closed import Closed, OneLine
 from revocab.command import of_flags
 from revocab.errors import RevocabError
-from revocab.flags import values_of
+from revocab.flags import asks_for_help, leading, values_of
 from revocab.publishing.contents import Contents, check_folder, contents_of, read_card
 from revocab.publishing.repository import (
     Remote,
@@ -59,9 +59,8 @@ class PublishOptions(Closed):
 
 def publish(words: Sequence[str]) -> str:
     """Return what was, or would be, uploaded; raise :class:`RevocabError` with all that hinders."""
-    named = [word for word in words[:2] if not word.startswith("-")]
-    flags = words[len(named) :] if words else ["--help"]
-    if len(named) < 2 and not {"-h", "--help"} & {*flags}:
+    named, flags = leading(words, 2)
+    if len(named) < 2 and not asks_for_help(flags):
         raise RevocabError("give a folder and a name: revocab publish FOLDER OWNER/NAME --dry-run")
     values = values_of([PublishOptions], "revocab publish FOLDER OWNER/NAME", ABOUT, flags)
     options = of_flags(PublishOptions, values)

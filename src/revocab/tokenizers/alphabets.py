@@ -36,6 +36,8 @@ NUMBERS: dict[Digits, str] = {
     "groups_of_three": r"\p{N}{1,3}",
     "none": r"\p{N}+",
 }
+#: The pattern of word pieces of GPT-2, which a ByteLevel step has inside.
+GPT2_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
 def marked_words(digits: Digits = "individual", whitespace: Whitespace = "grouped") -> str:

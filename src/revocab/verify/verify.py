@@ -18,7 +18,7 @@ from pydantic import Field
 from revocab.closed import Closed, unknown
 from revocab.command import of_flags
 from revocab.errors import RevocabError
-from revocab.flags import values_of
+from revocab.flags import asks_for_help, leading, values_of
 from revocab.io import not_folder, text_lines
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
@@ -79,14 +79,10 @@ def verify(words: Sequence[str]) -> str:
     """Return the page; end with exit status 1 if anything differs, after printing it."""
     from revocab.verify.page import page
 
-    named, flags = words[:1], list(words[1:])
-    if not named or named[0].startswith("-"):
-        named, flags = (), list(words)
-        if flags and not {"-h", "--help"} & {*flags}:
-            raise RevocabError("give a model, folder or Hub id: revocab verify MODEL …")
-    values = values_of(
-        [VerifyOptions], "revocab verify MODEL", ABOUT, flags if words else ["--help"]
-    )
+    named, flags = leading(words, 1)
+    if not named and not asks_for_help(flags):
+        raise RevocabError("give a model, folder or Hub id: revocab verify MODEL …")
+    values = values_of([VerifyOptions], "revocab verify MODEL", ABOUT, flags)
     options = of_flags(VerifyOptions, values)
     verified = verified_model(named[0], options)
     shown = page(verified)

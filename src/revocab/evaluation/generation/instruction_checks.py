@@ -6,18 +6,16 @@ It looks at the text of an answer and at nothing else, so that a person would de
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from revocab.closed import unknown
 from revocab.corpora.sentences import sentences
-from revocab.languages import languages
+from revocab.languages import frequent_words, languages
 
 #: What kind of instruction a check is of.
 Group = Literal["language", "length", "format", "copy", "content", "refusal"]
-WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,7 @@ def is_in_language(answer: str, language: str) -> bool:
 
     The languages are those whose file lists frequent words (``revocab/languages``).
     """
-    words = [word.casefold() for word in WORD.findall(answer)]
-    counts = {
-        name: sum(word in language_file.frequent for word in words)
-        for name, language_file in known_languages().items()
-    }
+    _, counts = frequent_words([answer])
     wanted = counts.pop(language)
     return wanted > max(counts.values(), default=0)
 

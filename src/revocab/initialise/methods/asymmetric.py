@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
 from revocab.corpora.scripts import commonest_script, is_written_in, others
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.source_weights import SourceWeights, piece_weights
-
-if TYPE_CHECKING:
-    import torch
 
 
 class AsymmetricOptions(RowsOptions):
@@ -62,10 +58,6 @@ def usual_norm(inputs: MethodInputs, script: str | None) -> float:
     return median
 
 
-def initialise(inputs: MethodInputs, options: AsymmetricOptions) -> torch.Tensor:
-    return source_weights(inputs, options).combine(inputs.source_VD)
-
-
 METHOD = Method(
     name="asymmetric",
     label="Asymmetric",
@@ -73,6 +65,5 @@ METHOD = Method(
     " of a usual norm, in the head weighted by their characters",
     citation="Beyond Initialization Loss, arXiv 2608.03494, 2026",
     options=AsymmetricOptions,
-    initialise=initialise,
     source_weights=source_weights,
 )

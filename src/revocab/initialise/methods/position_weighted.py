@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.source_weights import SourceWeights, piece_weights
 from revocab.limits import Positive
-
-if TYPE_CHECKING:
-    import torch
 
 End = Literal["first", "last"]
 
@@ -40,10 +37,6 @@ def source_weights(inputs: MethodInputs, options: PositionOptions) -> SourceWeig
     return piece_weights(inputs, inputs.pieces, weigh)
 
 
-def initialise(inputs: MethodInputs, options: PositionOptions) -> torch.Tensor:
-    return source_weights(inputs, options).combine(inputs.source_VD)
-
-
 METHOD = Method(
     name="position-weighted",
     label="Position-weighted",
@@ -51,6 +44,5 @@ METHOD = Method(
     citation="Nakash et al. 2025, AdaptiVocab: Enhancing LLM Efficiency in Focused Domains through "
     "Lightweight Vocabulary Adaptation",
     options=PositionOptions,
-    initialise=initialise,
     source_weights=source_weights,
 )
