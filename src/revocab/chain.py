@@ -68,11 +68,11 @@ class Record:
     def read(cls, file: Path) -> Record | None:
         if not file.is_file():
             return None
-        content = read_json(file)
         try:
+            content = read_json(file)
             writes = {name: Stamp(*stamp) for name, stamp in content["writes"].items()}
             return cls(file.stem, content["out"], writes, dict(content["reads"]))
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError, RevocabError):
             rule = file.stem.partition(JOIN)[0]
             raise RevocabError(
                 f"{file}: not what a job has recorded; run the experiment with --forcerun {rule}"
@@ -201,11 +201,18 @@ def keep(record: Path, out: Path, reads: Mapping[str, str]) -> None:
 
 
 def problems(records: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield a problem for each job whose files are not what it wrote, and for each that read what
-    its maker has not written; jobs without a record, of earlier versions, are left out.
+    """Yield a problem for each job whose record is damaged, whose files are not what it wrote, or
+    that read what its maker has not written; jobs without a record, of earlier versions, are left
+    out.
     """
-    read = [Record.read(records / f"{name}.json") for name in names]
-    known = [record for record in read if record is not None]
+    known = []
+    for name in names:
+        try:
+            record = Record.read(records / f"{name}.json")
+        except RevocabError as error:
+            yield from error.problems
+            continue
+        known += [] if record is None else [record]
     makers = {file: record for record in known for file in record.writes}
     for record in known:
         yield from changed(record, fully=True)
