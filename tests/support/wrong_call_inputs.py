@@ -20,7 +20,8 @@ def write_inputs(folder: Path, repository: Path) -> None:
     (folder / "bare").mkdir()
     for name in ("config.json", "model.safetensors"):
         os.link(folder / "toy" / name, folder / "bare" / name)
-    for name in ("broken", "large", "zero", "quantised", "carded"):
+    build_model(folder / "target", folder / "other")
+    for name in ("broken", "large", "zero", "quantised", "carded", "nan", "part"):
         shutil.copytree(folder / "toy", folder / name)
     (folder / "broken/tokenizer.json").write_text("{")
     (folder / "carded/README.md").write_text("---\nlicense: mit\n---\n")
@@ -28,6 +29,8 @@ def write_inputs(folder: Path, repository: Path) -> None:
     build_tokenizer(more, 80, folder / "more")
     shutil.copytree(folder / "more", folder / "large", dirs_exist_ok=True)
     write_value(folder / "zero/model.safetensors", "model.embed_tokens.weight", 0)
+    write_value(folder / "nan/model.safetensors", "model.embed_tokens.weight", float("nan"))
+    write_value(folder / "part/model.safetensors", "model.norm.weight", None)
     (folder / "shapeless").mkdir()
     write_json(folder / "shapeless/config.json", {"model_type": "llama", "vocab_size": 9})
     config = folder / "quantised/config.json"
@@ -78,9 +81,13 @@ def write_texts(folder: Path) -> None:
     (folder / "chat.jsonl").write_text(json.dumps({"messages": said}) + "\n")
 
 
-def write_value(file: Path, name: str, value: float) -> None:
+def write_value(file: Path, name: str, value: float | None) -> None:
+    """Fill a tensor with a value, or take it away."""
     from safetensors.torch import load_file, save_file
 
     tensors = load_file(file)
-    tensors[name].fill_(value)
+    if value is None:
+        del tensors[name]
+    else:
+        tensors[name].fill_(value)
     save_file(tensors, file, {"format": "pt"})

@@ -88,7 +88,7 @@ def trimmed(
 ) -> str:
     import numpy as np
 
-    from revocab.models.load import check_structure
+    from revocab.models.load import check_model
     from revocab.models.trimmed_model import TrimmableModel, write_trimmed
     from revocab.tokenizer_building.editable import EditableVocabulary
     from revocab.tokenizer_building.trimming import (
@@ -109,7 +109,8 @@ def trimmed(
     model.check_stored()
     characters = check_spelling(vocabulary, options.allow_unknown, "--allow-unknown")
     check_known(vocabulary, stay, f"--tokens {options.tokens}")
-    check_structure(folder)  # rows are copied, whatever their values: revocab check reads these
+    say("checking weights")
+    check_model(folder)
     say("counting tokens")
     uses = [count_ids(vocabulary.base, text.documents_of()) for text in texts]
     named = vocabulary.base.convert_ids_to_tokens(model.named_tokens)

@@ -28,6 +28,7 @@ from revocab.limits import Count, Seed
 from revocab.model_check.subject import quiet
 from revocab.models.folder import ModelFolder, check_model_folder
 from revocab.models.hub_or_folder import local
+from revocab.models.load import check_structure, load_causal_lm
 from revocab.progress import spoken
 from revocab.tokenizers.load import load_tokenizer
 
@@ -103,6 +104,9 @@ def draft(words: Sequence[str]) -> str:
     old, new = (tokenizer.get_vocab() for tokenizer in tokenizers)
     # Looked at before a draft is written.
     prompts = {text.language: prompts_of(text, tokenizers[1], options) for text in texts}
+    writer = loaded(target, options.device) if prompts else None
+    if writer is None:
+        check_structure(target)
     drafts = {"as it was": source}
     if old == new:
         if options.out is not None:
@@ -118,7 +122,7 @@ def draft(words: Sequence[str]) -> str:
         move(source, target, len(new), options)
         drafts["moved"] = options.out
     shared = len(old.keys() & new.keys())
-    rows = [*measured(target, drafts, prompts, options)] if prompts else []
+    rows = [*measured(writer, drafts, prompts, options)] if writer else []
     if options.json_:
         made = {"shared_tokens": shared, "tokens": len(new), "rows": [asdict(row) for row in rows]}
         return json.dumps(made, ensure_ascii=False, indent=2)
@@ -139,13 +143,13 @@ def move(source: Path, target: Path, tokens: int, options: DraftOptions) -> None
 
 
 def measured(
-    target: Path,
+    target: tuple[PreTrainedModel, PreTrainedTokenizerFast],
     drafts: dict[str, Path],
     prompts: dict[str, list[list[int]]],
     options: DraftOptions,
 ) -> Iterator[Row]:
     """Yield how the prompts of each text are continued by the target alone, and with each draft."""
-    model, tokenizer = loaded(target, options.device)
+    model, tokenizer = target
     helpers = {name: loaded(folder, options.device) for name, folder in drafts.items()}
     for text, asked in prompts.items():
         with quiet():
@@ -161,8 +165,6 @@ def measured(
 
 
 def loaded(folder: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    from revocab.models.load import load_causal_lm
-
     place = checkpoint_on(folder, device, "auto", 1)
     model = load_causal_lm(folder, dtype=place.dtype, device=place.device).eval()
     return model, load_tokenizer(folder)
