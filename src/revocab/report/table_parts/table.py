@@ -117,12 +117,12 @@ class Table:
     def interval_text(self, cell: Cell) -> str | None:
         if cell.interval is None:
             return None
-        told = f"95 % interval {between(cell, cell.interval)}"
+        words = f"95 % interval {between(cell, cell.interval)}"
         if cell.p_value is not None:
-            told += f", p {cell.p_value:.3g}"
+            words += f", p {cell.p_value:.3g}"
         if cell.seed_interval is not None:
-            told += f"; over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
-        return told
+            words += f"; over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
+        return words
 
     def rows_in_blocks(self) -> Iterator[tuple[str, Row]]:
         """Yield every row that is no heading, with the heading above it (empty: none)."""
