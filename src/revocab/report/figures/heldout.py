@@ -23,7 +23,6 @@ from revocab.report.figure_parts.curves import (
     heldout_over_seeds,
     panels,
     scale_axes,
-    training_progress,
 )
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import label_ends, nothing_yet
@@ -31,6 +30,7 @@ from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
+from revocab.report.results.progress import training_progress
 from revocab.report.values.losses import text_languages, without_heldout_text
 
 #: Up to so many points of a curve have markers.
