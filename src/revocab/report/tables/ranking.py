@@ -52,8 +52,8 @@ class RankingTable(RankedOptions):
     )
     #: Where the ranks are taken.
     rank_by: Point = "last"
-    #: What is equal there: as much as the reference's whole training, or as the shortest one's.
-    equal_to: Literal["reference", "shortest"] = "reference"
+    #: What is equal there: as much as the run with the least has, or as the reference has.
+    equal_to: Literal["shortest", "reference"] = "shortest"
     pooled: bool = Field(default=False, description="one block of means over all groups")
 
     def build(self, results: Results) -> Table:
