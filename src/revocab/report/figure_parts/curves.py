@@ -15,10 +15,14 @@ from revocab.report.figure_parts.style import label_width
 from revocab.report.names import method_label
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import heldout_curve
+from revocab.report.results.progress import Progress
 
-#: What the horizontal axis counts, and its label.
-Progress = Literal["steps", "bytes"]
-LABELS: dict[Progress, str] = {"steps": "training steps", "bytes": "megabytes of training text"}
+#: Labels of the horizontal axis.
+LABELS: dict[Progress, str] = {
+    "steps": "training steps",
+    "bytes": "megabytes of training text",
+    "flops": "10¹² floating-point operations of training",
+}
 Scale = Literal["auto", "linear", "log"]
 #: From which ratio of the greatest to the least value on a vertical axis is logarithmic: else the
 #: first, high losses press all others into a band at the bottom.
@@ -44,31 +48,11 @@ SEED_BANDS = "Runs with seeds: the mean over them, and a band of one standard de
 class LossAxes(Closed):
     """How a figure of losses counts training, and its scale."""
 
-    #: What the horizontal axis counts: steps, or megabytes of text.
+    #: What the horizontal axis counts: steps, megabytes of text, or 10¹² floating-point operations.
     over: Progress = "steps"
     #: ``log``: both axes; early steps and small differences are seen, at which methods differ.
     #: ``auto``: the vertical one, where a few high values would flatten the rest.
     scale: Scale = "auto"
-
-
-def training_progress(results: Results, run: Run, over: Progress) -> dict[int, float]:
-    """Return where each step of a run stands on the horizontal axis, 0 included.
-
-    Bytes, in millions, are those of the tokens trained on: tokens times loss per token over loss
-    per byte, which of each stage is its own ratio.
-    """
-    places, seen, before = {0: 0.0}, 0.0, 0
-    first = results.replicates(run)[0]  # all of them have the same rows
-    for row in results.csv("runs", first.id, "losses.csv"):
-        step, tokens = int(row["step"]), int(row["tokens"])
-        if over == "bytes":
-            loss, bits = number(row["loss"]), number(row["bits_per_byte"])
-            seen += (tokens - before) * loss / (bits * math.log(2)) if loss and bits else 0.0
-            before = tokens
-            places[step] = seen / 1e6
-        else:
-            places[step] = float(step)
-    return places
 
 
 def training_curve(results: Results, run: Run, column: str) -> Curve:

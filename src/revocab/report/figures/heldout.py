@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,6 @@ from revocab.report.figure_parts.curves import (
     heldout_over_seeds,
     panels,
     scale_axes,
-    training_progress,
 )
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import label_ends, nothing_yet
@@ -31,10 +30,15 @@ from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
+from revocab.report.results.progress import training_progress
 from revocab.report.values.losses import text_languages, without_heldout_text
 
 #: Up to so many points of a curve have markers.
 MOST_MARKERS = 16
+#: How the curve of a reference is drawn, over all others.
+STANDING_OUT: dict[str, Any] = {
+    "color": "#000000", "linestyle": (0, (4, 1.5)), "linewidth": 3.0, "zorder": 3,
+}  # fmt: skip
 #: Points of a curve by run, ascending.
 Curves = dict[str, list[Point]]
 
@@ -51,6 +55,9 @@ class HeldoutFigure(FigureOptions, LossAxes):
     scale: Scale = "log"
     against: Id | None = Field(
         default=None, description="run from whose losses the differences are drawn below"
+    )
+    reference: Id | None = Field(
+        default=None, description="run that stands out: its line is black, bold and dashed"
     )
     caption: ClassVar[str] = (
         "Loss on text held out from training, wherever it was measured; lower is better. "
@@ -82,13 +89,11 @@ class HeldoutFigure(FigureOptions, LossAxes):
         self, results: Results, axes: Axes, runs: list[Run], language: str, palette: Palette
     ) -> None:
         curves = self.curves(results, runs, language)
-        labels = [end_label(results.run(run), curves[run], palette) for run in curves]
+        labels = [self.label(results, run, curves[run], palette) for run in curves]
         for run, points in curves.items():
             # Markers where these can be told apart.
             marker = "o" if len(points) <= MOST_MARKERS else None
-            draw_curve(
-                axes, points, palette.line(results.run(run).name), marker=marker, clip_on=False
-            )
+            draw_curve(axes, points, self.line(results, run, palette), marker=marker, clip_on=False)
         if len({run.group for run in runs}) == 1:
             levels = heldout_curve(results, results.base(runs[0].group), language)
             for level in levels.values():
@@ -117,11 +122,21 @@ class HeldoutFigure(FigureOptions, LossAxes):
                 other = np.interp(at, places, losses)
                 change = values - other
                 change = 100 * change / other if self.scale == "log" else change
-                run = results.run(name)
                 marker = "o" if len(points) <= MOST_MARKERS else None
-                axes.plot(at, change, marker=marker, clip_on=False, **palette.line(run.name))
-                labels.append(end_label(run, [(at[-1], float(change[-1]), None)], palette))
+                line = self.line(results, name, palette)
+                axes.plot(at, change, marker=marker, clip_on=False, **line)
+                end = [(at[-1], float(change[-1]), None)]
+                labels.append(self.label(results, name, end, palette))
         self.finish(axes, curves, labels, vertical=False)
+
+    def line(self, results: Results, run: str, palette: Palette) -> dict[str, Any]:
+        return STANDING_OUT if run == self.reference else palette.line(results.run(run).name)
+
+    def label(
+        self, results: Results, run: str, points: Sequence[Point], palette: Palette
+    ) -> tuple[float, str, str]:
+        end, name, _ = end_label(results.run(run), points, palette)
+        return end, name, self.line(results, run, palette)["color"]
 
     def finish(
         self,
@@ -152,8 +167,9 @@ class HeldoutFigure(FigureOptions, LossAxes):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from without_heldout_text(experiment, key)
-        if self.against is not None and self.against not in self.runs:
-            yield unknown(f"{key}.against", self.against, self.runs, "run of the figure")
+        for option, run in (("against", self.against), ("reference", self.reference)):
+            if run is not None and run not in self.runs:
+                yield unknown(f"{key}.{option}", run, self.runs, "run of the figure")
 
 
 FIGURE = HeldoutFigure

@@ -20,7 +20,6 @@ from revocab.report.figure_parts.curves import (
     panels,
     scale_axes,
     training_curve,
-    training_progress,
 )
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import label_ends, nothing_yet
@@ -28,6 +27,7 @@ from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
+from revocab.report.results.progress import training_progress
 
 #: Where each step stands on the horizontal axis, by run.
 Places = dict[str, dict[int, float]]

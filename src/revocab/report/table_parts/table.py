@@ -33,7 +33,7 @@ class Cell:
     p_value: float | None = None
     #: Standard deviation over seeds, of which ``value`` is the mean, in the unit of ``value``.
     deviation: float | None = None
-    #: 95 % interval of a difference over seeds, and their number.
+    #: 95 % interval over seeds, and their number. Without ``interval`` it is shown.
     seed_interval: tuple[float, float] | None = None
     seeds: int | None = None
 
@@ -46,6 +46,9 @@ class Cell:
             shown += f"±{self.stderr * self.scale:.{self.digits}f}"
         if self.deviation is not None and (self.deviation or self.digits):  # a count: no "[0]"
             shown += f" [{self.deviation * self.scale:.{self.digits}f}]"
+        if self.seed_interval is not None and self.interval is None:
+            low, high = self.seed_interval
+            shown += f"±{(high - low) / 2 * self.scale:.{self.digits}f}"
         return shown
 
     def published_number(self) -> str | None:
@@ -115,14 +118,17 @@ class Table:
         return f"{self.title} [{self.limited}]" if self.limited else self.title
 
     def interval_text(self, cell: Cell) -> str | None:
+        over_seeds = (
+            f"over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
+            if cell.seed_interval is not None
+            else ""
+        )
         if cell.interval is None:
-            return None
+            return f"95 % interval {over_seeds}" if over_seeds else None
         words = f"95 % interval {between(cell, cell.interval)}"
         if cell.p_value is not None:
             words += f", p {cell.p_value:.3g}"
-        if cell.seed_interval is not None:
-            words += f"; over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
-        return words
+        return f"{words}; {over_seeds}" if over_seeds else words
 
     def rows_in_blocks(self) -> Iterator[tuple[str, Row]]:
         """Yield every row that is no heading, with the heading above it (empty: none)."""

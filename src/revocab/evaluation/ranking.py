@@ -1,0 +1,218 @@
+"""What seeds say of an order of methods: which may be the best, and how well an early order holds.
+
+Losses, of which lower is better. A sample has the losses of one method, by seed, in each of some
+strata (pairs of languages). Seeds are what varies; the strata are fixed. Curves are (place, loss)
+pairs with ascending places, straight between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from statistics import fmean, variance
+
+from revocab.evaluation.over_seeds import (
+    FEWEST_SEEDS,
+    LEVEL,
+    SeedInterval,
+    paired_interval,
+    t_quantile,
+)
+
+#: Losses by seed, of every stratum.
+Sample = Sequence[Mapping[int, float]]
+Curve = Sequence[tuple[float, float]]
+#: Places this much apart, as a share, are one: text is counted from rounded losses.
+SAME_PLACE = 1e-3
+
+quantile = cache(t_quantile)
+
+
+# Intervals ----------------------------------------------------------------------------------------
+
+
+def stratified_interval(
+    values_GS: Sequence[Sequence[float]], *, comparisons: int = 1
+) -> SeedInterval | None:
+    """Return the t interval of the unweighted mean of strata's means; strata may differ in spread
+    and in their number of seeds.
+
+    ``comparisons``: as in :func:`~revocab.evaluation.over_seeds.paired_interval`, whose interval
+    that of a single stratum is. Degrees of freedom are Welch's and Satterthwaite's (Satterthwaite,
+    1946), rounded down. ``seeds`` are those of the stratum with the fewest. None if a stratum has
+    fewer than two.
+    """
+    fewest = min(map(len, values_GS), default=0)
+    if fewest < 2:
+        return None
+    if len(values_GS) == 1:
+        (values_S,) = values_GS
+        return paired_interval(values_S, [0.0] * fewest, comparisons=comparisons)
+    mean = fmean(map(fmean, values_GS))
+    parts = [(variance(values_S) / len(values_S), len(values_S) - 1) for values_S in values_GS]
+    total = sum(part for part, _ in parts)
+    reach = 0.0
+    if total:
+        freedom = total**2 / sum(part**2 / free for part, free in parts)
+        # Rounding may leave a whole number just below itself.
+        whole = max(fewest - 1, math.floor(freedom + 1e-9))
+        level = 1 - (1 - LEVEL) / comparisons
+        reach = quantile(whole, level) * math.sqrt(total) / len(values_GS)
+    return SeedInterval(mean, mean - reach, mean + reach, fewest)
+
+
+def mean_of(sample: Sample) -> float | None:
+    """Return the unweighted mean of strata's means; None if a stratum has no loss."""
+    if not sample or not all(sample):
+        return None
+    return fmean(fmean(by_seed.values()) for by_seed in sample)
+
+
+def differences(first: Sample, second: Sample) -> list[list[float]]:
+    """Return the first's losses minus the second's, seed by seed, of the seeds that both have."""
+    return [
+        [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
+        for ours, theirs in zip(first, second, strict=True)
+    ]
+
+
+def paired_difference(
+    first: Sample, second: Sample, *, comparisons: int = 1
+) -> tuple[float | None, SeedInterval | None]:
+    """Return the mean difference of two samples, and its interval where it has one.
+
+    Where a stratum has no seed in common, it is the difference of the means, without an interval.
+    """
+    paired_GS = differences(first, second)
+    if all(paired_GS) and paired_GS:
+        interval = stratified_interval(paired_GS, comparisons=comparisons)
+        return fmean(map(fmean, paired_GS)), interval
+    ours, theirs = mean_of(first), mean_of(second)
+    return (None if ours is None or theirs is None else ours - theirs), None
+
+
+def is_above(interval: SeedInterval | None) -> bool:
+    """Return whether a difference is above 0 beyond chance; fewer than :data:`FEWEST_SEEDS` seeds
+    say nothing.
+    """
+    return interval is not None and interval.seeds >= FEWEST_SEEDS and interval.low > 0
+
+
+def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
+    """Return which methods may have the lowest loss: those that no other is below beyond chance.
+
+    The best method is among them with at least 95 % confidence, since that it is not needs one of
+    N - 1 differences to be an error. Subset selection: Gupta, "On Some Multiple Decision (Selection
+    and Ranking) Rules", 1965; Hsu, "Multiple Comparisons", 1996, chapter 4.
+    """
+    comparisons = max(1, len(samples_N) - 1)
+
+    def beaten(sample: Sample, other: Sample) -> bool:
+        return is_above(paired_difference(sample, other, comparisons=comparisons)[1])
+
+    return [
+        not any(beaten(sample, other) for other in samples_N if other is not sample)
+        for sample in samples_N
+    ]
+
+
+# Orders -------------------------------------------------------------------------------------------
+
+
+def ranks(values_N: Sequence[float]) -> list[float]:
+    """Return ranks from 1, the lowest value first; equal values share the mean of their ranks."""
+    ordered = sorted(values_N)
+    first = {value: place for place, value in reversed([*enumerate(ordered, 1)])}
+    return [first[value] + (ordered.count(value) - 1) / 2 for value in values_N]
+
+
+def spearman(first_N: Sequence[float], second_N: Sequence[float]) -> float | None:
+    """Return Spearman's rank correlation: Pearson's, of ranks. None where all values of either are
+    equal. Raises ``ValueError`` if the numbers of values differ.
+    """
+    if len(first_N) != len(second_N):
+        raise ValueError(f"{len(first_N)} values against {len(second_N)}")
+    middle = (len(first_N) + 1) / 2
+    ours = [rank - middle for rank in ranks(first_N)]
+    theirs = [rank - middle for rank in ranks(second_N)]
+    size = math.sqrt(sum(x * x for x in ours) * sum(y * y for y in theirs))
+    return sum(x * y for x, y in zip(ours, theirs, strict=True)) / size if size else None
+
+
+def lost_by_picking(early_N: Sequence[float], late_N: Sequence[float]) -> float:
+    """Return how far the method with the lowest early loss is from the lowest late one."""
+    return late_N[min(range(len(early_N)), key=early_N.__getitem__)] - min(late_N)
+
+
+def early_against_late(
+    early_M: Sequence[Mapping[int, float]], late_M: Sequence[Mapping[int, float]]
+) -> tuple[list[float], list[float]]:
+    """Return, by seed, what the order of methods in early losses is worth for the late ones.
+
+    First the rank correlation with the late mean of the *other* seeds, since chance that a seed's
+    early and late losses share would count as foresight; a single seed has its own late losses.
+    Seeds in which all losses are equal are left out. Then what is lost, in the late mean of all
+    seeds, by picking the method with the lowest early loss. Seeds are those of all methods.
+    """
+    of = [*early_M, *late_M]
+    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in of))) if of else []
+    correlations_S, lost_S = [], []
+    for seed in seeds:
+        ours_M = [by_seed[seed] for by_seed in early_M]
+        others = [other for other in seeds if other != seed] or [seed]
+        told_M = [fmean(by_seed[other] for other in others) for by_seed in late_M]
+        every_M = [fmean(by_seed[other] for other in seeds) for by_seed in late_M]
+        correlation = spearman(ours_M, told_M)
+        correlations_S += [] if correlation is None else [correlation]
+        lost_S.append(lost_by_picking(ours_M, every_M))
+    return correlations_S, lost_S
+
+
+# Curves -------------------------------------------------------------------------------------------
+
+
+def at_place(curve: Curve, place: float) -> float | None:
+    """Return the loss at a place, on the straight line between the points around it; None outside
+    of the curve, of whose ends :data:`SAME_PLACE` is taken off or on.
+    """
+    if not curve or place < curve[0][0] * (1 - SAME_PLACE):
+        return None
+    before = curve[0]
+    for point in curve:
+        if place <= point[0]:
+            width = point[0] - before[0]
+            share = (place - before[0]) / width if width and place > before[0] else 1.0
+            return before[1] + share * (point[1] - before[1])
+        before = point
+    return before[1] if place <= before[0] * (1 + SAME_PLACE) else None
+
+
+def mean_curve(curves: Sequence[Curve]) -> list[tuple[float, float]]:
+    """Return the mean of curves where all of them are, at every place of any; empty: nowhere."""
+    if not curves or not all(curves):
+        return []
+    low = max(curve[0][0] for curve in curves)
+    high = min(curve[-1][0] for curve in curves)
+    places = sorted({place for curve in curves for place, _ in curve if low <= place <= high})
+    return [(place, fmean(_inside(curve, place) for curve in curves)) for place in places]
+
+
+def crossing(curve: Curve, reference: Curve) -> float | None:
+    """Return the first place at which a curve is below another one; None: nowhere that both are."""
+    above: tuple[float, float] | None = None
+    negative = [(place, -value) for place, value in reference]
+    for place, value in mean_curve([curve, negative]):  # half of their difference
+        if value < 0:
+            if above is None:
+                return place
+            share = above[1] / (above[1] - value)
+            return above[0] + share * (place - above[0])
+        above = place, value
+    return None
+
+
+def _inside(curve: Curve, place: float) -> float:
+    value = at_place(curve, place)
+    assert value is not None  # between the curve's ends
+    return value

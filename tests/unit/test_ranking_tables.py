@@ -1,0 +1,246 @@
+"""Tables that order methods, of results made up, by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+from fake_results import REPOSITORY, change_experiment, experiment_alone, fake_results, write_csv
+
+from revocab.config import validate
+from revocab.config.written_out import with_all_runs
+from revocab.errors import RevocabError
+from revocab.evaluation.over_seeds import t_quantile
+from revocab.io import write_json
+from revocab.report.checks import table_problems
+from revocab.report.figures.heldout import STANDING_OUT
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import build_table, make_tables
+from revocab.report.results import Results
+from revocab.report.table_parts.table import Table
+
+STEPS = (0, 25, 50, 75, 100)
+#: Bits per byte by step, and what each of three seeds adds.
+LOSSES = {
+    "lapt": ((2.0, 1.8, 1.6, 1.5, 1.4), (0, 0.01, 0.02)),
+    "random": ((4.0, 3.0, 2.0, 1.9, 1.8), (0, 0.01, 0.02)),
+    "fvt": ((3.0, 1.7, 1.5, 1.3, 1.2), (0, 0.01, 0.02)),
+    "sava": ((2.5, 1.5, 1.45, 1.3, 1.21), (0.02, 0.01, 0)),
+}
+RANKING = {
+    "kind": "ranking", "title": "Starts", "groups": {"mistral": "it"}, "reference": "lapt",
+    "points": [0, 50, "last", "equal-text", "equal-flops"],
+}  # fmt: skip
+CORRELATION = {
+    "kind": "rank_correlation", "title": "Orders", "groups": {"mistral": "it"},
+    "methods": ["random", "fvt", "sava"], "steps": [0, 25, 50, "last"],
+}  # fmt: skip
+CURVES = {
+    "kind": "heldout", "title": "Curves", "languages": ["it"], "over": "flops",
+    "runs": [f"mistral-{name}" for name in LOSSES], "reference": "mistral-lapt",
+}  # fmt: skip
+
+
+def seeded(*groups: str) -> dict:
+    """Return the runs of the demo's groups, the same four methods with three seeds in each."""
+    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    runs = {group: dict(values["runs"]["mistral"]) for group in groups}
+    for group, entry in runs.items():
+        entry |= {"label": group.capitalize(), "seeds": [1, 2, 3], "references": {}}
+        entry["methods"] = {name: {"evaluate": False} for name in LOSSES}
+    values |= {"runs": runs, "tables": {"t": RANKING, "c": CORRELATION}, "figures": {"f": CURVES}}
+    values["scale"] = None
+    return values
+
+
+def train(root: Path, group: str, shift: float = 0.0) -> None:
+    """Write what trainings leave: 4 bytes and 6 million operations a token, of lapt half of each.
+
+    So at its end, after 8 MB and 12 units, the others are at step 50.
+    """
+    for name, (losses, seeds) in LOSSES.items():
+        half = 0.5 if name == "lapt" else 1
+        for seed, more in enumerate(seeds, 1):
+            folder = root / "runs" / f"{group}-{name}-seed{seed}"
+            heldout = [
+                {"step": step, "corpus": "world-it", "language": "it", "loss": 9.9, "tokens": 7,
+                 "bits_per_byte": loss + more + shift, "bytes": 100}
+                for step, loss in zip(STEPS, losses, strict=True)
+            ]  # fmt: skip
+            write_csv(folder / "heldout.csv", heldout)
+            per_byte = 2.0 / (4 * half * math.log(2))
+            rows = [
+                {"step": step, "tokens": 40_000 * step, "loss": 2.0, "bits_per_byte": per_byte,
+                 "learning_rate": 0, "gradient_norm": 1}
+                for step in STEPS[1:]
+            ]  # fmt: skip
+            write_csv(folder / "losses.csv", rows)
+            write_json(folder / "timing.json", {"flops_per_token": 6e6 * half})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("ranking") / "results" / "demo"
+    values, problems = with_all_runs(seeded("mistral", "other"))
+    assert not problems
+    fake_results(folder, **{key: values[key] for key in ("runs", "tables", "figures", "scale")})
+    train(folder, "mistral")
+    train(folder, "other", shift=1.0)
+    return folder
+
+
+@pytest.fixture
+def root(made, tmp_path) -> Path:
+    """Return the same results with an experiment that may be changed."""
+    folder = experiment_alone(made, tmp_path / "results" / "demo")
+    (folder / "runs").symlink_to(made / "runs")
+    return folder
+
+
+def table(root: Path, identifier: str = "t", **options: object) -> Table:
+    for key, value in options.items():
+        change_experiment(root, "tables", identifier, key, value=value)
+    return build_table(Results(root), identifier)
+
+
+def shown(table: Table) -> list[list[str]]:
+    return [
+        [cell.text if cell.text is not None else cell.number() for cell in row.cells]
+        for row in table.data_rows()
+    ]
+
+
+def test_methods_by_hand(root):
+    """Of t with two degrees of freedom 4.303 / sqrt(3) times 0.01 is 0.025; for three rows at once
+    the quantile is 7.649.
+    """
+    rows = shown(table(root))
+    assert [row[:2] for row in rows] == [
+        ["LAPT", "–"], ["FVT", "1"], ["SAVA", "2"], ["Random", "3"],
+    ]  # fmt: skip
+    assert rows[0][2:] == [
+        "2.010±0.025", "1.610±0.025", "1.410±0.025", "1.410±0.025", "1.410±0.025", "–", "–", "–",
+    ]  # fmt: skip
+    assert rows[1][2:] == [
+        "3.010±0.025", "1.510±0.025", "1.210±0.025", "1.510±0.025", "1.510±0.025",
+        "-0.200±0.000", "0.100±0.000", "none",
+    ]  # fmt: skip
+    reach = t_quantile(2, 1 - 0.05 / 3) * 0.02 / math.sqrt(3)
+    # From 0.2 above at 2 MB to 0.1 below at 4 MB.
+    assert rows[2][7:] == [f"-0.190±{reach:.3f}", f"0.050±{reach:.3f}", "3.33"]
+
+
+def test_marks_by_hand(root):
+    """SAVA is 0.01 above FVT, seed by seed -0.01 to 0.03: it may be the best, and Random cannot."""
+    rows = table(root).data_rows()
+    assert [row.cells[1].mark for row in rows] == [None, "best", "best", None]
+    assert [row.cells[4].mark for row in rows] == [None, "best", "second", None]
+    assert [row.cells[7].mark for row in rows] == [None, "best", "best", "best"]
+    assert [row.cells[8].mark for row in rows] == [None, "best", None, "best"]
+    assert rows[1].cells[2].provenance == "runs/mistral-fvt-seed1/heldout.csv"
+    assert table(root).interval_text(rows[2].cells[7]).startswith("95 % interval over 3 seeds -0.2")
+
+
+def test_a_block_for_each_group_or_one_for_all(root):
+    groups = {"mistral": "it", "other": "it"}
+    each = table(root, groups=groups)
+    assert [row.section for row in each.rows if row.section] == ["Mistral", "Other"]
+    assert shown(each)[:4] == shown(table(root, groups={"mistral": "it"}))
+    pooled = table(root, groups=groups, pooled=True)
+    reach = t_quantile(4) * 0.01 * math.sqrt(2 / 3) / 2
+    assert len(pooled.rows) == 4 and shown(pooled)[1][4] == f"1.710±{reach:.3f}"
+    assert shown(pooled)[2][9] == "3.33"
+
+
+def test_equal_to_the_reference_or_to_the_run_with_the_least(root):
+    """Beside Random as reference, whose 16 MB LAPT does not reach."""
+    rows = shown(table(root, reference="random", points=["equal-text"], equal_to="reference"))
+    assert {row[0]: row[2] for row in rows} == {
+        "Random": "1.810±0.025", "FVT": "1.210±0.025", "SAVA": "1.220±0.025", "LAPT": "–",
+    }  # fmt: skip
+    rows = shown(table(root, equal_to="shortest"))
+    assert {row[0]: row[2] for row in rows}["Random"] == "2.010±0.025"  # 8 MB: its step 50
+
+
+def test_an_untrained_place_has_no_rank(root):
+    rows = shown(table(root, reference="random", rank_by="equal-text", equal_to="reference"))
+    assert [row[:2] for row in rows][-1] == ["LAPT", "–"]
+
+
+def test_early_orders_by_hand(root):
+    """At step 0 SAVA, FVT, Random; in the end FVT, SAVA, Random, but for the first seed's others:
+    the mean of seeds 2 and 3 has SAVA at 1.215 and FVT at 1.215.
+    """
+    rows = table(root, "c").data_rows()
+    assert [row.cells[0].text for row in rows] == [
+        "0 steps", "25 steps", "50 steps", "last checkpoint",
+    ]  # fmt: skip
+    assert rows[0].cells[2].value == pytest.approx(0.01)
+    assert rows[0].cells[2].seed_interval == pytest.approx((0.01, 0.01))
+    assert 0.5 <= rows[0].cells[1].value < 1 and rows[0].cells[1].seeds == 3
+    both = table(root, "c", groups={"mistral": "it", "other": "it"})
+    assert [row.section for row in both.rows if row.section] == ["Mistral", "Other", "All"]
+
+
+def test_tables_and_figures_are_written_and_whole(root):
+    make_tables(root, root / "tables")
+    make_figures(root, root / "figures")
+    assert not [line for line in table_problems(Results(root)) if "/t." in line or "/c." in line]
+    header = (root / "tables" / "t.csv").read_text(encoding="utf-8").partition("\n")[0]
+    assert "bits per byte last checkpoint seeds low" in header
+    assert "**-0.200±0.000**" in (root / "tables" / "t.md").read_text(encoding="utf-8")
+    assert STANDING_OUT["color"] in (root / "figures" / "f.svg").read_text(encoding="utf-8")
+
+
+def test_without_results_every_number_is_missing(root):
+    (root / "runs").unlink()
+    for identifier in ("t", "c"):
+        rows = build_table(Results(root), identifier).data_rows()
+        assert {cell.number() for row in rows for cell in row.cells[2:]} == {"–"}
+    make_tables(root, root / "tables")
+    assert any("t.csv: FVT: no bits per byte 50 steps" in line
+               for line in table_problems(Results(root)))  # fmt: skip
+
+
+def test_operations_that_were_not_recorded_are_missing(root, made):
+    timing = made / "runs/mistral-lapt-seed2/timing.json"
+    kept = timing.read_text(encoding="utf-8")
+    timing.unlink()
+    try:
+        rows = table(root).data_rows()
+    finally:
+        timing.write_text(kept, encoding="utf-8")
+    assert rows[1].cells[6].value is None and rows[1].cells[6].text is None
+    assert rows[1].cells[5].value is not None
+
+
+WRONG = [
+    (RANKING, {"reference": "lap"}, ".reference: no trained run of group 'mistral' 'lap'"),
+    (RANKING, {"methods": ["sawa", "fvt"]}, ".methods: no trained run of its groups 'sawa'"),
+    (RANKING, {"methods": ["fvt"]}, ".methods: expected 2 or more"),
+    (RANKING, {"points": [0, 3]}, ".points: held-out loss is measured at no step 3"),
+    (RANKING, {"differences": ["equal"]},
+     ".differences: held-out loss is measured at no step 'equal'"),
+    (RANKING, {"rank_by": "end"}, ".rank_by: held-out loss is measured at no step 'end'"),
+    (RANKING, {"groups": {"mistral": "de"}},
+     ".groups.mistral: no language with held-out text 'de'"),
+    (RANKING, {"groups": {"mistrall": "it"}}, ".groups: no run group 'mistrall'"),
+    (RANKING, {"groups": {}}, ".groups: expected 1 or more"),
+    (CORRELATION, {"steps": [7]}, ".steps: held-out loss is measured at no step 7"),
+    (CORRELATION, {"end": "best"}, ".end: held-out loss is measured at no step 'best'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("usual", "change", "line"), WRONG)
+def test_a_wrong_option_is_named(usual, change, line, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    values = seeded("mistral")
+    values["recipes"]["adapt"] |= {"steps": 100, "warmup_steps": 5, "checkpoint_every": 25}
+    values |= {"tables": {"t": {**usual, **change}}, "figures": {}}
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    assert any(problem.startswith(f"tables.t{line}") for problem in caught.value.problems), (
+        caught.value.problems
+    )
