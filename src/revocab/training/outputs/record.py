@@ -126,6 +126,7 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
         **({"stages": packed["stages"]} if "stages" in packed else {}),
+        **inputs.packed.described(),
         "inputs": inputs.checksums,
         "versions": {
             module.__name__: module.__version__ for module in (accelerate, torch, transformers)
