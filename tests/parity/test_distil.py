@@ -95,6 +95,9 @@ def test_copied_rows_keep_every_bit_and_new_ones_move(distilled):
     (said,) = manifest["distilled"]
     assert said["stage"] == "distil" and 0 < said["in_text"] <= said["new_tokens"]
     assert said["snippets"] == STEPS * BATCH * (LENGTH // SNIPPET)
+    (timed,) = io.read_json(out / "timing.json")["distilled"]
+    whole = timed["seconds_per_new_token"] * said["in_text"]
+    assert timed["stage"] == "distil" and timed["training_seconds"] == pytest.approx(whole)
 
 
 def test_the_tables_say_what_is_minimised_and_no_bits_of_text(distilled):
@@ -243,4 +246,3 @@ def test_answers_have_no_snippets():
 
 def test_defaults_are_the_papers():
     assert Distil().model_dump() == {"layers": [-1], "snippet": 50, "per_token": 100}
-

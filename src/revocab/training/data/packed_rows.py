@@ -87,6 +87,10 @@ class PackedRows:
         """Return what a run's manifest says of text that stages read in place of the rows."""
         return {}
 
+    def timed(self, seconds: Mapping[int, float]) -> dict[str, Any]:
+        """Return what ``timing.json`` says of that text; ``seconds`` are those of stages."""
+        return {}
+
     @property
     def bytes(self) -> int:
         if not self.marks:

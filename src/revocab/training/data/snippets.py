@@ -312,6 +312,18 @@ class RowsWithSnippets(PackedRows):
     def described(self) -> dict[str, Any]:
         return {"distilled": [dict(text.described) for text in self.taught.values()]}
 
+    def timed(self, seconds: Mapping[int, float]) -> dict[str, Any]:
+        stages = [
+            {
+                "stage": text.described["stage"],
+                "training_seconds": seconds[number],
+                "seconds_per_new_token": seconds[number] / text.described["in_text"],
+            }
+            for number, text in self.taught.items()
+            if number in seconds
+        ]
+        return {"distilled": stages}
+
     def bits_per_byte(self, stage: int, loss: float) -> float | None:
         return None if stage in self.taught else super().bits_per_byte(stage, loss)
 
