@@ -10,8 +10,8 @@ def planned(plan: Plan, run: str) -> Step:
     entry, out = plan.runs[run], plan.paths.run(run)
     assert entry.mixture is not None and entry.recipe is not None  # it is trained
     ids = (entry.target, entry.mixture, entry.recipe)
-    adapters = plan.experiment.recipes[entry.recipe].adapter
-    source = plan.origin(entry) if adapters else None
+    recipe = plan.experiment.recipes[entry.recipe]
+    source = plan.origin(entry) if recipe.reads_source else None
     return training(plan, out, plan.checkpoint(entry, 0), ids, entry.seed, source)
 
 

@@ -184,6 +184,11 @@ class TrainingOptions(LossOptions):
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
+        if self.distils and self.loss != ALL:
+            raise ValueError(
+                f"stages: distil reads text, and loss is {self.loss}; put the stage into a recipe of loss:"
+                f" {ALL}"
+            )
         taken = sorted({*names} & {*PLACES, BEST})
         if taken:
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
@@ -212,6 +217,14 @@ class TrainingOptions(LossOptions):
     @property
     def trains_new_rows(self) -> bool:
         return any(NEW_ROWS in stage.train for stage in self.stages or ())
+
+    @property
+    def distils(self) -> bool:
+        return any(stage.distil for stage in self.stages or ())
+
+    @property
+    def reads_source(self) -> bool:
+        return self.adapter is not None or self.distils
 
     @property
     def stage_ends(self) -> dict[str, int]:

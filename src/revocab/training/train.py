@@ -24,6 +24,7 @@ from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import tensor_bytes
 from revocab.output import ResumableFolder
+from revocab.tokenizers.load import tokenizer_file
 from revocab.training.adapters import lora
 from revocab.training.data.packed_rows import packed_manifest
 from revocab.training.data.shards import MARKS
@@ -67,6 +68,14 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
         adapters["source"] = {which: digest.hexdigest() for which, digest in hashes.items()}
     if run.settings.trains_new_rows:
         adapters["new_rows"] = io.sha256(new_rows_file(run.model))
+    if run.settings.distils:
+        assert run.source is not None  # train looked
+        read = [*checkpoints.weight_files(run.source), run.source / "config.json"]
+        adapters["teacher"] = {file.name: io.sha256(file) for file in read}
+        adapters["tokenizers"] = {
+            which: io.sha256(tokenizer_file(folder))
+            for which, folder in (("model", run.model), ("teacher", run.source))
+        }
     return {
         "model": {file.name: io.sha256(file) for file in files},
         **adapters,
@@ -140,6 +149,8 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
 
     from revocab.training.adapters.opening import open_adapters
     from revocab.training.data.packed_rows import check_fit, check_recipe, open_packed
+    from revocab.training.data.snippets import with_snippets
+    from revocab.training.loop.distillation import check_teacher
     from revocab.training.loop.heldout_loss import open_heldout
 
     settings = run.settings
@@ -160,6 +171,9 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     if settings.trains_new_rows:
         matrix: Any = model.get_input_embeddings().weight
         new_V = read_new_rows(run.model, len(matrix))
+    if settings.distils and run.source is not None:
+        check_teacher(model, run.source, settings)
+        packed = with_snippets(packed, settings, run.model, run.source, new_V)
     checksums = input_checksums(run)
     return TrainingInputs(model, dtype, packed, heldout, checksums, adapters, new_V)
 
@@ -176,16 +190,7 @@ def train(run: TrainingRun) -> dict[str, Any]:
     began = run.started or time.time()
     writes = os.environ.get("RANK", "0") == "0"
     output = output_folder(run) if writes else None
-    if run.settings.adapter is not None and run.source is None:
-        raise RevocabError(
-            "--source: the first stage trains vocabulary adapters, combinations of source rows, and"
-            " received none; give the model that --model was made from"
-        )
-    if run.settings.adapter is None and run.source is not None:
-        raise RevocabError(
-            f"--source {run.source}: only vocabulary adapters read it, and no stage trains them;"
-            " leave it out, or give the first stage an adapter"
-        )
+    _check_source(run)
     done = finished_manifest(run)
     if done is not None:
         if output is not None:
@@ -224,6 +229,24 @@ def train(run: TrainingRun) -> dict[str, Any]:
     return manifest
 
 
+def _check_source(run: TrainingRun) -> None:
+    if run.settings.adapter is not None and run.source is None:
+        raise RevocabError(
+            "--source: the first stage trains vocabulary adapters, combinations of source rows, and"
+            " received none; give the model that --model was made from"
+        )
+    if run.settings.distils and run.source is None:
+        raise RevocabError(
+            "--source: a stage has distil, which learns from the source model, and received none;"
+            " give the model that --model was made from"
+        )
+    if not run.settings.reads_source and run.source is not None:
+        raise RevocabError(
+            f"--source {run.source}: only vocabulary adapters and distil read it, and no stage has"
+            " them; leave it out, or give the first stage an adapter"
+        )
+
+
 def _prepared(
     run: TrainingRun, output: ResumableFolder | None
 ) -> tuple[RecipeTrainer, CheckpointWork, Path | None]:
@@ -235,6 +258,7 @@ def _prepared(
     from transformers.utils import logging
 
     from revocab.training.estimates import probed_micro_batch
+    from revocab.training.loop.distillation import Teacher
     from revocab.training.loop.step_callback import LossWatch, Saving
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
@@ -271,6 +295,7 @@ def _prepared(
         watch=LossWatch(run.stop_at_rise),
         vocabulary_adapters=inputs.vocabulary_adapters,
         new_V=inputs.new_V,
+        teacher=Teacher(run.settings, run.source),
     )
     probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, run)
     (micro.size,) = broadcast_object_list([recorded or probed or micro.size])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,10 +74,22 @@ class PackedRows:
         bits = np.unpackbits(self.marks[stem][rows], axis=1, count=self.sequence_length)
         return bits.astype(bool)
 
-    def tokens_per_byte(self, stage: int) -> float:
-        """Return the ratio for the text of a stage: the whole's, unless stages are mixed apart."""
+    def bits_per_byte(self, stage: int, loss: float) -> float | None:
+        """Return a loss in nats per token of a stage's text in bits per byte.
+
+        The ratio is the whole's, unless stages are mixed apart.
+        """
         stages = self.manifest.get("stages")
-        return (stages[stage] if stages else self.manifest)["tokens_per_byte"]
+        per_byte = (stages[stage] if stages else self.manifest)["tokens_per_byte"] / math.log(2)
+        return float(loss * per_byte)
+
+    def described(self) -> dict[str, Any]:
+        """Return what a run's manifest says of text that stages read in place of the rows."""
+        return {}
+
+    def timed(self, seconds: Mapping[int, float]) -> dict[str, Any]:
+        """Return what ``timing.json`` says of that text; ``seconds`` are those of stages."""
+        return {}
 
     @property
     def bytes(self) -> int:

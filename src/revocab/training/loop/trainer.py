@@ -23,6 +23,7 @@ from revocab.training.adapters.lora import Adapters
 from revocab.training.adapters.opening import placed
 from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 from revocab.training.data.packed_rows import PackedRows, as_collated
+from revocab.training.loop.distillation import Teacher
 from revocab.training.loop.loss import forward_to_loss
 from revocab.training.loop.new_rows import drop_other_rows
 from revocab.training.loop.step_callback import Clock, LossWatch, Saving, StepCallback
@@ -60,6 +61,7 @@ class RecipeTrainer(Trainer):
         watch: LossWatch | None = None,
         vocabulary_adapters: Mapping[tuple[Which, ...], VocabularyAdapter] | None = None,
         new_V: torch.Tensor | None = None,
+        teacher: Teacher | None = None,
     ):
         self.settings = settings
         self.tables = tables
@@ -69,6 +71,7 @@ class RecipeTrainer(Trainer):
         self.watch = watch or LossWatch()
         self.packed = packed
         self.new_V = new_V
+        self.teacher = teacher or Teacher(settings)
         self.clock = Clock()
         #: Seconds that each resume state took.
         self.state_seconds: list[float] = []
@@ -187,6 +190,7 @@ class RecipeTrainer(Trainer):
         The step's loss is the mean over its micro batches on all processes. Of conversations
         each is its share of the step's mean over learned tokens, times their number.
         """
+        inputs = self.teacher.lesson(inputs)
         loss = model(**inputs)
         if "predicted" in inputs:
             loss = loss * (self.settings.batch_size / len(inputs["input_ids"]))
@@ -203,6 +207,7 @@ class RecipeTrainer(Trainer):
         number = self.plan.index(step)
         if number != self.stage:
             self.stage = number
+            self.teacher.enter(number, self.args.device)
             self.adapters.enter(number, merge=step == self.plan.begins[number])
             for group, rates in zip(self.groups, self._rates(number), strict=True):
                 for parameter in group.parameters:
@@ -307,8 +312,8 @@ class RecipeTrainer(Trainer):
                 )
             stage = self.plan.index(step - 1)
             self.watch.check(step, stage, loss)
-            per_byte = self.packed.tokens_per_byte(stage) / math.log(2)
-            rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))
+            bits = self.packed.bits_per_byte(stage, loss)
+            rows.append((step, step * per_step, loss, bits, rate, float(norm)))
         moved = [(step, float(loss)) for step, loss in self._pending_moved]
         self._pending, self._pending_moved = [], []
         self.last_loss = rows[-1][2]

@@ -71,7 +71,7 @@ class LossTables:
         for row in rows:
             values = dict(zip(COLUMNS[name], row, strict=True))
             place = f"heldout/{values['corpus']}" if name == HELDOUT else "train"
-            for key in sorted(SCALARS & values.keys()):
+            for key in sorted(key for key in SCALARS & values.keys() if values[key] is not None):
                 self.events.add_scalar(f"{place}/{key}", values[key], values["step"])
 
     def scalar(self, name: str, value: float, step: int) -> None:

@@ -56,6 +56,7 @@ def timing_of(
         "states": len(trainer.state_seconds),
         "state_seconds": sum(trainer.state_seconds),
         "tokens_per_second": speed,
+        **trainer.packed.timed(clock.by_stage),
         "micro_batch": trainer.micro.size,
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "peak_device_memory_bytes": (
@@ -126,6 +127,7 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
         **({"stages": packed["stages"]} if "stages" in packed else {}),
+        **inputs.packed.described(),
         "inputs": inputs.checksums,
         "versions": {
             module.__name__: module.__version__ for module in (accelerate, torch, transformers)
