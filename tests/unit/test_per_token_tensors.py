@@ -11,7 +11,7 @@ from revocab.errors import RevocabError
 from revocab.initialise import adapted_model
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
-from revocab.models.vocabulary.per_token_tensors import check_other_tables, other_sizes
+from revocab.models.vocabulary.per_token_tensors import further_tables, other_sizes
 
 EMBEDDING = "model.embed_tokens.weight"
 
@@ -82,8 +82,8 @@ def test_a_size_that_layers_have_too_is_no_evidence(toys, tmp_path):
     rows = rows_of(toys)
     source = build_model(toys / "source-tokenizer", tmp_path / "inner", intermediate_size=rows)
     adapt(toys, tmp_path / "out", source)
-    check_other_tables(gpt2(tmp_path / "wide", rows, n_embd=rows, n_head=1), rows)
-    check_other_tables(gpt2(tmp_path / "fused", 4 * 32), 4 * 32)
+    further_tables(gpt2(tmp_path / "wide", rows, n_embd=rows, n_head=1), rows)
+    further_tables(gpt2(tmp_path / "fused", 4 * 32), 4 * 32)
 
 
 def test_sizes_made_of_others_are_no_evidence():
@@ -105,7 +105,7 @@ def test_a_table_of_positions_is_none_of_tokens(toys, tmp_path):
     rows = rows_of(toys)
     model = gpt2(tmp_path / "gpt2", rows, n_positions=rows)
     assert model.tensors["transformer.wpe.weight"][1] == [rows, 32]
-    check_other_tables(model, rows)
+    further_tables(model, rows)
 
 
 def copied(source, out, name):
