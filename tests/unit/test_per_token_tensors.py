@@ -64,14 +64,17 @@ def test_a_further_table_is_an_error_before_any_computation(
             adapt(toys, tmp_path / "out", source)
     assert not (tmp_path / "out").exists()
     text = str(error.value)
+    if shape[0] == rows:  # one that would be filled, if the architecture had it
+        assert f"does not have: {name};" in text
+        return
     assert f"{name} {list(shape)} has as many" in text
     assert "lapt" in text
-    assert ("columns" in text) == (shape[0] not in (rows, rows + 9, 777))
+    assert ("columns" in text) == (shape[0] not in (rows + 9, 777))
 
 
 def test_all_tables_are_listed_of_every_shard(toys, tmp_path):
     rows = rows_of(toys)
-    source = with_tensors(toys, tmp_path / "whole", a=(rows, 3), b=(5, rows), c=(rows - 1, 3))
+    source = with_tensors(toys, tmp_path / "whole", a=(3, rows), b=(5, rows), c=(rows - 1, 3))
     with pytest.raises(RevocabError) as error:
         adapt(toys, tmp_path / "out", shard(source, tmp_path / "sharded"))
     assert [problem.split()[1] for problem in error.value.problems] == ["a", "b"]
@@ -130,5 +133,5 @@ def test_a_stored_copy_of_a_tied_head_is_dropped_whatever_its_name(toys, tmp_pat
 def test_a_copy_of_the_embedding_elsewhere_is_an_error(toys, tmp_path):
     """Equal values do not make it a head: a module that is not tied would be left without rows."""
     source = copied(toys / "tied", tmp_path / "mtp", "mtp.weight")
-    with pytest.raises(RevocabError, match=r"mtp\.weight \["):
+    with pytest.raises(RevocabError, match=r"does not have: mtp\.weight"):
         adapt(toys, tmp_path / "out", source)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from sound_models import GEMMA, GEMMA_ROLES, Sound, pieces, write_sound
 from toy_folders import adapt, initialise, load, shard
+from training_pico import at, changed, run_of, write_inputs
 
 from revocab.errors import RevocabError
 from revocab.initialise.options import check_options, find_method, table_method
@@ -16,7 +17,9 @@ from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.tokenizers.load import load_tokenizer
+from revocab.training.stage import Stage
 from revocab.training.stages import names_of
+from revocab.training.train import train
 
 TABLE = "model.embed_tokens_per_layer.weight"
 ROWS = 300
@@ -135,3 +138,19 @@ def test_stages_train_them_with_the_embedding(made):
     named = [*model.named_parameters()]
     for group in ("embeddings", "input_embeddings", "new_rows"):
         assert names_of(model, named, group, 0) == {"model.embed_tokens.weight", TABLE}
+
+
+def test_training_moves_new_rows_alone_and_saves_them(made, tmp_path):
+    folder = made("short")[1]
+    inputs = write_inputs(tmp_path / "inputs")
+    stage = Stage(name="rows", steps=2, learning_rate=1e-2, train=["new_rows"])
+    run = run_of(inputs, tmp_path / "out", stages=(stage,), steps=2, checkpoint_every=2)
+    train(changed(run, model=folder))
+    out = at(tmp_path / "out", 2)
+    check_model(out)
+    before, after = (ModelFolder(path) for path in (folder, out))
+    shared = read_source_weights(folder)["input"].shared_S
+    assert before.tensors.keys() == after.tensors.keys()
+    for name in (TABLE, "model.embed_tokens.weight"):
+        assert torch.equal(before.read(name)[shared], after.read(name)[shared])
+    assert load(out).model.embed_tokens_per_layer.weight.shape == tuple(after.tensors[TABLE][1])
