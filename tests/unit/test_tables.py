@@ -67,6 +67,7 @@ def test_rows_are_copied_or_the_mixture_of_the_embedding(made, name):
     mixed[(mixed == 0).all(1)] = whole.float().mean(0)  # what padding alone would make
     mixed[shared] = whole[weights.source_of_shared()].float()
     assert torch.allclose(new.float(), mixed, rtol=2**-7, atol=1e-6)
+    assert f"`{TABLE}`, which has a row per token" in (out / "README.md").read_text()
     described = read_json(out / "diagnostics.json")["tables"][TABLE]
     assert described["method"]["name"] == "fvt" and described["norm_copied"]["rows"] == len(shared)
     assert read_json(out / "provenance.json")["tables"][TABLE] == {
