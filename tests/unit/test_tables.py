@@ -1,157 +1,284 @@
-"""Further tensors with a row per token: filled beside embedding and head, each from its own rows."""
+"""Tables: marks by hand, every ending, published values, layouts without results."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+import shutil
+
 import pytest
-import torch
-from sound_models import GEMMA, GEMMA_ROLES, Sound, pieces, write_sound
-from toy_folders import adapt, initialise, load, shard
-from training_pico import at, changed, run_of, write_inputs
+from fake_results import change_experiment, copy_of_demo, fake_results, finished_demo
+from hypothesis import given
+from hypothesis import strategies as st
 
-from revocab.errors import RevocabError
-from revocab.initialise.options import check_options, find_method, table_method
-from revocab.initialise.rows.source_weights import read_source_weights
-from revocab.initialise.tables import with_all_rows
-from revocab.io import read_json
-from revocab.model_check.kind import look_at
-from revocab.models.folder import ModelFolder
-from revocab.models.load import check_model
-from revocab.tokenizers.load import load_tokenizer
-from revocab.training.stage import Stage
-from revocab.training.stages import names_of
-from revocab.training.train import train
+from revocab.config import as_json
+from revocab.config.schema import Experiment
+from revocab.io import write_json
+from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS
+from revocab.report.make_tables import build_table, make_tables
+from revocab.report.names import headed, in_order
+from revocab.report.results import Results
+from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
+from revocab.report.values.task_scores import metric_of
 
-TABLE = "model.embed_tokens_per_layer.weight"
-ROWS = 300
-MORE = {"hidden_size_per_layer_input": 8, "num_kv_shared_layers": 0}
-MODELS = {
-    "short": Sound("gemma3n_text", pieces, GEMMA, GEMMA_ROLES, tied=True, padding=4,
-                   more={**MORE, "vocab_size_per_layer_input": ROWS, "laurel_rank": 4,
-                         "activation_sparsity_pattern": [0.0, 0.0]}),
-    "whole": Sound("gemma4_text", pieces, GEMMA, GEMMA_ROLES, tied=True,
-                   more={**MORE, "vocab_size_per_layer_input": 346}),
-}  # fmt: skip
+
+def small_table() -> Table:
+    rows = [
+        Row([text("base_model"), Cell(0.2, 0.01, scale=100)]),
+        Row(section="200 training steps"),
+        Row([text("FVT"), Cell(0.571, 0.004, 0.5634, scale=100, provenance="a.csv")]),
+        Row([text("SAVA"), Cell(published=0.5673, scale=100)]),
+    ]
+    return Table(["Model", "MMLU"], rows, ["100% made up"], identifier="table03", title="A & B")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, toys):
-    """Return a model with a table per layer, and the same adapted by a method, each made once."""
-    root, done = tmp_path_factory.mktemp("tables"), {}
-
-    def make(name, method="fvt", **options):
-        key = "-".join([name, method, *map(str, options.values())])
-        if key not in done:
-            if not (root / name).exists():
-                write_sound(MODELS[name], root / name)
-            helper = toys / "helper" if find_method(method).needs_helper else None
-            done[key] = initialise(
-                root / name, root / key, method, options, helper=helper,
-                target_tokenizer=toys / "target-tokenizer",
-            )  # fmt: skip
-        return root / name, done[key]
-
-    return make
+def folder():
+    return finished_demo()
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_rows_are_copied_or_the_mixture_of_the_embedding(made, name):
-    source, out = made(name)
-    weights = read_source_weights(out)["input"]
-    old, new = (ModelFolder(folder).read(TABLE) for folder in (source, out))
-    tokens = len(load_tokenizer(out))
-    assert len(new) == tokens == ModelFolder(out).text_config["vocab_size_per_layer_input"]
-    whole = with_all_rows(old, weights.source_rows)
-    shared = weights.shared_S
-    assert len(shared) and torch.equal(new[shared], whole[weights.source_of_shared()])
-    mixed = weights.combine(whole.float())
-    mixed[(mixed == 0).all(1)] = whole.float().mean(0)  # what padding alone would make
-    mixed[shared] = whole[weights.source_of_shared()].float()
-    assert torch.allclose(new.float(), mixed, rtol=2**-7, atol=1e-6)
-    assert f"`{TABLE}`, which has a row per token" in (out / "README.md").read_text()
-    described = read_json(out / "diagnostics.json")["tables"][TABLE]
-    assert described["method"]["name"] == "fvt" and described["norm_copied"]["rows"] == len(shared)
-    assert read_json(out / "provenance.json")["tables"][TABLE] == {
-        "method": "fvt", "rows": tokens, "source_rows": len(old)
-    }  # fmt: skip
+@pytest.fixture
+def changed(tmp_path):
+    return copy_of_demo(tmp_path)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_states_of_copied_tokens_are_the_sources(made, name):
-    source, out = made(name)
-    check_model(out)
-    assert not [finding for finding in look_at(out) if finding.severity == "error"]
-    weights = read_source_weights(out)["input"]
-    ids = weights.shared_S[:20]
-    with torch.no_grad():
-        expected = load(source)(weights.source_of_shared()[:20][None], output_hidden_states=True)
-        received = load(out)(ids[None], output_hidden_states=True)
-    for old, state in zip(expected.hidden_states, received.hidden_states, strict=True):
-        assert torch.equal(state, old)
+@pytest.fixture(scope="module")
+def layout(repository, tmp_path_factory):
+    """The paper's experiment without any result."""
+    import yaml
+
+    root = tmp_path_factory.mktemp("layout") / "paper"
+    values = yaml.safe_load((repository / "config" / "paper.yaml").read_text(encoding="utf-8"))
+    values["paper_values"] = str(repository / "config" / "paper")
+    write_json(root / "experiment.json", as_json(Experiment.model_validate(values)))
+    return root
 
 
-@pytest.mark.parametrize(
-    ("method", "options", "filler"),
-    [("mean", {}, "mean"), ("clp", {}, "clp"), ("random", {}, "fvt"), ("sava", {}, "fvt"),
-     ("random", {"tables": "mean"}, "mean")],
-)  # fmt: skip
-def test_each_method_fills_them_or_says_which_does(made, method, options, filler):
-    _, out = made("short", method, **options)
-    assert read_json(out / "provenance.json")["tables"][TABLE]["method"] == filler
-    table, other = (ModelFolder(folder).read(TABLE) for folder in (out, made("short", filler)[1]))
-    assert torch.equal(table, other)
-    assert table.isfinite().all()
+def marks(values):
+    rows = [Row([text("x"), Cell(value)]) for value in values]
+    mark_columns(rows, ["higher"])
+    return [row.cells[1].mark for row in rows]
 
 
-def test_options_name_methods_that_can():
-    for name in ("sava", "clp", "lapt", "nothing"):
-        with pytest.raises(RevocabError, match="those that do: asymmetric, first-out, fvt, "):
-            check_options(find_method("random"), {"tables": name})
-    chosen = check_options(find_method("clp"), {"tables": "clp", "top_k": 3})
-    assert table_method(find_method("clp"), chosen) == (find_method("clp"), chosen)
+def test_best_and_second_by_hand():
+    assert marks([1, 3, 2]) == [None, "best", "second"]
+    assert marks([3, 3, 2, 1]) == ["best", "best", "second", None]
+    assert marks([1.001, 1.002, 0.5]) == ["best", "best", "second"]  # equal as shown
+    assert marks([1, None]) == [None, None]
+    assert marks([2, 2]) == [None, None]
 
 
-def test_an_option_without_a_table_is_refused(toys, tmp_path):
-    with pytest.raises(RevocabError, match="no tensor with a row per token beside"):
-        adapt(toys, tmp_path / "out", options={"tables": "fvt"})
+@given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=8))
+def test_marks_follow_the_order(values):
+    shown = [None if value is None else round(value, 2) for value in values]
+    for value, mark in zip(shown, marks(values), strict=True):
+        if mark == "best":
+            assert value == max(v for v in shown if v is not None)
+        if mark == "second":
+            assert value == sorted({v for v in shown if v is not None})[-2]
 
 
-def test_shards_get_the_same_rows(made, toys, tmp_path):
-    source, out = made("short")
-    again = initialise(
-        shard(source, tmp_path / "shards"), tmp_path / "out", "fvt",
-        target_tokenizer=toys / "target-tokenizer",
-    )  # fmt: skip
-    first, second = ModelFolder(out), ModelFolder(again)
-    assert first.tensors.keys() == second.tensors.keys() and len(second.files) == 3
-    for name in first.tensors:
-        assert torch.equal(first.read(name), second.read(name))
+def test_markdown():
+    content = to_markdown(small_table())
+    assert r"**Table 3: A \& B**" in content
+    assert "| base\\_model | 20.00±1.00 |" in content
+    assert "| *200 training steps* |  |" in content
+    assert "| FVT | 57.10±0.40 (56.34) |" in content
+    assert "| SAVA | – (56.73) |" in content
+    assert content.endswith("- 100% made up\n")
 
 
-def test_padding_leaves_the_table_alone(made):
-    _, plain = made("short")
-    _, out = made("short", pad_to=64)
-    check_model(out)
-    assert torch.equal(ModelFolder(out).read(TABLE), ModelFolder(plain).read(TABLE))
+def test_latex_is_balanced_and_escaped():
+    content = to_latex(small_table())
+    assert r"\caption{A \& B}" in content
+    assert r"FVT & 57.10$\pm$0.40 {\small(56.34)} \\" in content
+    assert r"\multicolumn{2}{c}{200 training steps}" in content
+    assert r"100\% made up" in content
+    assert content.count("{") == content.count("}")
 
 
-def test_stages_train_them_with_the_embedding(made):
-    model = load(made("short")[1])
-    named = [*model.named_parameters()]
-    for group in ("embeddings", "input_embeddings", "new_rows"):
-        assert names_of(model, named, group, 0) == {"model.embed_tokens.weight", TABLE}
+def test_csv_has_numbers_in_the_unit_shown():
+    rows = list(csv.DictReader(io.StringIO(to_csv(small_table()))))
+    assert [row["MMLU"] for row in rows] == ["20.0", "57.1", ""]
+    assert rows[1]["MMLU stderr"] == "0.4"
+    assert rows[1]["MMLU published"] == "56.34"
+    assert [row["block"] for row in rows] == ["", "200 training steps", "200 training steps"]
 
 
-def test_training_moves_new_rows_alone_and_saves_them(made, tmp_path):
-    folder = made("short")[1]
-    inputs = write_inputs(tmp_path / "inputs")
-    stage = Stage(name="rows", steps=2, learning_rate=1e-2, train=["new_rows"])
-    run = run_of(inputs, tmp_path / "out", stages=(stage,), steps=2, checkpoint_every=2)
-    train(changed(run, model=folder))
-    out = at(tmp_path / "out", 2)
-    check_model(out)
-    before, after = (ModelFolder(path) for path in (folder, out))
-    shared = read_source_weights(folder)["input"].shared_S
-    assert before.tensors.keys() == after.tensors.keys()
-    for name in (TABLE, "model.embed_tokens.weight"):
-        assert torch.equal(before.read(name)[shared], after.read(name)[shared])
-    assert load(out).model.embed_tokens_per_layer.weight.shape == tuple(after.tensors[TABLE][1])
+def test_html_leads_to_the_file():
+    content = to_html(small_table())
+    assert 'href="a.csv" title="from a.csv"' in content
+    assert '<span class="published">(56.34)</span>' in content
+
+
+def test_every_table_in_every_ending(folder):
+    names = sorted(path.name for path in (folder / "tables").glob("[!.]*"))
+    wanted = ["heldout", "parity", *(f"table{n:02d}" for n in range(1, 12)), "tokenizers"]
+    files = [f"{name}.{ending}" for name in wanted for ending in ("csv", "json", "md", "tex")]
+    assert names == sorted(files)
+    for name in files:
+        content = (folder / "tables" / name).read_text(encoding="utf-8")
+        assert content.strip()
+        if name.endswith("tex"):
+            bare = re.sub(r"\\[{}]", "", content)
+            assert bare.count("{") == bare.count("}")
+
+
+def test_blocks_follow_the_paper(folder):
+    table = build_table(Results(folder), "table03")
+    assert table.header == [
+        "Model", "Hellaswag", "MMLU", "Arc Easy", "PIQA", "SciQ", "BoolQ", "AVG"
+    ]  # fmt: skip
+    sections = [line.section for line in table.rows if line.section]
+    assert sections == ["25 training steps", "100 training steps"]
+    labels = [line.cells[0].text for line in table.data_rows()]
+    methods = ["Random", "FVT", "CLP", "SAVA", "SAVA (lstsq)", "LAPT"]
+    assert labels == ["Mistral stand-in", *methods, *methods]
+    assert all(cell.mark is None for cell in table.rows[0].cells)
+
+
+def test_columns_can_be_chosen(changed):
+    change_experiment(changed, "tables", "table03", "columns", value=["boolq", "mmlu"])
+    table = build_table(Results(changed), "table03")
+    assert table.header == ["Model", "BoolQ", "MMLU", "AVG"]
+    cells = table.rows[0].cells
+    assert cells[3].value == pytest.approx((cells[1].value + cells[2].value) / 2)
+
+
+def test_notes_say_what_a_reader_must_know(folder):
+    results = Results(folder)
+    for identifier in ("table02", "table03", "table05", "table07", "table08"):
+        joined = " ".join(build_table(results, identifier).notes)
+        assert "Synthetic data" in joined, identifier
+    assert "0-shot, all 150 items" in " ".join(build_table(results, "table03").notes)
+    fertility = " ".join(build_table(results, "table02").notes)
+    assert "flatters them: source on world-en; target on world-it, world-en;" in fertility
+    generation = " ".join(build_table(results, "table05").notes)
+    assert "COMET-22 is empty: comet not configured." in generation
+    limit = results.experiment.evaluation.generation.tasks["flores_en_it"].limit
+    assert f"{limit} queries" in generation
+
+
+def test_a_limit_of_items_is_told(changed):
+    change_experiment(changed, "evaluation", "multiple_choice", "limit", value=50)
+    table = build_table(Results(changed), "table03")
+    assert "the first 50 items of each task" in " ".join(table.notes)
+
+
+def test_prompts_show_one_shot(folder):
+    lines = build_table(Results(folder), "table08").data_rows()
+    assert lines[0].cells[3].text == (
+        "Traduci dall'Inglese all'Italiano\nText: The cat drinks | milk.\n"
+        "Translation: Il gatto beve | il latte.\n\nText: The dog sleeps.\nTranslation:"
+    )
+    assert "drinks \\| milk" in (folder / "tables" / "table08.md").read_text(encoding="utf-8")
+
+
+def test_layout_without_results_shows_published_values(layout):
+    results = Results(layout)
+    lines = build_table(results, "table03").data_rows()
+    assert [line.cells[0].text for line in lines[:3]] == ["Mistral-7B-v0.1", "Random", "FVT"]
+    markdown = to_markdown(build_table(results, "table03"))
+    assert "| FVT | – (56.34) |" in markdown
+    assert "– (66.99) |" in markdown
+    assert "– (7.24B)" in to_markdown(build_table(results, "table01"))
+    assert "| mistral | – (1.88) |" in to_markdown(build_table(results, "table02"))
+    assert "– (42.02) |" in to_markdown(build_table(results, "table07"))
+    make_tables(layout, layout / "tables")
+    written = {file.name for file in (layout / "tables").glob("[!.]*")}
+    endings = (*TABLE_ENDINGS, DATA_ENDING)
+    assert written == {f"{one}.{end}" for one in results.experiment.tables for end in endings}
+
+
+def test_tokenizer_report(folder):
+    """Every tokenizer on every corpus, and parity against the first language."""
+    results = Results(folder)
+    table = build_table(results, "tokenizers")
+    assert [line.section for line in table.rows if line.section] == [
+        "world-it (Italian)",
+        "world-en (English)",
+    ]
+    assert len(table.data_rows()) == 6
+    assert "Words split by nltk-word_tokenize." in table.notes
+    fertility = {row["tokenizer"]: row for row in results.csv("fertility", "fertility.csv")}
+    last = table.data_rows()[-1].cells
+    assert last[1].value == float(fertility["source-large"]["fertility"])
+    assert (last[5].value, last[5].number()) == (0.4, "40.0")
+    parity = build_table(results, "parity")
+    assert parity.over == ["", *["English"] * 3, *["Italian"] * 3]
+    assert "divided by those of English" in parity.notes[0]
+    assert [cell.number() for cell in parity.rows[0].cells[1:]] == [
+        "6000", "3.80", "1.00", "6900", "3.80", "1.15",
+    ]  # fmt: skip
+
+
+def test_nothing_is_written_as_minus_zero():
+    assert decimal(-0.004, 2) == "0.00" and decimal(-0.006, 2) == "-0.01"
+    assert decimal(12.345, 1) == f"{12.345:.1f}"
+
+
+def test_numbered_tables_come_first_and_others_as_given_with_a_title_alone():
+    given = ["tokenizers", "table10", "parity", "table02"]
+    assert in_order(given) == ["table02", "table10", "tokenizers", "parity"]
+    assert headed("table02", "Fertility") == "Table 2: Fertility"
+    assert headed("parity", "Tokens") == "Tokens"
+
+
+def test_similarity_to_a_helper_of_another_tokenizer_says_over_what(changed):
+    shutil.rmtree(changed / "similarity")
+    counts = {"helper": "helper-large", "tokens_compared": 1890, "helper_tokens_compared": 1234}
+    write_json(changed / "similarity" / "llama" / "manifest.json", counts)
+    write_json(changed / "similarity" / "mistral" / "manifest.json", {"tokens_compared": 1890})
+    found = [note for note in build_table(Results(changed), "table07").notes if "shares" in note]
+    assert found == [
+        "Llama stand-in: helper-large has another tokenizer; only the 1,234 of the "
+        "target's 1,890 tokens that it shares are compared, anchors included."
+    ]
+
+
+@pytest.mark.parametrize("splitter", ["nltk-word_tokenize", "nltk-rules"])
+def test_published_fertility_is_compared_only_where_words_are_the_papers(
+    repository, tmp_path, splitter
+):
+    values = shutil.copytree(repository / "config/paper", tmp_path / "paper")
+    with (values / "names.csv").open("a", encoding="utf-8") as handle:
+        handle.write("tokenizer,source,Mistral-7B-v0.1\ncorpus,world-it,culturax_it\n")
+    root = fake_results(tmp_path / "demo", paper_values=str(values))
+    path = root / "fertility/fertility.csv"
+    text = path.read_text(encoding="utf-8").replace("nltk-word_tokenize", splitter)
+    path.write_text(text, encoding="utf-8")
+    table = build_table(Results(root), "table02")
+    shown = [cell.published for row in table.rows for cell in row.cells if cell.published]
+    notes = " ".join(table.notes)
+    if splitter == "nltk-word_tokenize":
+        assert shown == [1.88] and "In parentheses" in notes and "downloader" not in notes
+    else:
+        assert shown == [] and "In parentheses" not in notes
+        assert "python -m nltk.downloader punkt_tab" in notes and "world-it" in notes
+
+
+def test_metrics_of_a_task_are_chosen(changed):
+    chosen = {"squad_it": ["rougeL-released", "rougeL"]}
+    change_experiment(changed, "tables", "table05", "metrics", value=chosen)
+    results = Results(changed)
+    table = build_table(results, "table05")
+    labels = ["ROUGE-L as released", "ROUGE-L"]
+    assert [one for one in table.header if one.startswith("ROUGE-L")] == labels
+    options = results.experiment.tables["table05"]
+    wrong = options.model_copy(
+        update={"metrics": {"squad_it": ["comet22"], "flores_en_it": ["bleu"]}}
+    )
+    (line,) = wrong.problems(results.experiment, "tables.table05")
+    assert "tables.table05.metrics.squad_it: no metric of its kind 'comet22'" in line
+
+
+def test_the_score_of_a_task_stands_first_and_counts_in_means(changed):
+    path = ("evaluation", "generation", "tasks", "squad_it", "score")
+    change_experiment(changed, *path, value="exact_match")
+    results = Results(changed)
+    labels = [one for one in build_table(results, "table05").header if one in ("EM", "ROUGE-L")]
+    assert labels == ["EM", "ROUGE-L"]
+    assert metric_of(results.experiment, "squad_it", {}) == "exact_match"
+    assert metric_of(results.experiment, "squad_it", {"squad_it": "f1"}) == "f1"
