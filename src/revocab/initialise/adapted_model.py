@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from revocab.device import check_device
 from revocab.errors import RevocabError
 from revocab.initialise.diagnostics import describe, draw, fewer_anchors, warn
-from revocab.initialise.method import RowsOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
 from revocab.initialise.rows.new_rows import write_new_rows
 from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
+from revocab.initialise.tables import new_tables
 from revocab.initialise.target_matrix import fill
 from revocab.io import write_json, write_text
 from revocab.models.folder import (
@@ -37,6 +41,7 @@ from revocab.models.origin import (
     tokenizer_hash,
 )
 from revocab.models.vocabulary import padding
+from revocab.models.vocabulary.per_token_tensors import PER_LAYER_ROWS, is_per_layer
 from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
 from revocab.models.weights.index import INDEX
 from revocab.models.write import with_tensors, write_weights
@@ -59,16 +64,34 @@ class NewMatrices(NamedTuple):
     source_weights: dict[Which, SourceWeights]
     #: Ids whose rows are no copies, the same in each; by matrix.
     new_rows: dict[Which, torch.Tensor]
+    #: Further tensors with a row per token, in their stored shape, and diagnostics of each.
+    tables: dict[str, torch.Tensor]
+    described_tables: dict[str, Any]
 
 
 def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     import torch
 
-    made = NewMatrices({}, {}, {}, {})
+    made = NewMatrices({}, {}, {}, {}, {}, {})
     method, options, vocabularies = material.method, material.options, material.vocabularies
 
-    def fill_one(which: Which, name: str) -> None:
-        """Fill and describe one matrix; what is read for it is freed with this call."""
+    def describe_rows(
+        stored_VD: torch.Tensor, matrix_VD: torch.Tensor, inputs: MethodInputs, copies: bool
+    ) -> dict[str, Any]:
+        new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
+        if not copies:
+            new_N, copied_N = torch.arange(inputs.target_rows), copied_N[:0]
+        statistics = describe(stored_VD, matrix_VD, copied_N, new_N)
+        for example in statistics["near_duplicates"]["examples"]:
+            ids = [example["token"], example["other"]]
+            example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
+        return statistics
+
+    def fill_one(which: Which, name: str) -> MethodInputs:
+        """Fill and describe one matrix; return its inputs, the source as stored.
+
+        What else is read for it is freed with this call.
+        """
         say(f"{name}: {method.name}")
         source_VD = material.source.matrix(which, len(vocabularies.source_tokenizer))
         inputs = material.method_inputs(which, source_VD)
@@ -76,18 +99,21 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         if method.source_weights is not None:
             made.source_weights[which] = with_shared(method.source_weights(inputs, options), inputs)
         say(f"{name}: diagnostics")
-        new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
+        made.new_rows[which] = inputs.missing_N.cpu()
         if not method.copies_overlap:
-            new_N, copied_N = torch.arange(inputs.target_rows), copied_N[:0]
-        made.new_rows[which] = new_N
-        statistics = describe(source_VD, matrix_VD, copied_N, new_N)
-        for example in statistics["near_duplicates"]["examples"]:
-            ids = [example["token"], example["other"]]
-            example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
+            made.new_rows[which] = torch.arange(inputs.target_rows)
+        statistics = describe_rows(source_VD, matrix_VD, inputs, method.copies_overlap)
         made.described[which] = {**statistics, "method": inputs.notes}
+        return replace(inputs, source_VD=source_VD)
 
     for which, name in material.source.vocabulary_tensors.items():
-        fill_one(which, name)
+        inputs = fill_one(which, name)
+        if which == "input":
+            for table in new_tables(material.source, material.tables, inputs, method, options):
+                say(f"{table.name}: diagnostics")
+                statistics = describe_rows(table.stored_RW, table.rows_TW, inputs, copies=True)
+                made.described_tables[table.name] = {**statistics, "method": table.notes}
+                made.tables[table.name] = table.rows_TW.reshape(-1, *table.shape[1:])
     return made
 
 
@@ -145,19 +171,13 @@ def initialise_model(
         warnings += coverage.warnings(method)
         say(coverage.sentence(method))
     new = initialise_matrices(material, say)
-    for which, statistics in new.described.items():
-        warnings += warn(method.name, which, statistics)
-        warnings += fewer_anchors(method.name, which, statistics["method"])
-    if stand_ins := new.described["input"]["method"].get("stand_ins"):
-        warnings.append(
-            f"method {method.name!r}: {len(stand_ins)} special tokens have no counterpart in the"
-            f" source and begin as {next(iter(stand_ins.values()))!r}: {some(stand_ins)}; where the"
-            " source has one, name it by --roles of 'revocab intersect', and give --pairs"
-        )
+    warnings += _warnings(method, new)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     _note(made_of, material, new)
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
+    if new.described_tables:
+        report["tables"] = new.described_tables
     say("writing the model folder")
     assert isinstance(options, RowsOptions)  # of every method that makes rows
     target = material.vocabularies.target_tokenizer
@@ -169,7 +189,7 @@ def initialise_model(
     with output.replaced() as folder:
         made_of["special_token_ids"] = special_ids(target)
         made_of["dropped_settings"] = write_adapted(
-            material, matrices, folder, progress=say is not silent
+            material, matrices, folder, tables=new.tables, progress=say is not silent
         )
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
@@ -181,6 +201,22 @@ def initialise_model(
             draw(report, folder)
         _finish(folder, made_of, report)
     say("done")
+
+
+def _warnings(method: Method, new: NewMatrices) -> list[str]:
+    warnings = []
+    for which, statistics in new.described.items():
+        warnings += warn(method.name, which, statistics)
+        warnings += fewer_anchors(method.name, which, statistics["method"])
+    for name, statistics in new.described_tables.items():
+        warnings += warn(statistics["method"]["name"], name, statistics)
+    if stand_ins := new.described["input"]["method"].get("stand_ins"):
+        warnings.append(
+            f"method {method.name!r}: {len(stand_ins)} special tokens have no counterpart in the"
+            f" source and begin as {next(iter(stand_ins.values()))!r}: {some(stand_ins)}; where the"
+            " source has one, name it by --roles of 'revocab intersect', and give --pairs"
+        )
+    return warnings
 
 
 def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None:
@@ -208,6 +244,7 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
             "missing": len(vocabularies.intersection.missing),
         },
         "tied": material.source.tied,
+        **({"tables": _filled(new)} if new.tables else {}),
         "dtype": str(new.matrices["input"].dtype).removeprefix("torch."),
         "norms": {
             which: {
@@ -220,26 +257,46 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
     }
 
 
+def _filled(new: NewMatrices) -> dict[str, Any]:
+    """Return the method of each further table, and its rows in the source and now."""
+    return {
+        name: {
+            "method": statistics["method"]["name"],
+            "source_rows": statistics["source"]["rows"],
+            "rows": len(new.tables[name]),
+        }
+        for name, statistics in new.described_tables.items()
+    }
+
+
 def write_adapted(
-    material: Material, matrices: dict[Which, torch.Tensor], out: Path, *, progress: bool = False
+    material: Material,
+    matrices: dict[Which, torch.Tensor],
+    out: Path,
+    *,
+    tables: Mapping[str, torch.Tensor] = MappingProxyType({}),
+    progress: bool = False,
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
     They are named on stderr, too: what a model does without them may surprise.
 
     ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
-    rows after those of the tokens are padding.
+    rows after those of the tokens are padding. ``tables`` are all other tensors with a row per
+    token, by name.
     """
     source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors
-    replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
-    replace |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
+    changed: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
+    changed |= tables
+    changed |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
     copy_tokenizer(material.vocabularies.target, out)
-    write_weights(source, with_tensors(source, replace), out, progress=progress)
+    write_weights(source, with_tensors(source, changed), out, progress=progress)
     ids = special_ids(counterparts.target)
     tokens, rows = len(counterparts.target), len(matrices["input"])
-    config, dropped = new_config(source.config, tokens, rows, ids, counterparts)
+    more_sizes = {PER_LAYER_ROWS: tokens} if any(map(is_per_layer, tables)) else {}
+    config, dropped = new_config(source.config, tokens, rows, ids, counterparts, more_sizes)
     write_json(out / "config.json", config)
     old = source.path / "generation_config.json"
     generation, more = new_generation_config(

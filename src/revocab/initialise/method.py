@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.closed import Closed
+from revocab.closed import Closed, OneLine
 from revocab.errors import RevocabError
 from revocab.limits import Size
 from revocab.registry import found_in
@@ -33,6 +33,9 @@ class RowsOptions(MethodOptions):
     #: Rows are added up to a multiple of this (:mod:`revocab.models.vocabulary.padding`); none: no
     #: row is, and a model's folder does not mention it.
     pad_to: Size | None = Field(default=None, exclude_if=lambda multiple: multiple is None)
+    #: Which method fills further tensors with a row per token, such as embeddings per layer; none:
+    #: this one where it fills them (:attr:`Method.fills_tables`), else fvt.
+    tables: OneLine | None = Field(default=None, exclude_if=lambda name: name is None)
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,9 @@ class Method:
     #: Whether it reads the rows of an adapted model of another run.
     needs_donor: bool = False
     copies_overlap: bool = True
+    #: Whether new rows are sums of source rows, and neither which nor their weights depend on the
+    #: rows' values; what has ``source_weights`` need not say so.
+    mixes_rows: bool = False
     keeps_vocabulary: bool = False
     trains: bool = True
     #: Hexadecimal colour of its lines; none: the next one that is free in an experiment.
@@ -162,6 +168,11 @@ class Method:
     dash: tuple[float, tuple[float, ...]] | None = None
     #: Colours of runs that are named after the method and a variant of it, ``sava-lstsq``.
     variant_colours: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fills_tables(self) -> bool:
+        """Whether the method can fill any tensor with a row per token as it fills the embedding."""
+        return self.mixes_rows or self.source_weights is not None
 
     def needs(self, options: Any) -> Literal["helper", "fasttext", "file"] | None:
         """Return what must be given beside source and target, with these (parsed) options.

@@ -94,6 +94,10 @@ def model_card(
         f" {counts['source_tokens']:,} of the source, too; {counts['missing']:,} are new",
         *served,
         f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
+        *(
+            f"- `{name}`, which has a row per token too, was filled with `{table['method']}`"
+            for name, table in made_of.get("tables", {}).items()
+        ),
         f"- Method: {citation}",
         *([f"- Settings without a counterpart, dropped: {dropped}"] if dropped else []),
         "",

@@ -16,6 +16,9 @@ from revocab.intersection.match import Identity
 from revocab.limits import Seed, Width
 from revocab.models.hub_or_folder import model_field, tokenizer_field
 
+#: What fills further tensors with a row per token where the method of embedding and head cannot.
+TABLES = "fvt"
+
 
 class InitInputs(Closed):
     """Models and tokenizers; which of them are needed depends on the method."""
@@ -136,7 +139,7 @@ def find_method(name: str) -> Method:
 def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
     """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
-        return method.options(**options)
+        chosen = method.options(**options)
     except ValidationError as error:
         known = ", ".join(method.options.model_fields) or "none"
         raise RevocabError(
@@ -144,3 +147,29 @@ def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
             f"{wrong['input']!r}: {wrong['msg'].lower()}; options are: {known}"
             for wrong in error.errors()
         ) from None
+    table_method(method, chosen)
+    return chosen
+
+
+def table_method(method: Method, options: MethodOptions) -> tuple[Method, MethodOptions]:
+    """Return what fills further tensors with a row per token, and its options.
+
+    Raises :class:`RevocabError` where ``tables`` names a method that cannot.
+    """
+    name = getattr(options, "tables", None)
+    if name is None:
+        name = method.name if method.fills_tables else TABLES
+    if name == method.name and method.fills_tables:
+        return method, options
+    able = {
+        other.name: other
+        for other in methods().values()
+        if other.fills_tables and other.needs(other.options()) is None
+    }
+    if name not in able:
+        known = sorted({*able, *([method.name] if method.fills_tables else [])})
+        raise RevocabError(
+            f"method {method.name!r}, option tables = {name!r}: fills no further tensors with a row"
+            f" per token; those that do: {', '.join(known)}"
+        )
+    return able[name], able[name].options()

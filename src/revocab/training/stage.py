@@ -24,7 +24,7 @@ from revocab.limits import (
 from revocab.training.adapters.lora import LORA, Lora
 from revocab.training.budgets import Schedule, learning_rate_factor
 
-#: What ``train`` of a stage calls embedding and head.
+#: What ``train`` of a stage calls embedding and head, tables per layer included.
 EMBEDDINGS = "embeddings"
 #: The rows of these that are no copies of a source row.
 NEW_ROWS = "new_rows"
@@ -91,11 +91,11 @@ class Stage(Closed):
 
     #: Also that of the checkpoint at its end.
     name: Id
-    #: ``all``, ``embeddings`` (input and head), ``input_embeddings``, ``output_embeddings``,
-    #: ``new_rows`` (of embeddings: those that no source row was copied to, without weight decay),
-    #: ``attention``, ``mlp``, ``norms``, ``added_blocks`` (those of block expansion), ``lora`` (the
-    #: adapter of this stage, which ``lora`` describes), or regular expressions searched in
-    #: parameter names.
+    #: ``all``, ``embeddings`` (input, tables per layer and head), ``input_embeddings``,
+    #: ``output_embeddings``, ``new_rows`` (of embeddings: those that no source row was copied to,
+    #: without weight decay), ``attention``, ``mlp``, ``norms``, ``added_blocks`` (those of block
+    #: expansion), ``lora`` (the adapter of this stage, which ``lora`` describes), or regular
+    #: expressions searched in parameter names.
     train: list[OneLine] = Field(default=["all"], min_length=1)
     #: Its length; or `tokens`, or `share`.
     steps: Steps

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
+from revocab.models.vocabulary.per_token_tensors import is_per_layer
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
 from revocab.training.stage import EMBEDDINGS, NEW_ROWS, GroupRates, Stage
 
@@ -148,10 +149,16 @@ def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -
     if group in MATRICES:
         modules = {"input": model.get_input_embeddings(), "output": model.get_output_embeddings()}
         wanted = [modules[which].weight for which in MATRICES[group] if modules[which] is not None]
-        return {name for name, parameter in named if any(parameter is matrix for matrix in wanted)}
+        names = {name for name, parameter in named if any(parameter is matrix for matrix in wanted)}
+        return names | {*tables_of(named)} if "input" in MATRICES[group] else names
     pattern = re.compile(PATTERNS.get(group, group))
     own = [name for name, _ in named if adapter_of(name) is None]
     return {name for name in own if pattern.search(plain_name(name))}
+
+
+def tables_of(named: Iterable[tuple[str, Any]]) -> list[str]:
+    """Return the names of the parameters that are tables per layer: input embeddings, too."""
+    return [name for name, _ in named if is_per_layer(plain_name(name))]
 
 
 def matrices_of(model: Any) -> Iterator[tuple[Which, torch.nn.Parameter]]:

@@ -61,5 +61,6 @@ METHOD = Method(
     "Progressive Transfer Learning",
     options=ClpOptions,
     initialise=initialise,
+    mixes_rows=True,
     needs_helper=True,
 )

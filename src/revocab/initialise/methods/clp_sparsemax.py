@@ -22,5 +22,6 @@ METHOD = Method(
     citation="Yamaguchi et al. 2024, An Empirical Study on Cross-lingual Vocabulary Adaptation",
     options=TopKOptions,
     initialise=initialise,
+    mixes_rows=True,
     needs_helper=True,
 )

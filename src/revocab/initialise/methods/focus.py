@@ -30,6 +30,7 @@ METHOD = Method(
     "Specialization of Multilingual Models",
     options=AuxiliaryOptions,
     initialise=initialise,
+    mixes_rows=True,
     needs_helper=True,
     without_helper_row="own",
 )

@@ -22,4 +22,5 @@ METHOD = Method(
     summary="shared rows copied; every new row is the mean source row",
     citation="Hewitt 2021, Initializing New Word Embeddings for Pretrained Language Models",
     initialise=initialise,
+    mixes_rows=True,
 )

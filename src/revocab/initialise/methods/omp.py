@@ -178,5 +178,6 @@ METHOD = Method(
     "Orthogonal Matching Pursuit",
     options=OmpOptions,
     initialise=initialise,
+    mixes_rows=True,
     needs_helper=True,
 )

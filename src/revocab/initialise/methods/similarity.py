@@ -45,6 +45,7 @@ METHOD = Method(
     citation="Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models",
     options=SimilarityOptions,
     initialise=initialise,
+    mixes_rows=True,
     needs_helper=True,
     without_helper_row="own",
 )

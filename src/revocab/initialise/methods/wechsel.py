@@ -41,6 +41,7 @@ METHOD = Method(
     "cross-lingual transfer of monolingual language models",
     options=WechselOptions,
     initialise=initialise,
+    mixes_rows=True,
     needs_helper=True,
     without_helper_row="own",
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.fasttext import load_auxiliary
@@ -15,7 +17,7 @@ from revocab.initialise.reading.vocabularies import MissingPieces, Vocabularies
 from revocab.initialise.rows.auxiliary import reads_auxiliary
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
-from revocab.models.vocabulary.per_token_tensors import check_other_tables
+from revocab.models.vocabulary.per_token_tensors import further_tables, is_per_layer
 from revocab.progress import Say
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class Material:
     #: Rows that are the same for both matrices.
     auxiliary: Auxiliary | None = None
     donor: Donor | None = None
+    #: Tensors of the source beside embedding and head that have a row per token, and their rows.
+    tables: dict[str, int] = field(default_factory=dict)
     #: What a method takes from the helper alone: a tied one has the same rows for both matrices.
     shared: dict[str, Any] = field(default_factory=dict)
 
@@ -57,7 +61,8 @@ class Material:
             # Relatives of one base: their special tokens have the same names, whatever their roles.
             spelled_alike=method.needs_donor,
         )
-        check_other_tables(source, len(vocabularies.source_tokenizer))
+        tables = further_tables(source, len(vocabularies.source_tokenizer))
+        check_tables(source, tables, options)
         check_model(inputs.source)
         shared = vocabularies.intersection
         say(
@@ -88,7 +93,7 @@ class Material:
                 load = load_auxiliary if needed == "fasttext" else load_token_vectors
                 tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
                 auxiliary = load(inputs.auxiliary, *tokenizers, device)
-        return cls(inputs, job, device, source, vocabularies, helper, auxiliary, donor)
+        return cls(inputs, job, device, source, vocabularies, helper, auxiliary, donor, tables)
 
     @cached_property
     def method(self) -> Method:
@@ -115,6 +120,23 @@ class Material:
             more["kept_N"] = kept_tokens(self.vocabularies)
         more |= {"matrix": which, "seed": self.job.seed, "device": self.device}
         return make_inputs(source_VD, self.vocabularies, **more)
+
+
+def check_tables(source: ModelFolder, tables: Mapping[str, int], options: MethodOptions) -> None:
+    """Raise :class:`RevocabError` for options that do not fit a model's further tables."""
+    problems, others = [], [name for name in tables if not is_per_layer(name)]
+    if getattr(options, "tables", None) is not None and not tables:
+        problems.append(
+            f"option tables: {source.path} has no tensor with a row per token beside embedding and"
+            " head; leave it out"
+        )
+    if getattr(options, "pad_to", None) is not None and others:
+        problems.append(
+            f"option pad_to: {source.path} has further tensors with a row per token"
+            f" ({', '.join(others)}), whose padding programs would not cut off; leave it out"
+        )
+    if problems:
+        raise RevocabError(problems)
 
 
 def make_inputs(

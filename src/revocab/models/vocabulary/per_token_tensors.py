@@ -1,7 +1,8 @@
-"""Tensors with a row per token beside embedding and LM head: they would keep the old rows.
+"""Tensors with a row per token beside embedding and LM head: tables per layer (Gemma 3n), the
+embedding of a prediction head.
 
-A per-layer table (Gemma 3n), the embedding of a prediction head or a classification head over the
-vocabulary would stay as it is beside new matrices: row 17 would still be that of the old token 17.
+They get the new vocabulary's rows, too; left as they are, row 17 would still be that of the old
+token 17. What has a column per token, or a size of the vocabulary for another reason, is refused.
 
 ASSUME: a tensor is told by its shape. A dimension that equals the number of source tokens, a
 ``vocab_size`` of the configuration or the stored rows of embedding or head is evidence of a table,
@@ -25,8 +26,9 @@ _NO_SIZE = re.compile(r"vocab|token|window|position|length")
 _POSITIONS = re.compile(r"position|n_ctx|length")
 #: Tensors with a row per position, and masks over positions.
 _OF_POSITIONS = re.compile(r"(^|[._])(wpe|pos\w*|inv_freq|rotary\w*|\w*mask\w*|attn\.bias)([._]|$)")
-#: How the names of tables with rows of every layer end.
+#: How the names of tables with rows of every layer end, and the setting that says their rows.
 PER_LAYER = "embed_tokens_per_layer.weight"
+PER_LAYER_ROWS = "vocab_size_per_layer_input"
 _INNER = ("intermediate_size", "n_inner", "ffn_dim", "d_ff")
 
 
@@ -98,21 +100,6 @@ def _matches(
             yield name, shape, matching[0] if sure is None else sure, sure is None
 
 
-def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:
-    replaced = [*model.vocabulary_tensors.values(), *model.tied_copies]
-    sizes = _vocabulary_sizes(model, tokens)
-    for name, shape, match, doubtful in _matches(model, sizes, replaced):
-        if not doubtful:
-            what = "rows" if shape[0] == match else "columns"
-            yield (
-                f"{model.path}: {name} {shape} has as many {what} as the source vocabulary "
-                f"({match}: {sizes[match]}), but only {' and '.join(replaced)} are adapted, and no "
-                "method fills others: remove the tensor where the model runs without it (a "
-                "prediction or classification head), choose another source model, or keep the "
-                "vocabulary with --method lapt"
-            )
-
-
 def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return all tensors with a row per token, and their rows: those that can be cut.
 
@@ -123,7 +110,7 @@ def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     names = model.vocabulary_names
     head = names.get("output", "lm_head.weight")
     known = {*names.values(), *model.tied_copies, f"{head.removesuffix('weight')}bias"}
-    known |= {name for name in model.tensors if name.endswith(PER_LAYER)}
+    known |= {name for name in model.tensors if is_per_layer(name)}
     tables = {name: model.tensors[name][1][0] for name in sorted(known & model.tensors.keys())}
     sizes, problems = _vocabulary_sizes(model, tokens), []
     for name, shape, match, doubtful in _matches(model, sizes, known):
@@ -146,12 +133,37 @@ def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     return tables
 
 
-def check_other_tables(model: ModelFolder, tokens: int) -> None:
-    """Raise unless embedding and head are all that has a row (or column) per source token.
+def is_per_layer(name: str) -> bool:
+    """Tell whether a tensor is a table with rows of every layer, by its name."""
+    return f".{name}".endswith(f".{PER_LAYER}")
 
-    ``tokens`` is the size of the source tokenizer. The :class:`RevocabError` names every other
-    tensor that seems to be a table of the vocabulary, with its shape.
+
+def further_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
+    """Return the tensors beside embedding and head that have a row per token, and their rows.
+
+    ``tokens`` is the size of the source tokenizer. Tables per layer are known by their name, and
+    may have fewer rows than the embedding; any other has as many, and no doubt about it. Raises
+    :class:`RevocabError` naming, with their shapes, all tensors with a column per token, or whose
+    rows are a vocabulary's and not the embedding's.
     """
-    problems = first_of(list(_problems(model, tokens)))
+    names = [*model.vocabulary_tensors.values(), *model.tied_copies]
+    rows, sizes = model.tensors[names[0]][1][0], _vocabulary_sizes(model, tokens)
+    tables = {name: shape[0] for name, (_, shape) in model.tensors.items() if is_per_layer(name)}
+    problems = []
+    for name, shape, match, doubtful in _matches(model, sizes, {*names, *tables}):
+        if doubtful:
+            continue
+        if shape[0] == rows and shape.count(match) == 1:
+            tables[name] = rows
+            continue
+        what = "rows" if shape[0] == match else "columns"
+        problems.append(
+            f"{model.path}: {name} {shape} has as many {what} as a vocabulary ({match}:"
+            f" {sizes[match]}); only tensors with a row for each of the embedding's {rows} get new"
+            " rows: remove the tensor where the model runs without it (a prediction or"
+            " classification head), choose another source model, or keep the vocabulary with"
+            " --method lapt"
+        )
     if problems:
-        raise RevocabError(problems)
+        raise RevocabError(first_of(problems))
+    return dict(sorted(tables.items()))

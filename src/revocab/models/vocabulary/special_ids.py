@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from revocab.models.vocabulary.padding import TOKEN_ROWS
@@ -183,11 +184,12 @@ def new_config(
     rows: int,
     ids: dict[str, int | None],
     counterparts: Counterparts,
+    more_sizes: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], list[str]]:
     """Return ``config.json`` for ``tokens``, of ``rows`` rows, and what was dropped; nested parts
-    included.
+    included. ``more_sizes`` stand beside ``vocab_size``.
     """
-    sizes = {"vocab_size": rows, **({TOKEN_ROWS: tokens} if rows != tokens else {})}
+    sizes = {"vocab_size": rows, **({TOKEN_ROWS: tokens} if rows != tokens else {}), **more_sizes}
     changed, dropped = _with_config_ids(config, ids, counterparts)
     nested = changed.get("text_config")
     if isinstance(nested, dict) and "vocab_size" in nested:

@@ -12,7 +12,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import FILE, read_source_weights
 from revocab.models.folder import ModelFolder, Which
 from revocab.training.adapters.vocabulary_adapter import Place, VocabularyAdapter, side_by_side
-from revocab.training.stages import matrices_of
+from revocab.training.stages import matrices_of, tables_of
 
 if TYPE_CHECKING:
     from revocab.training.stage import VocabularyAdapters
@@ -30,6 +30,12 @@ def open_adapters(
     """
     weights, read = read_source_weights(folder), ModelFolder(source)
     matrices = dict(matrices_of(model))
+    if tables := tables_of(model.named_parameters()):
+        raise RevocabError(
+            f"{folder}: a vocabulary adapter makes embedding and head, and would leave"
+            f" {', '.join(tables)} as initialised; leave out adapter, so that the stage trains"
+            " these rows, too"
+        )
     if weights.keys() != matrices.keys():
         raise RevocabError(
             f"{folder}: {FILE} is for {' and '.join(weights)}, but the model has"

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from revocab.models.vocabulary.per_token_tensors import is_per_layer
 from revocab.training.adapters.lora import adapter_name, adapter_of, layer_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def operations(model: Any, groups: Sequence[ParameterGroup] = (), stage: int = 0
     matrices = [
         (place_of(name, len(BLOCK)), p)
         for name, p in named
-        if p.dim() == 2 and p is not lookup and p is not last
+        if p.dim() == 2 and p is not lookup and p is not last and not is_per_layer(name)
     ]
     matrices += [] if last is None else [(LAST, last)]  # which may be the lookup
     return Operations(
