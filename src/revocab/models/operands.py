@@ -5,7 +5,7 @@ No tensor is in memory as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -65,6 +65,10 @@ class Operand:
         for block in part.blocks(values * dtype.itemsize):
             yield torch.frombuffer(bytearray(block), dtype=dtype)
 
+    @property
+    def vocabulary(self) -> Collection[str]:
+        return self.folder.vocabulary_tensors.values()
+
     @cached_property
     def tokens(self) -> dict[int, str]:
         from revocab.tokenizers.load import load_tokenizer
@@ -116,6 +120,18 @@ class Operands:
                     f"{' …' * (len(different) > _SHOWN)}); take models with the same blocks"
                 )
 
+    def of_other_shape(self) -> Iterator[str]:
+        """Yield tensors that have another shape in another model; rows of tokens may be more or
+        fewer.
+        """
+        for name in sorted(self.body.names):
+            first = int(name in self.body.vocabulary)
+            shape = self.body.folder.tensors[name][1]
+            for operand in self.others.values():
+                other = operand.folder.tensors[name][1]
+                if shape[first:] != other[first:]:
+                    yield f"{name} ({_by(shape)} here, {_by(other)} in {operand.name})"
+
     def misfit(self, part: Part) -> str | None:
         """Return why a tensor of the body cannot be computed with the others'; None if it can."""
         if part.dtype not in FLOATS or part.dtype.startswith("F8"):
@@ -127,7 +143,7 @@ class Operands:
             _, shape = operand.folder.tensors[name]
             if shape != list(part.shape):
                 return f"{_by(part.shape)} here, {_by(shape)} in {operand.name}"
-            if name in self.body.folder.vocabulary_tensors.values():
+            if name in self.body.vocabulary:
                 own, other = self.body.tokens, operand.tokens
                 moved = sum(own[number] != other[number] for number in own.keys() & other.keys())
                 if moved:
