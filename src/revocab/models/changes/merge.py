@@ -20,12 +20,13 @@ from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions, 
 from revocab.models.change import reference_name as named
 from revocab.models.changes.blocks import BLOCK, LAYERS, block_numbers
 from revocab.models.finding import some
-from revocab.models.operands import Formula, Operands, changed_files
+from revocab.models.operands import Operands, changed_files
 from revocab.models.vocabulary.special_ids import special_counterparts
 
 if TYPE_CHECKING:
     import torch
 
+    from revocab.models.operands import Formula
     from revocab.models.weights.files import Part
 
 #: Beyond this cosine an arc is a line: what divides by its sine would only add noise.
