@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 LAYERS = "num_hidden_layers"
 #: Key of ``config.json``: the numbers of the new blocks, from 0.
 ADDED_BLOCKS = "added_blocks"
-_BLOCK = re.compile(r"model\.layers\.(\d+)\.(.+)")
+#: Name of a block's tensor: the block's number, and the tensor in it.
+BLOCK = re.compile(r"model\.layers\.(\d+)\.(.+)")
 #: What a block writes to the residual stream comes out of these.
 WRITING = ("self_attn.o_proj", "mlp.down_proj")
 #: Lists of a configuration that are no list by layer, however long.
@@ -87,7 +88,7 @@ class Expansion:
 
     def places(self, name: str) -> Iterator[tuple[str, bool]]:
         """Yield the names that a tensor of the body gets, and whether it is zero there."""
-        block = _BLOCK.fullmatch(name)
+        block = BLOCK.fullmatch(name)
         if block is None:
             yield name, False
             return
@@ -111,6 +112,10 @@ def added_blocks(model: Any) -> list[int]:
     return list(getattr(model.config, ADDED_BLOCKS, ()))
 
 
+def block_numbers(model: ModelFolder) -> set[int]:
+    return {int(block[1]) for block in map(BLOCK.fullmatch, model.tensors) if block}
+
+
 def check_form(body: ModelFolder) -> int:
     """Return the number of blocks of a model that can be expanded.
 
@@ -122,7 +127,7 @@ def check_form(body: ModelFolder) -> int:
     if "quantization_config" in body.config:
         raise RevocabError(f"{kind}: its weights are quantised; use the unquantised model")
     blocks = body.config.get(LAYERS)
-    numbers = {int(block[1]) for block in map(_BLOCK.fullmatch, body.tensors) if block}
+    numbers = block_numbers(body)
     if not isinstance(blocks, int) or numbers != {*range(blocks)}:
         raise RevocabError(
             f"{kind}: {len(numbers)} blocks model.layers.N, but {LAYERS} = {blocks!r} in"
@@ -224,7 +229,7 @@ def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
     files = {}
     for file in body.files:
         parts, _ = stored_parts(body.path / file)
-        if any(map(_BLOCK.fullmatch, parts)):
+        if any(map(BLOCK.fullmatch, parts)):
             files[file] = [
                 replace(part.zeroed() if zero else part, name=name)
                 for part in parts.values()
