@@ -197,7 +197,8 @@ class Compared:
         lines = [f"# {settings.title}", "", settings.intro.strip(), ""]
         lines += [
             f"`make papers` writes this page from `{self.file}` and `{settings.experiment}`: "
-            f"{len(rows)} rows, of which {departures} give the reason for a difference or an assumption.",
+            f"{len(rows)} rows, of which {departures} give the reason for a difference or an "
+            "assumption.",
             "",
         ]
         for section, title in SECTIONS.items():
