@@ -52,7 +52,7 @@ def test_what_is_missing_or_wrong_is_told_at_once(values):
     assert len(found) == 4
     for said in (
         "corpora.own.answers.model: no model 'mistrel'",
-        "corpora.own.answers: answers are those of conversations, and corpora.own holds text",
+        "corpora.own.answers: only conversations can be answered, and corpora.own holds text",
         "corpora.own.answers.judge_model: judge 'llm' needs a model; name one",
         "corpora.own.answers.chat_template: no file 'plane'",
     ):

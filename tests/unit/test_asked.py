@@ -120,7 +120,7 @@ def test_half_of_a_measurement_is_told(values):
         "fertility: 2 tokenizers on 0 corpora; name at least one of each, or none"
     ]
     assert problems(values, "evaluation: {heldout: []}") == [
-        "evaluation.heldout: names no corpus, and models.mistral is trained; name one"
+        "evaluation.heldout: names no corpus, but models.mistral is trained; name one"
     ]
 
 

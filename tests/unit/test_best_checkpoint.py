@@ -148,7 +148,7 @@ def test_a_best_that_cannot_be_is_named(values):
     mixed = {corpus for mixture in values["mixtures"].values() for corpus in mixture}
     unheld, evaluation = copy.deepcopy(values), values["evaluation"]
     unheld["evaluation"]["heldout"] = [one for one in evaluation["heldout"] if one not in mixed]
-    said = "keeps the best checkpoint, and evaluation.heldout names no corpus"
+    said = "keeps the best checkpoint, but evaluation.heldout names no corpus"
     assert said in problems_of(unheld)
     evaluation["generation"]["steps"] = ["best"]  # it is scored as a run
     said = problems_of(values)

@@ -273,7 +273,7 @@ WRONG = {
         "grown": GROWN,
         "instructed": laid("mistral", ["grown"], ["instructed"]),
     },
-    "models.grown.tokenizer: 'target', but model 'mistral'": {
+    "models.grown.tokenizer: 'target', but it is made from model 'mistral'": {
         "grown": {**GROWN, "tokenizer": "target"}
     },
     "models.grown.blocks: share 0.3 of 2 blocks is 0.6": {"grown": grown("mistral", 0.3)},

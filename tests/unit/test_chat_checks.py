@@ -27,8 +27,8 @@ def test_a_recipe_learns_from_corpora_of_its_kind_alone(values):
     values["runs"]["mistral"]["methods"]["staged"]["mixture"] = "chat"
     found = problems(values)
     text, conversations = sorted(found, reverse=True)
-    assert "corpus 'world-it' holds text, and recipe 'answers' trains on answers" in text
-    assert "corpus 'chat' holds conversations, and recipe 'two-stages' trains on" in conversations
+    assert "corpus 'world-it' holds text, but recipe 'answers' trains on answers" in text
+    assert "corpus 'chat' holds conversations, but recipe 'two-stages' trains on" in conversations
 
 
 def test_held_out_conversations_do_not_do_for_text(values):
@@ -36,7 +36,7 @@ def test_held_out_conversations_do_not_do_for_text(values):
     (found,) = [
         one for one in problems(values) if one.startswith("evaluation.heldout: names only con")
     ]
-    assert "trains on text; name a corpus of text, too" in found
+    assert "trains on text; name a corpus of text too" in found
 
 
 def test_a_world_without_conversations_has_none_to_give(values):

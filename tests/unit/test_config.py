@@ -192,7 +192,7 @@ def test_parallel_text_must_have_the_languages(demo):
         "languages": ["en", "de", "de"],
     }
     lines = problems(demo)
-    assert any("languages: ['en', 'de', 'de'] repeats one" in line for line in lines)
+    assert any("languages: ['en', 'de', 'de'] has duplicates" in line for line in lines)
     assert any("no language in lines 'de' (known: en, it)" in line for line in lines)
     demo["fertility"]["parallel"] = None
     lines = problems(demo)

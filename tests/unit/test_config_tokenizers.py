@@ -62,7 +62,7 @@ def test_a_file_of_vectors_takes_the_helpers_place(demo, tmp_path):
     methods = {"similarity": {}, "named": {"method": "similarity", "auxiliary": "file"}}
     demo["runs"]["mistral"]["methods"] = methods
     demo["tables"], demo["figures"] = {}, {}
-    assert any("needs a file of vectors by token text" in one for one in problems(demo))
+    assert any("reads a file of vectors by token text" in one for one in problems(demo))
     demo["auxiliary"] = {"vectors": "{data_root}/vectors.safetensors"}
     demo["data_root"] = str(tmp_path)
     assert any("vectors.safetensors' does not exist" in one for one in problems(demo))

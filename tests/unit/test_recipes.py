@@ -208,7 +208,7 @@ def test_a_run_that_keeps_its_vocabulary_has_no_new_rows_to_train(repository):
     with pytest.raises(RevocabError) as caught:
         validate(values)
     runs = {line.partition(".recipe: ")[0] for line in caught.value.problems}
-    assert all("trains new_rows, and method 'lapt' makes none" in p for p in caught.value.problems)
+    assert all("trains new_rows, but method 'lapt' makes none" in p for p in caught.value.problems)
     assert "runs.mistral.methods.lapt" in runs and len(runs) == len(caught.value.problems)
 
 

@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "replicates of one seed": (
         {"a": {**REPLICATE, "seed": 1}, "b": {**REPLICATE, "seed": 1}}, {},
-        "runs.g.methods.b.replicate_of: 'a' has the seed 1 already; give another",
+        "runs.g.methods.b.replicate_of: 'a' already has the seed 1; give another",
     ),
     "a replicate of a run": (
         {"same": {"method": "sava"}, "b": {**REPLICATE, "seed": 1}}, {},

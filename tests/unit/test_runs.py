@@ -188,7 +188,7 @@ WRONG = {
     ),
     "the tokenizer that is there already": (
         {f"{METHODS}__back__target": "target"},
-        "runs.other.methods.back.target: run 'mistral-sava' has tokenizer 'target' already",
+        "runs.other.methods.back.target: run 'mistral-sava' already has tokenizer 'target'",
         "use method 'lapt', which keeps it",
     ),
     "a target for a method that keeps the vocabulary": (
@@ -204,7 +204,7 @@ WRONG = {
     "no mixture": (
         {"runs__other__mixture": None},
         "runs.other.methods.continued.mixture: not given here or in the group",
-        "and the run is trained",
+        "but the run is trained",
     ),
     "a donor that nothing reads": (
         {f"{METHODS}__back__donor": {"run": "mistral-sava"}},
@@ -255,7 +255,7 @@ def test_a_recipe_must_be_said(values):
     del values["runs"]["other"]["recipe"]
     (line,) = [one for one in problems_of(values) if "recipe" in one]
     assert line.startswith("runs.other.methods.continued.recipe: not given here or in the group")
-    assert "null: no training" in line
+    assert "null for no training" in line
 
 
 # Properties ---------------------------------------------------------------------------------------

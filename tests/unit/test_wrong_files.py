@@ -98,11 +98,11 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{TRAIN}.stages", lora(layers=[True]), "lora.layers.0: expected a whole number"),
     (f"{TRAIN}.stages", lora(modules=["q_porj"]), "'q_porj' is not a linear module"),
     (f"{TRAIN}.stages", stage(train=["nothing"]), "only.train: 'nothing' fits no parameter"),
-    (f"{TRAIN}.stages", stage(train=["added_blocks"]), "no block expansion made the model"),
+    (f"{TRAIN}.stages", stage(train=["added_blocks"]), "block expansion did not make the model"),
     (f"{TRAIN}.stages", stage(train=["("]), "'(' is not a regular expression"),
     (f"{TRAIN}.stages", stage(groups={"x9": {"weight_decay": 0.1}}), "groups: 'x9' fits no"),
     (f"{TRAIN}.stages", stage(train=["lora"]), "train names 'lora'; give lora:"),
-    (f"{TRAIN}.stages", stage(train=["new_rows"]), "trains new_rows, and a stand-in has no source"),
+    (f"{TRAIN}.stages", stage(train=["new_rows"]), "trains new_rows, but a stand-in has no source"),
     (f"{TRAIN}.stages", stage(train=["new_rows", "all"]), "all beside train: new_rows"),
     (f"{TRAIN}.stages", stage(groups={"new_rows": {}}), "new_rows rates of their own, but train"),
     (

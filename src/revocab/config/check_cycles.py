@@ -1,4 +1,4 @@
-"""What is made of what: of corpora, tokenizers, models and runs, none may be made of itself."""
+"""Cycles: no corpus, tokenizer, model or run may be made from itself."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from revocab.config.schema import Experiment
 from revocab.initialise.method import methods
 from revocab.models.change import ModelReference
 
-#: Kinds of things, and where and how a ring of things is told that has one of that kind; the first
-#: that has. Ids hold no space, so that a kind and an id name a thing.
+#: The message about a cycle that contains a thing of this kind; the first kind that it contains
+#: decides. Ids hold no space, so a kind and an id name a thing.
 TOLD = {
     "corpus": (
-        "corpora.{id}.answers: answered by what is trained on it ({ring}); take another model, or"
-        " train on another corpus"
+        "corpora.{id}.answers: answered by a model that is trained on it ({ring}); name another"
+        " model, or train on another corpus"
     ),
     "model": "models.{id}: made from itself ({ring}); make one of them from another model",
     "tokenizer": (

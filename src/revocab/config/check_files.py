@@ -1,4 +1,4 @@
-"""Checks on what an experiment reads: files that are there, and parts that the world has."""
+"""Checks that files exist, and that the generated world has the parts that are read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
 
 
 def kind_problems(path: str, what: What) -> Iterator[str]:
-    """Yield a problem for a path that is there, and is not what is read from it."""
+    """Yield a problem for a path that exists but is of the wrong kind."""
     if what in ("text", "pattern"):
         for file in [path] if what == "text" else matching(path):
             data_files(file)  # raises
@@ -90,7 +90,10 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
         )
     for key, source in sources(experiment):
         if source.world and experiment.world is None:
-            yield f"{key}: refers to the generated world, but the file has no 'world:' section"
+            yield (
+                f"{key}: refers to the generated world, but the file has no 'world:' section; add"
+                " it"
+            )
         elif source.world and source.world not in WORLD_PARTS:
             yield unknown(key, source.world, WORLD_PARTS, "part of the world")
     yield from template_problems(experiment)
@@ -99,7 +102,7 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
         part = corpus.source.world or ""
         if world is not None and not world.conversations and part in CONVERSATIONS:
             yield (
-                f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; give"
+                f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; set"
                 " their number"
             )
 
@@ -117,7 +120,7 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def problems_at(key: str, problems: Iterable[str]) -> Iterator[str]:
-    """Yield problems, and those that finding them raises, as of ``key``."""
+    """Yield problems, including those raised meanwhile, with ``key`` before them."""
     try:
         yield from (f"{key}: {problem}" for problem in problems)
     except RevocabError as error:

@@ -1,7 +1,7 @@
-"""Ids: that there is what they refer to, and that no two things share a name that is made of them.
+"""Ids: they must refer to something, and names made from them must be unique.
 
 Ids hold no "--", which joins them in the folders of packings, held-out tokens and intersections, so
-those names are unambiguous. Runs and the rows of the score table have simple joints.
+those names are unambiguous. Names of runs and of rows in the score table can collide.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECTIONS = {
     "mixture": "mixtures",
     "recipe": "recipes",
 }
-#: Where an id is used, the id, and the kind of thing that it should be.
+#: Where an id is used, the id, and the kind of thing that it should name.
 Reference = tuple[str, str, str]
 
 
@@ -105,7 +105,7 @@ def run_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def task_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield (name, where the file says it) of everything that stands under ``task`` in scores."""
+    """Yield (name, place in the file) of everything that is a ``task`` in the score table."""
     e = experiment.evaluation
     for task in e.multiple_choice.tasks:
         yield task, f"evaluation.multiple_choice.tasks.{task}"
@@ -130,6 +130,6 @@ def check_names(experiment: Experiment) -> Iterator[str]:
         for name, keys in places.items():
             if len(keys) > 1:
                 yield (
-                    f"{' and '.join(keys)}: both are {what} {name!r}, and the results of one"
-                    " would be taken for the other's; rename one of them"
+                    f"{' and '.join(keys)}: both are {what} {name!r}, so their results"
+                    " would be mixed up; rename one of them"
                 )

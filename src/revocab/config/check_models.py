@@ -1,6 +1,4 @@
-"""Checks on models that are made of others, on corpora that a model of the experiment answers, and
-on the length of what models read.
-"""
+"""Checks on models made from other models, on corpora answered by a model, and on lengths."""
 
 from __future__ import annotations
 
@@ -51,8 +49,8 @@ def check_models(experiment: Experiment) -> Iterator[str]:
         model = experiment.models.get(name) if what == "model" else None
         if model is not None and model.vocabulary_only and not key.endswith(".helper"):
             yield (
-                f"{key}: model {name!r} is vocabulary_only, which serves as helper alone: the"
-                " blocks between embedding and head are missing; name another, or fetch it whole"
+                f"{key}: model {name!r} is vocabulary_only, so it can only be a helper: it has"
+                " no blocks between embedding and head; name another, or fetch all of it"
             )
     for name, key, change in changed_models(experiment):
         for option, reference in change.references():
@@ -72,10 +70,9 @@ def _tokenizer_problems(experiment: Experiment, name: str, change: ChangedModel)
         what, tokenizer = f"run {change.model.run!r}", run.target if run else None
     if tokenizer not in (None, own):
         yield (
-            f"models.{name}.tokenizer: {own!r}, but {what}, which it is made from, has"
-            f" {tokenizer!r},"
-            " and a change keeps the tokenizer; name that one, or give the model another vocabulary"
-            " in a run"
+            f"models.{name}.tokenizer: {own!r}, but it is made from {what}, which has"
+            f" {tokenizer!r}, and a change keeps the tokenizer; name {tokenizer!r}, or give the"
+            " model another vocabulary in a run"
         )
 
 
@@ -84,7 +81,7 @@ def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> I
     try:
         blocks = number_of_blocks(experiment, body) if body else None
     except RevocabError:
-        return  # said of the model that cannot be made
+        return  # reported for the model that cannot be made
     if blocks is not None:
         try:
             change.blocks_after(blocks)
@@ -93,7 +90,7 @@ def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> I
 
 
 def number_of_blocks(experiment: Experiment, model: str) -> int | None:
-    """Return the number of a model's blocks; None where the file does not tell it."""
+    """Return the number of a model's blocks; None if the file does not say."""
     *made, root = bodies(experiment, model)
     pretrain = experiment.models[root].pretrain if root in experiment.models else None
     if pretrain is None:
@@ -148,8 +145,8 @@ def check_answers(experiment: Experiment) -> Iterator[str]:
     for name, key, answers in own_answers(experiment):
         if experiment.corpora[name].messages_field is None:
             yield (
-                f"{key}: answers are those of conversations, and corpora.{name} holds text; give it"
-                " a messages_field"
+                f"{key}: only conversations can be answered, and corpora.{name} holds text; give"
+                " it a messages_field"
             )
         for option, reference in named_models(answers):
             if isinstance(reference, RunStep):

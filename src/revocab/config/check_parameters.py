@@ -1,6 +1,6 @@
-"""Checks on what stages train: names, patterns and adapters that fit the models they are used on.
+"""Checks that the names, patterns and adapters of stages fit the models that they train.
 
-Of models that are pretrained here or lie in a folder; one on the Hub is not here yet.
+Only models pretrained here or stored in a folder are checked; a model on the Hub is not here yet.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def check_parameters(experiment: Experiment) -> Iterator[str]:
 def parameters_of(experiment: Experiment, model: str) -> tuple[list[str], int, bool]:
     """Return the names of a model's parameters, its width, and whether block expansion made it.
 
-    There are no names where they are not known.
+    The list of names is empty if they are not known.
     """
     *changed, root = bodies(experiment, model)
     entry = experiment.models.get(root)
@@ -49,7 +49,7 @@ def parameters_of(experiment: Experiment, model: str) -> tuple[list[str], int, b
             expanded = ADDED_BLOCKS in folder.config
             return list(folder.tensors), folder.text_config["hidden_size"], expanded
     except (RevocabError, KeyError):
-        pass  # said of the model, or of its folder by the job that reads it
+        pass  # reported for the model, or by the job that reads its folder
     return [], 0, False
 
 
@@ -57,7 +57,7 @@ def stage_problems(stage: Stage, names: list[str], width: int, *, expanded: bool
     for key, parts in (("train", stage.train), ("groups", stage.groups)):
         for part in parts:
             if part == ADDED_BLOCKS and not expanded:
-                yield f"{key}: {part!r}: no block expansion made the model; train one that it made"
+                yield f"{key}: {part!r}: block expansion did not make the model; train one it made"
             known = part in (LORA, ADDED_BLOCKS, *MATRICES)
             if not known and not any(re.search(PATTERNS.get(part, part), name) for name in names):
                 yield f"{key}: {part!r} fits no parameter; name a group, or correct the pattern"

@@ -1,4 +1,4 @@
-"""Checks on runs: what they need, and what they begin with."""
+"""Checks on runs: what they need, and what they start from."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
                 f"{run.key}.donor: method {method.name!r} reads no other run; remove it"
                 if entry.donor
                 else f"{run.key}: method {method.name!r} needs 'donor: {{run: ID, step: last}}', "
-                "the run whose rows it takes over; received none"
+                "the run whose rows it copies; received none"
             )
         yield from _auxiliary(experiment, run)
         yield from _helper(experiment, run, method)
@@ -51,8 +51,8 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
         if not method.keeps_vocabulary and before and before == run.target:
             where = f"run {entry.start.run!r}" if entry.start else f"model {group.source!r}"
             yield (
-                f"{run.key}.target: {where} has tokenizer {before!r} already, and method"
-                f" {method.name!r} gives it another; name another target, or use method 'lapt',"
+                f"{run.key}.target: {where} already has tokenizer {before!r}, and method"
+                f" {method.name!r} replaces it; name another target, or use method 'lapt',"
                 " which keeps it"
             )
 
@@ -60,9 +60,9 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
 def _missing(run: Run, group: RunGroup, method: Method) -> Iterator[str]:
     key, target = run.key, group.methods[run.name].target
     if not group.says(run.name, "recipe"):
-        yield f"{key}.recipe: not given here or in the group; name one, or null: no training"
+        yield f"{key}.recipe: not given here or in the group; name one, or null for no training"
     elif run.recipe and not run.mixture:
-        yield f"{key}.mixture: not given here or in the group, and the run is trained; name one"
+        yield f"{key}.mixture: not given here or in the group, but the run is trained; name one"
     if not method.keeps_vocabulary and not run.target:
         yield f"{key}.target: not given here or in the group; name the tokenizer of the new rows"
     if method.keeps_vocabulary and target is not None:
@@ -76,12 +76,12 @@ def _auxiliary(experiment: Experiment, run: Run) -> Iterator[str]:
     sources = experiment.auxiliary
     if run.auxiliary and not (sources and sources.corpora):
         yield (
-            f"{run.key}.auxiliary: 'fasttext' needs vectors to train, and the file names no text "
+            f"{run.key}.auxiliary: 'fasttext' trains vectors, but the file names no text "
             "for them; add 'auxiliary: {corpora: [...]}', or use 'helper'"
         )
     if run.vectors and not (sources and sources.vectors):
         yield (
-            f"{run.key}.auxiliary: 'file' needs a file of vectors by token text, and none is named;"
+            f"{run.key}.auxiliary: 'file' reads a file of vectors by token text, but none is named;"
             " add 'auxiliary: {vectors: FILE}', or use 'helper'"
         )
 
@@ -98,19 +98,20 @@ def _helper(experiment: Experiment, run: Run, method: Method) -> Iterator[str]:
             name for name, model in experiment.models.items() if model.tokenizer == run.target
         ]
         yield (
-            f"{run.key}: method {method.name!r} needs a helper model that has tokens of the target "
+            f"{run.key}: method {method.name!r} needs a helper model with tokens of the target "
             f"tokenizer {run.target!r}, received none; set 'helper:' here or in the group "
             f"(with that tokenizer: {', '.join(fitting) or 'none is defined'})"
         )
     elif tokenizer not in (None, run.target) and method.takes_helper_rows:
         yield (
-            f"{run.key}: method {method.name!r} takes rows of helper {run.helper!r}, whose"
-            f" tokenizer is {tokenizer!r}, not the target {run.target!r}; take a helper that has it"
+            f"{run.key}: method {method.name!r} copies rows of helper {run.helper!r}, whose"
+            f" tokenizer is {tokenizer!r}, not the target {run.target!r}; name a helper with"
+            f" {run.target!r}"
         )
     elif tokenizer is not None and tokenizer == run.source_tokenizer != run.target:
         yield (
-            f"{run.key}: helper {run.helper!r} uses tokenizer {tokenizer!r}, the source's, and so"
-            f" has none of the new tokens of {run.target!r}; take a helper of another tokenizer"
+            f"{run.key}: helper {run.helper!r} uses tokenizer {tokenizer!r}, the source's, so it"
+            f" has none of the new tokens of {run.target!r}; name a helper with another tokenizer"
         )
 
 
@@ -119,14 +120,14 @@ def _adapters(experiment: Experiment, run: Run, method: Method) -> Iterator[str]
     if recipe and recipe.adapter and method.source_weights is None:
         saying = [name for name, known in methods().items() if known.source_weights]
         yield (
-            f"{run.key}.recipe: {run.recipe!r} trains vocabulary adapters, combinations of source"
-            f" rows, and method {method.name!r} does not say which its rows combine; use"
+            f"{run.key}.recipe: {run.recipe!r} trains vocabulary adapters, which combine source"
+            f" rows, but method {method.name!r} does not say which rows to combine; use"
             f" {', '.join(saying)}, or another recipe"
         )
     if recipe and recipe.trains_new_rows and method.keeps_vocabulary:
         yield (
-            f"{run.key}.recipe: {run.recipe!r} trains new_rows, and method {method.name!r} makes"
-            " none; put that stage into the recipe of the run that makes them"
+            f"{run.key}.recipe: {run.recipe!r} trains new_rows, but method {method.name!r} makes"
+            " none; move that stage to the recipe of the run that makes them"
         )
 
 
@@ -134,10 +135,10 @@ def _pretraining(experiment: Experiment) -> Iterator[str]:
     for name, model in experiment.models.items():
         recipe = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
         if model.pretrain and recipe and (recipe.adapter or recipe.trains_new_rows):
-            what = "vocabulary adapters, combinations of a source's rows"
+            what = "vocabulary adapters, which combine a source's rows"
             yield (
                 f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} trains"
-                f" {what if recipe.adapter else 'new_rows'}, and a stand-in has no source; name"
+                f" {what if recipe.adapter else 'new_rows'}, but a stand-in has no source; name"
                 " another recipe"
             )
 
@@ -160,9 +161,9 @@ def _languages(experiment: Experiment, group_id: str, group: RunGroup) -> Iterat
 
 
 def _replicates(group_id: str, group: RunGroup) -> Iterator[str]:
-    """Yield a problem for replicates of one name that differ in more than their seed, or not in it.
+    """Yield a problem for replicates of one name that do not differ in their seed alone.
 
-    What they begin from or read may be a replicate itself.
+    The runs that they start from or read may be replicates themselves.
     """
     apart = {"seed", *PARENTS}
     first: dict[str, str] = {}
@@ -175,10 +176,10 @@ def _replicates(group_id: str, group: RunGroup) -> Iterator[str]:
             yield f"{key}: {shown!r} is a run of the group itself; give another name"
         other = first.setdefault(shown, name)
         if entry.model_dump(exclude=apart) != group.methods[other].model_dump(exclude=apart):
-            yield f"{key}: {name!r} differs from {other!r} in more than its seed; name it otherwise"
+            yield f"{key}: {name!r} differs from {other!r} in more than its seed; rename it"
         same = seeds.setdefault((shown, entry.seed), name)
         if same != name:
-            yield f"{key}: {same!r} has the seed {entry.seed} already; give another"
+            yield f"{key}: {same!r} already has the seed {entry.seed}; give another"
 
 
 def checkpoint_problems(experiment: Experiment, key: str, named: RunStep) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Checks on tasks: what they are asked about, in which words, and of which data."""
+"""Checks on tasks: their data, languages, templates and words."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ def harness_files() -> list[str]:
 
 @cache
 def ships_task(name: str) -> bool:
-    """Return whether a file of the installed harness may define a task; reading them as the harness
-    does takes 14 s. Those that are called alike come first.
+    """Return whether a file of the installed harness may define a task.
+
+    The harness itself takes 14 s to read them. Files with a similar name are searched first.
     """
     files = [file for file in harness_files() if file.endswith(".yaml")]
     named = re.compile(rf"^[ -]*(?:\w+: *)?[\"']?{re.escape(name)}[\"']? *$", re.MULTILINE)
@@ -86,7 +87,7 @@ def task_data_problems(key: str, source: Source) -> Iterator[str]:
 def layout_problems(experiment: Experiment) -> Iterator[str]:
     room = experiment.evaluation.generation.context_length
     for name, task in experiment.evaluation.generation.tasks.items():
-        for option in ("max_new_tokens", "shots"):  # an example has a token at least
+        for option in ("max_new_tokens", "shots"):  # an example has at least one token
             if (getattr(task, option) or 0) >= room:
                 yield (
                     f"{GENERATION}.{name}.{option}: {getattr(task, option)} leaves no room for a"
@@ -108,8 +109,8 @@ def score_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every corpus of translations or of copying tasks whose language lacks
-    the words to ask for them.
+    """Yield a problem for every corpus of translations or copying tasks whose language lacks the
+    words of the instruction.
     """
     for name, corpus in experiment.corpora.items():
         try:
@@ -150,7 +151,7 @@ def probe_problems(experiment: Experiment, key: str, language: str, probe: Probe
 
 
 def heldout_texts(experiment: Experiment) -> Iterator[tuple[str, str, GenerationTask]]:
-    """Yield key, corpus and task of everything that is read of what a corpus holds out."""
+    """Yield key, corpus and task of everything that reads a corpus's held-out text."""
     for name, task in experiment.evaluation.generation.tasks.items():
         for part, text in (("pool", task.pool), ("test", task.test)):
             if text.heldout is not None:
@@ -170,7 +171,7 @@ def heldout_problems(
 
 
 def holds_out_nothing(experiment: Experiment, key: str, name: str) -> Iterator[str]:
-    """Yield a problem if what ``key`` names is a corpus all of whose text is trained on."""
+    """Yield a problem if ``key`` names a corpus without held-out text."""
     corpus = experiment.corpora.get(name)
     if corpus is not None and not corpus.heldout_bytes:
         yield f"{key}: {name!r} holds out no text; give corpora.{name}.heldout_bytes"

@@ -1,4 +1,4 @@
-"""Checks on trainings: their recipes, and the corpora that they learn from and hold out."""
+"""Checks on trainings: their recipes, and the corpora that they train on and hold out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_trainings(experiment: Experiment) -> Iterator[str]:
         if model.pretrain and recipe and recipe.keep != ALL:
             yield (
                 f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} has keep:"
-                f" {recipe.keep}, which is for runs; give the stand-in a recipe without it"
+                f" {recipe.keep}, which only runs can have; give the stand-in a recipe without it"
             )
 
 
@@ -43,8 +43,8 @@ def recipe_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def best_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every training that keeps its best checkpoint, and holds out nothing of
-    what it trains on.
+    """Yield a problem for every training that keeps its best checkpoint without held-out text of a
+    corpus that it trains on.
     """
     for key, mixture, name in trainings(experiment):
         recipe = experiment.recipes.get(name)
@@ -56,15 +56,15 @@ def best_problems(experiment: Experiment) -> Iterator[str]:
         ]
         if corpora and not {*corpora} & {*experiment.evaluation.heldout}:
             yield (
-                f"{key}.recipe: {name!r} keeps the best checkpoint, and evaluation.heldout names no"
+                f"{key}.recipe: {name!r} keeps the best checkpoint, but evaluation.heldout names no"
                 f" corpus that is trained on ({', '.join(dict.fromkeys(corpora))}); name one there,"
                 " or set keep_best: false"
             )
 
 
 def corpus_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every recipe whose corpora are not of its kind, and for held-out text
-    that is missing.
+    """Yield a problem for every recipe whose corpora are of the wrong kind, and for missing
+    held-out text.
     """
     trained = list(dict.fromkeys(trained_on(experiment)))
     for mixture, recipe in trained:
@@ -73,14 +73,14 @@ def corpus_problems(experiment: Experiment) -> Iterator[str]:
     text = [recipe for _, recipe in trained if experiment.recipes[recipe].loss != ANSWERS]
     if text and heldout and not text_corpora(experiment, heldout):
         yield (
-            f"evaluation.heldout: names only conversations, and recipe {text[0]!r} trains on"
-            " text; name a corpus of text, too"
+            f"evaluation.heldout: names only conversations, but recipe {text[0]!r} trains on"
+            " text; name a corpus of text too"
         )
 
 
 def trained_on(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield mixture and recipe of everything that is trained, each of the stages' mixtures apart;
-    what is not there is left out.
+    """Yield mixture and recipe of everything that is trained, once for each mixture of its stages.
+    Names that do not exist are left out.
     """
     for _, mixture, recipe in trainings(experiment):
         if recipe not in experiment.recipes:
@@ -98,14 +98,14 @@ def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iter
             continue
         if answers:
             yield (
-                f"mixtures.{mixture}: corpus {corpus!r} holds text, and recipe {recipe!r} trains"
+                f"mixtures.{mixture}: corpus {corpus!r} holds text, but recipe {recipe!r} trains"
                 f" on answers; give corpora.{corpus} a messages_field, copying or translation, or"
-                " take another mixture"
+                " use another mixture"
             )
         else:
             yield (
-                f"mixtures.{mixture}: corpus {corpus!r} holds conversations, and recipe {recipe!r} "
-                f"trains on every token of text; set loss: answers in the recipe, or take another "
+                f"mixtures.{mixture}: corpus {corpus!r} holds conversations, but recipe {recipe!r} "
+                f"trains on every token of text; set loss: answers in the recipe, or use another "
                 "mixture"
             )
 
@@ -117,6 +117,6 @@ def check_number_of_checkpoints(experiment: Experiment) -> Iterator[str]:
         largest = max(runs, key=lambda run: len(run.steps))
         yield (
             f"recipes.{largest.recipe}.checkpoint_every: gives {len(largest.steps) - 1:,}"
-            f" checkpoints, and the runs have {total:,} in all; give at most {ALL_CHECKPOINTS:,} in"
-            " an experiment"
+            f" checkpoints, and the runs have {total:,} in all; an experiment may have at most"
+            f" {ALL_CHECKPOINTS:,}; raise checkpoint_every"
         )

@@ -23,7 +23,7 @@ from revocab.report.references import wrong_steps
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every set of shares that does not sum to 1, wherever one stands."""
+    """Yield a problem for every set of shares in the file that does not sum to 1."""
     shares: dict[str, Mapping[str, Any]] = {
         f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()
     }
@@ -46,8 +46,8 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for a section that names one half of what is measured, for trainings without
-    held-out text, and for corpora that hold none out.
+    """Yield a problem for a section that names only half of what is measured, for trainings without
+    held-out text, and for corpora without any.
     """
     e = experiment
     if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
@@ -58,7 +58,7 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
     trained = [f"models.{name}" for name, model in e.models.items() if model.pretrain]
     trained += [run.key for run in e.expanded.values() if run.recipe]
     if trained and not e.evaluation.heldout:
-        yield f"evaluation.heldout: names no corpus, and {trained[0]} is trained; name one"
+        yield f"evaluation.heldout: names no corpus, but {trained[0]} is trained; name one"
     named = {"evaluation.heldout": e.evaluation.heldout}
     if e.evaluation.efficiency:
         named["evaluation.efficiency.corpus"] = [e.evaluation.efficiency.corpus]
@@ -96,7 +96,7 @@ def check_parallel(experiment: Experiment) -> Iterator[str]:
     if parallel is None:
         return
     if len(set(parallel.languages)) < len(parallel.languages):
-        yield f"fertility.parallel.languages: {parallel.languages} repeats one; name each once"
+        yield f"fertility.parallel.languages: {parallel.languages} has duplicates; name each once"
     known = parallel.source.lines
     if known is not None:
         for language in parallel.languages:
@@ -104,7 +104,7 @@ def check_parallel(experiment: Experiment) -> Iterator[str]:
                 yield unknown("fertility.parallel.languages", language, known, "language in lines")
 
 
-#: In the order in which their problems are told.
+#: In the order in which their problems are reported.
 CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
     check_references,
     check_names,
@@ -128,8 +128,8 @@ CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
 
 
 def all_problems(experiment: Experiment) -> list[str]:
-    """Return every problem of a well-formed experiment, in a stable order; of one that is too
-    large, only that.
+    """Return every problem of a well-formed experiment, in a stable order. If the experiment is too
+    large, that is the only problem reported.
     """
     too_many = list(check_number_of_checkpoints(experiment))
     if too_many:

@@ -1,8 +1,8 @@
-"""What a paper states beside what our experiment has: one page for each paper.
+"""A paper's settings beside those of our experiment: one page for each paper.
 
 A settings file (``config/*/settings.yaml``) lists a paper's tables, figures, settings and variants
-with their places. What is ours is read from the experiment by the keys named there, so that a page
-cannot say what the experiment does not.
+with their places. Our values are read from the experiment by the keys named there, so that a page
+cannot contradict the experiment.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ SECTIONS = {
     "method_variants": "Method variants",
     "data_and_evaluation": "Data and evaluation",
 }
-#: By how much of itself a product may differ: budgets in tokens are rounded to whole steps.
+#: Relative tolerance of a product: budgets in tokens are rounded to whole steps.
 ROUNDED = 1e-3
-#: What a reader sees in place of what no number or text is.
+#: How values that are neither numbers nor text are shown.
 WORDS = {None: "not stated", True: "yes", False: "no"}
-HEADER = ["what", "paper", "section", "release, if it differs", "here", "why otherwise"]
+HEADER = ["what", "paper", "section", "release, if different", "ours", "reason"]
 
 
 class Row(Closed):
     """One thing that a paper states or shows, and where our experiment has it."""
 
     what: OneLine
-    #: As it is shown; none: the paper does not say.
+    #: As shown on the page; none: the paper does not state it.
     paper: Stated | None = None
-    #: What the experiment would have to say, where that is not the paper's own words.
+    #: What the experiment has to have, if the paper says it in other words.
     value: Stated | None = None
-    #: What the keys' numbers multiplied have to be, such as tokens of steps, rows and tokens a row.
+    #: What the product of the keys' numbers has to be, such as tokens = steps × rows × length.
     product: float | None = None
     where: OneLine
-    #: What the authors' release has, if that is another thing.
+    #: What the authors' release has, if it differs.
     released: OneLine | None = None
     #: Dotted paths in the experiment, ``*`` for every name; a list's entries by name or number.
     key: OneLine | list[OneLine] = Field(default_factory=list)
-    #: What is ours where values cannot tell it.
+    #: What we have, in words, where values cannot say it.
     ours: OneLine | None = None
     reason: OneLine | None = None
     #: Names of overlays with which the experiment has the key.
@@ -76,7 +76,7 @@ class Settings(Closed):
     #: Markdown, links as seen from the page.
     intro: str
     experiment: OneLine
-    #: How many the paper numbers.
+    #: How many numbered tables and figures the paper has.
     tables: int = Field(ge=0)
     figures: int = Field(ge=0)
     tables_and_figures: Rows
@@ -99,7 +99,7 @@ class Compared:
     def __init__(self, file: Path, root: Path) -> None:
         """Read ``file``, which names the experiment as seen from ``root``.
 
-        Raises :class:`RevocabError` with all that is wrong in it.
+        Raises :class:`RevocabError` with all problems.
         """
         values, repeated = yaml_file.read(file)
         self.file, self.root = file.relative_to(root), root
@@ -116,7 +116,7 @@ class Compared:
         return self.experiments[files]
 
     def uncounted(self) -> Iterator[str]:
-        """Yield a problem for every table and figure of the paper that has not one row."""
+        """Yield a problem for every table and figure of the paper without exactly one row."""
         listed = [row.what for row in self.settings.tables_and_figures]
         for kind, number in (("Table", self.settings.tables), ("Figure", self.settings.figures)):
             for item in range(1, number + 1):
@@ -164,9 +164,9 @@ class Compared:
         return distinct[0] if len(distinct) == 1 else distinct
 
     def departs(self, row: Row) -> bool:
-        """Tell whether ours is not the paper's: by value, or as the row says itself.
+        """Tell whether ours differs from the paper's, by value or because the row says so.
 
-        A thing under a key, such as a table or a run, is there, which is all that can be compared.
+        Of a table or a run under a key, only its existence can be compared.
         """
         value = self.value(row)
         if not row.keys or row.paper is None or row.ours:
@@ -197,7 +197,8 @@ class Compared:
         lines = [f"# {settings.title}", "", settings.intro.strip(), ""]
         lines += [
             f"`make papers` writes this page from `{self.file}` and `{settings.experiment}`: "
-            f"{len(rows)} rows, of which {departures} say why ours is another, or what we assume.",
+            f"{len(rows)} rows, of which {departures} give the reason for a difference or an "
+            "assumption.",
             "",
         ]
         for section, title in SECTIONS.items():
@@ -246,7 +247,7 @@ def children(value: Any) -> dict[str, Any]:
 
 
 def is_thing(value: Any) -> bool:
-    """Tell whether a value is a model, or of models: nothing that a paper's words can equal."""
+    """Tell whether a value is or contains a model, which no text of a paper can equal."""
     if isinstance(value, dict):
         return any(is_thing(item) for item in value.values())
     if isinstance(value, list | tuple):
