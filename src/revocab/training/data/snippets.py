@@ -136,7 +136,7 @@ def blocks_of(packed: PackedRows) -> Iterator[np.ndarray]:
         yield packed.tokens[[*range(begin, min(packed.rows, begin + BLOCK_ROWS))]]
 
 
-# --- what a step reads -----------------------------------------------------------------------------
+# --- what a step reads ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
