@@ -101,7 +101,7 @@ def test_copied_rows_keep_every_bit_and_new_ones_move(distilled):
 
 
 def test_the_tables_say_what_is_minimised_and_no_bits_of_text(distilled):
-    _, name, out, _ = distilled
+    *_, out, _ = distilled
     rows = table(out / "losses.csv")
     assert [row["bits_per_byte"] == "" for row in rows] == [True] * STEPS + [False] * 3
     assert float(rows[STEPS - 1]["loss"]) < float(rows[0]["loss"])
@@ -127,11 +127,11 @@ def test_steps_equal_a_plain_loop(distilled):
         batch = packed.__getitems__([*range(step * BATCH, (step + 1) * BATCH)])
         errors, crosses = [], []
         model.zero_grad()
-        for ids, theirs, places, size in zip(
+        for row, theirs, places, size in zip(
             *(batch[key].flatten(0, 1) for key in ("input_ids", "source_ids", "aligned")),
             batch["sizes"].flatten().tolist(), strict=True,
         ):  # fmt: skip
-            ids = ids[:size]
+            ids = row[:size]
             outputs = model(input_ids=ids[None], output_hidden_states=True)
             with torch.no_grad():
                 targets = source(input_ids=theirs[None], output_hidden_states=True).hidden_states

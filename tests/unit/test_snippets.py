@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 from revocab.training.data import snippets
 from revocab.training.data.packed_rows import PackedRows
 from revocab.training.data.snippets import (
-    Pair,
-    SpanTokenizer,
     StageText,
-    aligned_places,
     around_tokens,
     drawn_places,
     in_turns,
     ranks,
-    whole_ends,
 )
+from revocab.training.data.tokenizer_pair import Pair, SpanTokenizer, aligned_places, whole_ends
 
 
 def wanted(*ids, size=10):

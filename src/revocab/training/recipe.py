@@ -186,8 +186,8 @@ class TrainingOptions(LossOptions):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
         if self.distils and self.loss != ALL:
             raise ValueError(
-                f"stages: distil reads text, and loss is {self.loss}; put the stage into a recipe of loss:"
-                f" {ALL}"
+                f"stages: distil reads text, and loss is {self.loss}; put the stage into a recipe"
+                f" of loss: {ALL}"
             )
         taken = sorted({*names} & {*PLACES, BEST})
         if taken:

@@ -18,7 +18,6 @@ from torch.nn import functional
 from revocab.models.vocabulary.padding import token_rows
 from revocab.training.machine.head import CPU_CHUNK_ELEMENTS, GPU_CHUNK_ELEMENTS, has_plain_head
 
-
 #: What a stage that learns from a teacher minimises: of the model, ids and tokens of a step.
 Lesson = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -164,7 +163,7 @@ def loss_forward(
     learned: torch.Tensor | None = None,
     lesson: Lesson | None = None,
 ) -> torch.Tensor:
-    """Return :func:`next_token_loss`, or with ``lengths`` :func:`summed_loss`; or a lesson's own."""
+    """Return :func:`next_token_loss`, or with ``lengths`` :func:`summed_loss`, or a lesson's."""
     if lesson is not None and predicted is not None:
         return lesson(model, input_ids, predicted)
     if lengths is not None:
