@@ -218,7 +218,9 @@ def refuse(match, *arguments, **keys):
 
 def test_models_with_other_blocks_are_refused(family, tmp_path):
     grown = changed("blocks", family / "body", tmp_path / "grown", share=0.5)
-    said = r"instruct: cannot be combined with .*grown: 9 tensors are in only one of them \(model\.lay"
+    said = (
+        r"instruct: cannot be combined with .*grown: 9 tensors are in only one of them \(model\.lay"
+    )
     with pytest.raises(RevocabError, match=said):
         changed(
             "sum", grown, tmp_path / "out", {"instruct": family / "instruct"},

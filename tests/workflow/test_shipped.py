@@ -58,7 +58,8 @@ SHIPPED = {
     },
     ("lep", "lep-rates"): {"adapt_model": 4 * 7, "pack_tokens": 7, "generate_text": 0},
     ("chat-demo",): {
-        "pretrain_stand_in": 1, "adapt_model": 2 + 4, "change_model": 4, "generate_text": 3 + 8, "build_prompts": 2,
+        "pretrain_stand_in": 1, "adapt_model": 2 + 4, "change_model": 4,
+        "generate_text": 3 + 8, "build_prompts": 2,
     },
     ("lep-demo",): {
         "pretrain_stand_in": 1, "build_tokenizer": 10, "adapt_model": 1 + 4 + 3 + 2,
