@@ -32,12 +32,12 @@ class Nothing(Closed):
 class Shorthand(Closed):
     """Flags that stand for others of a command, and that no job or rule knows."""
 
-    def spelt_out(self, given: dict[str, Any], job: type[Job]) -> dict[str, Any]:
+    def spelt_out(self, flags: dict[str, Any], job: type[Job]) -> dict[str, Any]:
         """Return the flags that are given with what these stand for in a job.
 
         Raises :class:`RevocabError` where they stand for nothing.
         """
-        return given
+        return flags
 
 
 @dataclass(frozen=True)

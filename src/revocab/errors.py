@@ -43,11 +43,11 @@ class RevocabError(Exception):
         What differs is the key before the first ``: ``.
         """
         whats = [problem.partition(": ")[2] or problem for problem in self.problems]
-        numbers, told = Counter(whats), Counter[str]()
+        numbers, shown = Counter(whats), Counter[str]()
         for problem, what in zip(self.problems, whats, strict=True):
-            told[what] += 1
+            shown[what] += 1
             left = numbers[what] - SHOWN
-            if numbers[what] <= ALIKE or told[what] < SHOWN:
+            if numbers[what] <= ALIKE or shown[what] < SHOWN:
                 yield problem
-            elif told[what] == SHOWN:
+            elif shown[what] == SHOWN:
                 yield f"{problem} (and {left:,} more like it)"

@@ -24,12 +24,12 @@ SPEAKING = frozenset(
 
 
 @cache
-def code_hash(module: str, found: Collection[str] = (), package: Path = PACKAGE) -> str:
+def code_hash(module: str, modules: Collection[str] = (), package: Path = PACKAGE) -> str:
     """Return the hash of a module (``commands/train_model.py``) and of all below it.
 
     ``found`` are folders whose modules are found at run time, and imported by no name.
     """
-    start = [module, *(name for folder in found for name in below(folder, package))]
+    start = [module, *(name for folder in modules for name in below(folder, package))]
     names = sorted(closure(start, package))
     lines = [f"{name} {file_hash(place(name, package))}" for name in names]
     return _digest("\n".join(lines))

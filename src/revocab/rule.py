@@ -45,21 +45,21 @@ class Artefact:
 Given = Artefact | Sequence[Artefact] | Mapping[Any, Artefact] | None
 
 
-def artefacts(given: Given) -> Iterator[Artefact]:
-    if isinstance(given, Artefact):
-        yield given
-    elif isinstance(given, Mapping):
-        yield from given.values()
+def artefacts(inputs: Given) -> Iterator[Artefact]:
+    if isinstance(inputs, Artefact):
+        yield inputs
+    elif isinstance(inputs, Mapping):
+        yield from inputs.values()
     else:
-        yield from given or ()
+        yield from inputs or ()
 
 
-def paths(given: Given) -> Any:
-    if isinstance(given, Artefact):
-        return given.path
-    if isinstance(given, Mapping):
-        return {str(key): artefact.path for key, artefact in given.items()}
-    return [artefact.path for artefact in given or ()]
+def paths(inputs: Given) -> Any:
+    if isinstance(inputs, Artefact):
+        return inputs.path
+    if isinstance(inputs, Mapping):
+        return {str(key): artefact.path for key, artefact in inputs.items()}
+    return [artefact.path for artefact in inputs or ()]
 
 
 def near(path: Path) -> str:

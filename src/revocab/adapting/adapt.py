@@ -113,7 +113,7 @@ def without_cores(words: Sequence[str]) -> list[str]:
 
 
 def check_free(out: Path) -> None:
-    if out.exists() and not (out.is_dir() and {one.name for one in out.iterdir()} <= {WORLD}):
+    if out.exists() and not (out.is_dir() and {entry.name for entry in out.iterdir()} <= {WORLD}):
         raise RevocabError(
             f"{out}: already exists and was not created by this command; give another --out"
         )
@@ -147,29 +147,29 @@ def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
         problems += shared_text([*options.text.items(), *options.keep.items()])
     if problems:
         raise RevocabError(problems)
-    found: list[Any] = []
+    looked_at: list[Any] = []
     for look in (
         lambda: look_at_stand_in() if model is None else look_at(model),
         lambda: texts_of(options.text, "it", "--text", options),
         lambda: texts_of(options.keep, "en", "--keep", options),
     ):
         try:
-            found.append(look())
+            looked_at.append(look())
         except RevocabError as error:
             problems += error.problems
     if problems:
         raise RevocabError(problems)
-    (place, source), texts, keep = found
+    (place, source), texts, keep = looked_at
     if model is None:
         check_stand_in_text(keep)
     choices = choose(source, texts, keep, options, flops())
     return Asked(command, source.name, place, options.method, choices)
 
 
-def texts_of(given: dict[str, Path], usual: str, flag: str, options: AdaptOptions) -> list[Text]:
+def texts_of(files: dict[str, Path], usual: str, flag: str, options: AdaptOptions) -> list[Text]:
     """Return what the texts hold; of a demo without any the generated text of its world."""
-    if given or not options.demo:
-        return measure_texts(given, flag)
+    if files or not options.demo:
+        return measure_texts(files, flag)
     from revocab.demoworld.build import WorldOptions, write_world
 
     world = options.out / WORLD

@@ -90,18 +90,18 @@ def compare(words: Sequence[str]) -> str:
     inputs = [*folders, *options.text.values()]
     out = None if options.out is None else OutputFolder(options.out, "comparison", inputs)
     read = [documents_of(text, options.limit_bytes) for text in texts]
-    found = {
+    comparison = {
         "models": named,
         "texts": [
             compared(folders, text, documents, options.device)
             for text, documents in zip(texts, read, strict=True)
         ],
     }
-    shown = page(found)
+    shown = page(comparison)
     if out is not None:
         with out.replaced(keeps_job=False) as folder:
             write_text(folder / "comparison.md", shown)
-            write_json(folder / "comparison.json", found)
+            write_json(folder / "comparison.json", comparison)
     return shown
 
 
@@ -206,7 +206,7 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
         device=choose_device(device),
     )
     nats = heldout_losses(model, corpora)
-    return Loss(nats, [one.tokens for one in corpora], [one.bytes for one in corpora])
+    return Loss(nats, [corpus.tokens for corpus in corpora], [corpus.bytes for corpus in corpora])
 
 
 def per_byte(loss: Loss) -> Any:
@@ -240,14 +240,14 @@ def speeds(
         file = Path(folder) / "text.jsonl"
         write_jsonl(file, ({"text": document} for document in documents))
         measured = [measure(model, file, job, Hardware(device=device)) for model in folders]
-    return [{key: one[key] for key in kept} for one in measured]
+    return [{key: model_speeds[key] for key in kept} for model_speeds in measured]
 
 
-def page(found: dict[str, Any]) -> str:
+def page(comparison: dict[str, Any]) -> str:
     """Return the page as Markdown."""
-    old, new = found["models"]
+    old, new = comparison["models"]
     lines = ["# Two models on the same text", "", f"- old: {old}", f"- new: {new}", ""]
-    for text in found["texts"]:
+    for text in comparison["texts"]:
         lines += _section(text)
     return "\n".join(lines) + "\n"
 

@@ -58,8 +58,8 @@ def trim(words: Sequence[str]) -> str:
     """Return what was done, after doing it; or raise :class:`RevocabError`."""
     named, flags = leading(words)
     model = [word for word in named[:1] if "=" not in word]
-    if given := named[len(model) :]:
-        flags = ["--text", *given, *flags]
+    if unflagged := named[len(model) :]:
+        flags = ["--text", *unflagged, *flags]
     values = values_of([TrimOptions], NAME, ABOUT, flags)
     if not model:
         raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME} --coverage 0.9999")
@@ -135,7 +135,7 @@ def trimmed(
             mode="json", include={*Measure.model_fields}, exclude_none=True
         ),
         **describe(choice, languages),
-        "compared_lines": fixed.lines + sum(one.lines for one in compared.values()),
+        "compared_lines": fixed.lines + sum(language.lines for language in compared.values()),
     }
     with out.replaced(keeps_job=False) as part:
         dropped = write_trimmed(model, choice.kept_N, choice.tokenizer, facts, part, progress=True)
@@ -166,11 +166,11 @@ def table(model: TrimmableModel, choice: Trim, languages: Sequence[str]) -> Iter
 
 
 def changes(compared: dict[str, Compared]) -> Iterator[str]:
-    for language, one in compared.items():
-        more = one.tokens_after / max(one.tokens_before, 1) - 1
+    for language, lines in compared.items():
+        more = lines.tokens_after / max(lines.tokens_before, 1) - 1
         yield (
-            f"{language}: {one.same:,} of {one.lines:,} lines have the same tokens as before;"
-            f" {one.tokens_before:,} tokens become {one.tokens_after:,} ({more:+.3%})"
+            f"{language}: {lines.same:,} of {lines.lines:,} lines have the same tokens as before;"
+            f" {lines.tokens_before:,} tokens become {lines.tokens_after:,} ({more:+.3%})"
         )
 
 

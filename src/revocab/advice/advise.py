@@ -143,19 +143,19 @@ def inputs(
         for name in options.share
         if name not in known
     ]
-    found: list[Any] = []
+    looked_at: list[Any] = []
     for look_at in (
         lambda: found_model(model),
         lambda: measure_texts(options.text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
     ):
         try:
-            found.append(look_at())
+            looked_at.append(look_at())
         except RevocabError as error:
             problems += error.problems
     if problems:
         raise RevocabError(problems)
-    (place, folder), texts, keep = found
+    (place, folder), texts, keep = looked_at
     return place, folder, texts, keep
 
 
@@ -169,12 +169,12 @@ def found_model(model: str) -> tuple[dict[str, str], Path]:
 
 
 def share_problems(options: AdviseOptions) -> list[str]:
-    given = sum(options.share.values())
-    if given > 1 + ROUNDING:
-        return [f"--share: {given:.0%} in all; give shares that sum to at most 1"]
+    total = sum(options.share.values())
+    if total > 1 + ROUNDING:
+        return [f"--share: {total:.0%} in all; give shares that sum to at most 1"]
     rest = [name for name in (*options.text, *options.keep) if name not in options.share]
-    if options.share and given < 1 - ROUNDING and not rest:
-        return [f"--share: {1 - given:.0%} of what is written is of no text; give --keep, too"]
+    if options.share and total < 1 - ROUNDING and not rest:
+        return [f"--share: {1 - total:.0%} of what is written is of no text; give --keep, too"]
     return []
 
 

@@ -40,11 +40,11 @@ def experiment(
     options = SimpleNamespace(vocabulary=source.tokens + best.added, tokens=int(facts.planned))
     choices = choose(source, texts, keep, options, flops=1.0)
     kept = best.vocabulary - best.added
-    given = {} if best.construction == "extend" else {"keep": kept}
+    settings = {} if best.construction == "extend" else {"keep": kept}
     path = f"results/{file.stem}/runs/{CHECK}-{METHOD}/manifest.json"
     against = [f"Advised against: {reason}" for reason in advice.against]
     advised = Advised(
-        best.construction, given, [*against, *advice.reasons], f"{hours:,.3g} device hours",
+        best.construction, settings, [*against, *advice.reasons], f"{hours:,.3g} device hours",
         shlex.join(["revocab", "run", str(file), "--", path]),
     )  # fmt: skip
     content = experiment_text(

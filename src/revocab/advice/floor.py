@@ -36,8 +36,8 @@ def repair_expression(expression: str) -> str | None:
     if all(part.startswith("[^") or r"\p{M}" in part for part in letters):
         return None
 
-    def with_marks(found: re.Match[str]) -> str:
-        part = found[0]
+    def with_marks(match: re.Match[str]) -> str:
+        part = match[0]
         if part == r"\p{L}":
             return r"[\p{L}\p{M}]"
         return part if r"\p{M}" in part else part.replace(r"\p{L}", r"\p{L}\p{M}")

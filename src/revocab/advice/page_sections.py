@@ -76,17 +76,17 @@ def cost_row(cost: TextCost) -> list[str]:
 
 def curve(findings: Findings) -> Section:
     rows, lines = [], []
-    for one in findings.curves:
-        half = {point.added: point.tokens for point in one.half}
-        for point in one.points:
+    for curve in findings.curves:
+        half = {point.added: point.tokens for point in curve.half}
+        for point in curve.points:
             differs = half[point.added] / point.tokens - 1 if point.added in half else None
             rows.append([
-                one.construction, f"{point.added:,}", f"{point.vocabulary:,}",
-                f"{one.saving(point):.1%}", "–" if differs is None else f"{differs:+.1%}",
+                curve.construction, f"{point.added:,}", f"{point.vocabulary:,}",
+                f"{curve.saving(point):.1%}", "–" if differs is None else f"{differs:+.1%}",
             ])  # fmt: skip
-        knee = f"its knee is at {one.knee:,} new tokens" if one.knee else "no size of it pays"
-        end = f"; the text gives no more than {one.most:,}" if one.most is not None else ""
-        lines.append(f"{one.construction}: {knee}{end}")
+        knee = f"its knee is at {curve.knee:,} new tokens" if curve.knee else "no size of it pays"
+        end = f"; the text gives no more than {curve.most:,}" if curve.most is not None else ""
+        lines.append(f"{curve.construction}: {knee}{end}")
     measured = findings.curves[0]
     lines.append(
         f"learned from {short(measured.training_bytes, 'B')}, measured on"
@@ -124,12 +124,12 @@ def gain_row(name: str, old: float, new: float, unit: str) -> list[str]:
 
 def payback(findings: Findings) -> Section:
     served, rows = findings.options.served, []
-    for one in findings.paybacks:
-        pays = one.pays.value if one.pays else math.inf
-        months = f"{round(pays / served, 1):,}" if served and one.pays else "–"
+    for payback in findings.paybacks:
+        pays = payback.pays.value if payback.pays else math.inf
+        months = f"{round(pays / served, 1):,}" if served and payback.pays else "–"
         rows.append([
-            one.name, short(one.tokens, "tokens"), short(one.hours.value, "hours"),
-            NEVER if one.pays is None else short(pays, "characters"), months,
+            payback.name, short(payback.tokens, "tokens"), short(payback.hours.value, "hours"),
+            NEVER if payback.pays is None else short(pays, "characters"), months,
         ])  # fmt: skip
     low, high, open_ended = interval(about(findings.facts.best.construction))
     line = (
@@ -143,7 +143,8 @@ def payback(findings: Findings) -> Section:
 
 def formulas(findings: Findings) -> Section:
     rows = [
-        (name, f"{short(one.value, one.unit)} = {one.formula}") for name, one in named(findings)
+        (name, f"{short(amount.value, amount.unit)} = {amount.formula}")
+        for name, amount in named(findings)
     ]
     return Section("Formulas", ("number", "formula"), rows, sentences=True)
 
@@ -152,10 +153,10 @@ def named(findings: Findings) -> Iterator[tuple[str, Amount]]:
     for when, kinds in (("today", findings.before), ("then", findings.after)):
         for kind, amounts in kinds.items():
             yield from ((f"{kind}, {when}: {amount.name}", amount) for amount in amounts)
-    for one in findings.paybacks:
-        yield f"device hours, {one.name}", one.hours
-        if one.pays:
-            yield f"break even, {one.name}", one.pays
+    for payback in findings.paybacks:
+        yield f"device hours, {payback.name}", payback.hours
+        if payback.pays:
+            yield f"break even, {payback.name}", payback.pays
 
 
 def data_of(findings: Findings) -> dict[str, Any]:
@@ -169,11 +170,11 @@ def data_of(findings: Findings) -> dict[str, Any]:
         "options": [finite(asdict(option)) for option in facts.options],
         "texts": [asdict(cost) for cost in findings.costs],
         "keep": [asdict(cost) for cost in findings.kept_costs],
-        "curves": [asdict(one) for one in findings.curves],
+        "curves": [asdict(curve) for curve in findings.curves],
         "numbers": {name: told(amount) for name, amount in named(findings)},
         "planned": {"tokens": facts.planned, "passes": facts.passes, "served": facts.served},
         "published": [figure.model_dump() for figure in about(facts.best.construction)],
-        "losses": [{"what": what, "happens": told} for what, told in findings.losses],
+        "losses": [{"what": what, "happens": effect} for what, effect in findings.losses],
     }
 
 

@@ -77,11 +77,11 @@ class Advice:
     def headline(self) -> str:
         if self.option is None:
             return f"Don't: {self.against[0]}"
-        told = self.option
+        best = self.option
         return (
-            f"{told.construction.capitalize()} by {told.added:,} tokens to {told.vocabulary:,}:"
-            f" {told.saved_tokens:.0%} fewer tokens, {told.saved_time:.0%} less time of writing; it"
-            f" pays after {short(told.pays, 'characters')} at the earliest"
+            f"{best.construction.capitalize()} by {best.added:,} tokens to {best.vocabulary:,}:"
+            f" {best.saved_tokens:.0%} fewer tokens, {best.saved_time:.0%} less time"
+            f" of writing; it pays after {short(best.pays, 'characters')} at the earliest"
         )
 
 
@@ -99,16 +99,16 @@ def too_little_text(facts: Facts) -> str | None:
 def at_the_floor(facts: Facts) -> str | None:
     if facts.over_floor > NEAR_FLOOR:
         return None
-    told = (
+    reason = (
         f"the splitter cuts the text into {1 / facts.over_floor:.0%} as many pieces as it has"
         " tokens, and no vocabulary joins pieces"
     )
     if facts.over_repaired > NEAR_FLOOR:
-        told += (
+        reason += (
             "; a splitter that keeps vowel signs in words would allow"
             f" {1 / facts.over_repaired:.0%}: construction train, with another splitter"
         )
-    return told
+    return reason
 
 
 def nothing_saved(facts: Facts) -> str | None:
@@ -157,15 +157,20 @@ def method(facts: Facts) -> str:
 
 
 def recipe(facts: Facts) -> str:
-    rates, least = published().says["rates"], min(one.low for one in about(facts.best.construction))
-    told = f"{short(facts.planned, 'tokens')} of training, {facts.passes:.1f} passes over the text"
+    rates, least = (
+        published().says["rates"],
+        min(published_rates.low for published_rates in about(facts.best.construction)),
+    )
+    reason = (
+        f"{short(facts.planned, 'tokens')} of training, {facts.passes:.1f} passes over the text"
+    )
     if facts.passes > PASSES * 1.01:
-        told += f": more than {PASSES} teach little, find more text"
+        reason += f": more than {PASSES} teach little, find more text"
     if facts.planned < least:
-        told += (
+        reason += (
             f"; no published curve was as good as before with fewer than {short(least, 'tokens')}"
         )
-    return f"{told}. {rates.told()}"
+    return f"{reason}. {rates.told()}"
 
 
 def mixture(facts: Facts) -> str:
@@ -186,6 +191,6 @@ CHOICES: Sequence[Callable[[Facts], str | None]] = (
 
 
 def recommend(facts: Facts) -> Advice:
-    against = [said for rule in AGAINST if (said := rule(facts))]
-    reasons = [said for rule in CHOICES if (said := rule(facts))]
+    against = [reason for rule in AGAINST if (reason := rule(facts))]
+    reasons = [reason for rule in CHOICES if (reason := rule(facts))]
     return Advice(None if against else facts.best, against, reasons)

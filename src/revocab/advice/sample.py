@@ -113,10 +113,10 @@ def check_language(name: str, documents: Sequence[str], language: str) -> None:
         return
     likely = max(shares, key=lambda known: shares[known])
     own = shares.get(language)
-    told = f"{shares[likely]:.0%} of its words are frequent ones of {language_label(likely)}"
+    finding = f"{shares[likely]:.0%} of its words are frequent ones of {language_label(likely)}"
     if likely != language and shares[likely] >= OTHERS_FREQUENT:
         raise RevocabError(
-            f"{name}: said to be {language_label(language)} ({language}), but {told}; give other"
+            f"{name}: said to be {language_label(language)} ({language}), but {finding}; give other"
             f" text, or call it {likely}"
         )
     if own is not None and own < OWN_FREQUENT:

@@ -71,8 +71,11 @@ def bill_of(plan: Plan, options: BillOptions) -> Bill:
     inferred = list(inference_of(plan, sizes))
     disk = disk_of(plan, sizes, trainings)
     amounts = [
-        total("tokens of training", [one.amounts["tokens"] for one in trainings]),
-        total("FLOP of training", [Amount(one.name, "FLOP", [[one.flops]]) for one in trainings]),
+        total("tokens of training", [training.amounts["tokens"] for training in trainings]),
+        total(
+            "FLOP of training",
+            [Amount(training.name, "FLOP", [[training.flops]]) for training in trainings],
+        ),
         total("tokens of inference", [tokens for tokens, _ in inferred]),
         total("FLOP of inference", [flops for _, flops in inferred]),
         total("disk at the end", disk),

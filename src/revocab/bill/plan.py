@@ -57,12 +57,12 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
             yield f"{training.name}:"
             yield from (f"  {amount.told()}" for amount in training.amounts.values())
         yield "in all:"
-        given = (*bill.hours.values(), *bill.disk, *bill.totals.values())
-        yield from (f"  {amount.told()}" for amount in given)
-    for title, said in (("unknown, counted as zero:", bill.unknown), ("notes:", bill.notes)):
-        if said:
+        amounts = (*bill.hours.values(), *bill.disk, *bill.totals.values())
+        yield from (f"  {amount.told()}" for amount in amounts)
+    for title, entries in (("unknown, counted as zero:", bill.unknown), ("notes:", bill.notes)):
+        if entries:
             yield title
-            yield from (f"  {name}: {why}" for name, why in said.items())
+            yield from (f"  {name}: {why}" for name, why in entries.items())
 
 
 def table(bill: Bill) -> Iterator[str]:

@@ -104,12 +104,19 @@ def training_of(
     outline = Outline(config, settings.plan)
     processes, memory = processes_for(options.devices, settings.batch_size), options.memory_bytes
     whole = processes == 1 or any(stage.lora for stage in settings.plan.stages)
-    given, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
+    machine_flags, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
     for layout, machine in LAYOUTS.items():
         if whole and machine.get("fsdp"):
             continue
         guess = estimate(
-            outline, outline, settings, length, {**machine, **given}, processes, memory, source_rows
+            outline,
+            outline,
+            settings,
+            length,
+            {**machine, **machine_flags},
+            processes,
+            memory,
+            source_rows,
         )
         laid_out = StepOptions(
             length, settings.precision, "activation_checkpointing" in machine,
@@ -231,7 +238,7 @@ def hours_of(plan: Plan, trainings: Sequence[Training], options: BillOptions) ->
     that has been measured; without any there are no hours.
     """
     speed, hours = speed_of(options), {}
-    records = {one.name: measured(plan, one.name) for one in trainings} if speed is None else {}
+    records = {item.name: measured(plan, item.name) for item in trainings} if speed is None else {}
     first = next(filter(None, records.values()), None)
     for training in trainings:
         if record := records.get(training.name) or first:

@@ -28,14 +28,14 @@ TOLD = {
 def check_cycles(experiment: Experiment) -> Iterator[str]:
     children = made_of(experiment)
     reported: set[str] = set()
-    for kind, told in TOLD.items():
+    for kind, message in TOLD.items():
         for thing in children:
             what, _, identifier = thing.partition(" ")
             path = first_cycle(children, thing) if what == kind else []
             if path and not reported & {*path}:
                 reported |= {*path}
                 names = [thing.removeprefix(f"{kind} ") for thing in path]
-                yield told.format(id=identifier, ring=" from ".join(names))
+                yield message.format(id=identifier, ring=" from ".join(names))
 
 
 def node(reference: ModelReference) -> str:

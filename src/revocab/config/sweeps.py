@@ -86,8 +86,10 @@ class SweptRecipes:
             yield replace(run, name=joined(run.name, *names), entry=entry)
 
     def entry(self, run: RawRun, sweep: Sweep, key: str, settings: list[Setting]) -> dict[str, Any]:
-        said = next((setting.value for setting in settings if setting.what == "method"), None)
-        method = str(said or run.entry.get("method", run.name))
+        method_name = next(
+            (setting.value for setting in settings if setting.what == "method"), None
+        )
+        method = str(method_name or run.entry.get("method", run.name))
         entry = {"method": run.name, **run.entry}
         usable = [
             setting for setting in settings if self.right(axis_problems(run, setting, method))

@@ -170,9 +170,9 @@ def named_as_in_file(
         first = OF_A_SEED.match(problem)
         if first is None or first[0] not in names:
             return problem
-        told = OF_A_SEED.sub(lambda name: names.get(name[0], name[0]), problem)
+        message = OF_A_SEED.sub(lambda name: names.get(name[0], name[0]), problem)
         # Lists of what is known would say each name once for each seed.
-        return KNOWN.sub(lambda known: ", ".join(dict.fromkeys(known[0].split(", "))), told)
+        return KNOWN.sub(lambda known: ", ".join(dict.fromkeys(known[0].split(", "))), message)
 
     return list(dict.fromkeys(map(renamed, problems)))
 

@@ -84,8 +84,8 @@ def documents_of(
             yield Document(where, identifier, document)
             continue
         for part, text in units(document["text"], options.copying):
-            said = copying_task(text, options.language)
-            yield Document(where, f"{identifier}.{part}", _conversation(said))
+            conversation = copying_task(text, options.language)
+            yield Document(where, f"{identifier}.{part}", _conversation(conversation))
     messages.check()
     kept.check(label)
 
@@ -99,11 +99,11 @@ def _translations(
         together = json.dumps(pair.texts, ensure_ascii=False)
         for (source, target), layout in asked:
             texts = (pair.texts[source], pair.texts[target])
-            said = translation_task(texts, layout) if all(texts) else []
+            messages = translation_task(texts, layout) if all(texts) else []
             yield Document(
                 f"{label}, row {pair.number}",
                 f"{identifier}.{source}-{target}",
-                _conversation(said),
+                _conversation(messages),
                 together,
             )
 
@@ -113,8 +113,8 @@ def _own_id(row: dict[str, Any], number: int, corpus: str) -> str:
     return str(own) if isinstance(own, str | int) and str(own) else f"{corpus}-{number}"
 
 
-def _conversation(said: list[Message]) -> dict[str, Any]:
-    return {"text": text_of(said), "messages": said}
+def _conversation(messages: list[Message]) -> dict[str, Any]:
+    return {"text": text_of(messages), "messages": messages}
 
 
 def identity(document: dict[str, Any]) -> str:

@@ -36,13 +36,13 @@ class CorpusOptions(Closed):
     text_field: OneLine = Field(default="text", description="field of a row that contains the text")
     text_documents: TextDocuments = Field(
         default="auto",
-        exclude_if=lambda given: given == "auto",
+        exclude_if=lambda value: value == "auto",
         description="what a document of a .txt file is: what empty_lines separate, each of its"
         " lines, or the whole file; auto tells by its lines, and says how",
     )
     escaped_line_ends: bool = Field(
         default=False,
-        exclude_if=lambda given: not given,
+        exclude_if=lambda value: not value,
         description="the source writes line ends as a backslash and an n, as MADLAD-400 does; "
         "undo that",
     )
@@ -76,7 +76,7 @@ class CorpusOptions(Closed):
     #: Left out of what is written where there is none, as before there was a choice.
     translation: Translations | None = Field(
         default=None,
-        exclude_if=lambda given: given is None,
+        exclude_if=lambda value: value is None,
         description="makes conversations of parallel text: each asks for a translation, and the "
         "answer is the other side",
     )

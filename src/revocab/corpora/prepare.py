@@ -262,8 +262,8 @@ def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str,
     if reading is None:
         rows = read_rows(form, files, streaming=True)
     else:
-        told = f"{source['label']}: {reading}"
-        print(f"{told}; to change it: text_documents (--text-documents)", file=sys.stderr)
+        label = f"{source['label']}: {reading}"
+        print(f"{label}; to change it: text_documents (--text-documents)", file=sys.stderr)
         source["read_as"] = str(reading)
         rows = read_rows(form, files, documents=reading.documents)
     return prepare_corpus(rows, source, job, out, files)

@@ -125,11 +125,11 @@ def _pair(row: Any, number: int, label: str, options: Translations) -> Pair:
     return Pair(number, row, texts if all(texts.values()) else dict.fromkeys(texts, ""))
 
 
-def _highest(found: Iterable[Pair], label: str, top: TopPairs) -> list[Pair]:
+def _highest(pairs: Iterable[Pair], label: str, top: TopPairs) -> list[Pair]:
     """Return the ``top`` pairs in the order of the rows; one that is among them counts once."""
     heap: list[tuple[float, int, Pair]] = []
     kept: set[tuple[str, ...]] = set()
-    for pair in found:
+    for pair in pairs:
         texts = tuple(pair.texts.values())
         if not all(texts) or texts in kept:
             continue

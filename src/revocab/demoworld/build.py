@@ -149,8 +149,8 @@ def write_world(out: Path, options: WorldOptions) -> None:
                 write_jsonl(folder / f"questions.{language}.{part}.jsonl.gz", rows)
                 if options.conversations:
                     number = int(options.conversations * share)
-                    said = conversations(world, language, number, seed, test=part == "test")
-                    write_jsonl(folder / f"conversations.{language}.{part}.jsonl.gz", said)
+                    talk = conversations(world, language, number, seed, test=part == "test")
+                    write_jsonl(folder / f"conversations.{language}.{part}.jsonl.gz", talk)
             for family in FAMILIES:
                 rows = family_items(world, family, language, items, seed, test=True)
                 write_jsonl(folder / f"{family}.{language}.jsonl.gz", rows)

@@ -98,9 +98,11 @@ class Asking:
 
     def sentences(self) -> Exchange:
         count, words = self.draw.choice(list(self.words["sentences"].items()))
-        told = [sentence[self.language] for sentence in story(self.world, self.draw, self.test)]
-        asked = self.words["tell"].format(name=told[0].split()[0], count=words)
-        return asked, " ".join(told[:count]), {"sentences": count}
+        sentences = [
+            sentence[self.language] for sentence in story(self.world, self.draw, self.test)
+        ]
+        asked = self.words["tell"].format(name=sentences[0].split()[0], count=words)
+        return asked, " ".join(sentences[:count]), {"sentences": count}
 
     def listed(self) -> Exchange:
         count, words = self.draw.choice(list(self.words["counts"].items()))

@@ -80,8 +80,8 @@ class Asking(Closed):
         description="at most so many examples in a prompt; default: as many as the task has",
     )
 
-    def shots_of(self, given: int) -> int:
-        return given if self.most_shots is None else min(given, self.most_shots)
+    def shots_of(self, shots: int) -> int:
+        return shots if self.most_shots is None else min(shots, self.most_shots)
 
 
 class AskingAll(Asking):

@@ -92,7 +92,7 @@ class Cutter:
         pieces = [part for text in parts for part in text if isinstance(part, str)]
         ids = iter(self.cut_pieces(pieces))
         return [
-            [one for part in text for one in ([part] if isinstance(part, int) else next(ids))]
+            [token for part in text for token in ([part] if isinstance(part, int) else next(ids))]
             for text in parts
         ]
 

@@ -40,10 +40,10 @@ def export(words: Sequence[str]) -> str:
     out = OutputFolder(options.out, f"export to {kind.name}", [folder, options.lines])
     say = spoken()
     with out.replaced(keeps_job=False) as part:
-        told = kind.write(model, options, part, say)
+        notes = kind.write(model, options, part, say)
         files = sorted(path for path in part.iterdir() if not path.name.startswith("."))
         sizes = [f"{options.out / path.name}  {path.stat().st_size:,} bytes" for path in files]
-    return "\n".join([*sizes, *told])
+    return "\n".join([*sizes, *notes])
 
 
 def placed(flags: Sequence[str]) -> list[str]:

@@ -90,10 +90,13 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
         if measured.exact and known:
             return measured
         tried.append(measured)
-    best = min(tried, key=lambda one: (one.differing, one.own_differing))
+    best = min(tried, key=lambda trial: (trial.differing, trial.own_differing))
     if approximate:
         return best
-    reasons = [*vocabulary.spacing_notes(), *(f"it cuts apart {one}" for one in best.cutter.notes)]
+    reasons = [
+        *vocabulary.spacing_notes(),
+        *(f"it cuts apart {trial}" for trial in best.cutter.notes),
+    ]
     what = ", ".join(reasons) or "a token's own text gives two others"
     if not known:
         what = f"llama.cpp does not have its splitter: {' then '.join(vocabulary.splitter)}"

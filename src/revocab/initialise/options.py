@@ -80,8 +80,8 @@ class InitInputs(Closed):
         read = {"source", "source_tokenizer", "pairs", "helper_pairs", *needed}
         problems += [
             f"{flag_of(key)}: method {method.name!r} does not read it; leave it out"
-            for key, given in self
-            if given is not None and key not in read
+            for key, value in self
+            if value is not None and key not in read
         ]
         if problems:
             raise RevocabError(problems)

@@ -56,31 +56,39 @@ def check(words: Sequence[str]) -> str:
         check_files(options.findings, inputs=[folder])
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.fix is None else OutputFolder(options.fix, "mended model", [folder])
-    found = look_at(folder)
-    said: dict[str, Any] = {"model": named[0], "findings": [*map(as_data, found)]}
-    lines = [*map(line_of, found), f"{named[0]}: {counts(found)}"]
+    findings = look_at(folder)
+    report: dict[str, Any] = {"model": named[0], "findings": [*map(as_data, findings)]}
+    lines = [*map(line_of, findings), f"{named[0]}: {counts(findings)}"]
     if output is not None:
-        found = mend(folder, found, output, said, lines)
+        findings = mend(folder, findings, output, report, lines)
     if options.findings is not None and not to_screen:
-        write_json(options.findings, said)
-    shown = json.dumps(said, ensure_ascii=False, indent=2) if to_screen else "\n".join(lines)
-    if any(finding.severity == "error" for finding in found):
+        write_json(options.findings, report)
+    shown = json.dumps(report, ensure_ascii=False, indent=2) if to_screen else "\n".join(lines)
+    if any(finding.severity == "error" for finding in findings):
         print(shown)
         raise SystemExit(1)
     return shown
 
 
 def mend(
-    folder: Path, found: list[Finding], output: OutputFolder, said: dict[str, Any], lines: list[str]
+    folder: Path,
+    findings: list[Finding],
+    output: OutputFolder,
+    report: dict[str, Any],
+    lines: list[str],
 ) -> list[Finding]:
     """Write the mended copy and return what is wrong with it still."""
-    codes = sorted({finding.code for finding in found if finding.fix})
+    codes = sorted({finding.code for finding in findings if finding.fix})
     if not codes:
         lines.append(f"{output.path}: not written; nothing here can be mended without a guess")
-        return found
-    left_out = write_mended(Subject(folder), found, output)
+        return findings
+    left_out = write_mended(Subject(folder), findings, output)
     left = look_at(output.path)
-    said["mended"] = {"folder": str(output.path), "codes": codes, "findings": [*map(as_data, left)]}
+    report["mended"] = {
+        "folder": str(output.path),
+        "codes": codes,
+        "findings": [*map(as_data, left)],
+    }
     without = f" (without {', '.join(left_out)})" if left_out else ""
     lines.append(f"{output.path}{without}: mended {', '.join(codes)}; {counts(left)} left")
     return left
@@ -93,13 +101,13 @@ def as_data(finding: Finding) -> dict[str, Any]:
 
 def line_of(finding: Finding) -> str:
     mended = " (--fix does)" if finding.fix else ""
-    said = f"{finding.what}; {finding.effect}. To mend: {finding.mend}{mended}"
-    return f"{finding.severity}: {finding.code}: {' '.join(said.split())}"
+    line = f"{finding.what}; {finding.effect}. To mend: {finding.mend}{mended}"
+    return f"{finding.severity}: {finding.code}: {' '.join(line.split())}"
 
 
-def counts(found: Sequence[Finding]) -> str:
+def counts(findings: Sequence[Finding]) -> str:
     """Return how many findings of each severity there are, in words."""
-    severities: list[str] = [finding.severity for finding in found]
+    severities: list[str] = [finding.severity for finding in findings]
     numbers = {severity: severities.count(severity) for severity in SEVERITIES}
-    told = [f"{n} {severity}{'s' * (n > 1)}" for severity, n in numbers.items() if n]
-    return ", ".join(told) or "nothing is wrong"
+    counted = [f"{n} {severity}{'s' * (n > 1)}" for severity, n in numbers.items() if n]
+    return ", ".join(counted) or "nothing is wrong"

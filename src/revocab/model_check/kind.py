@@ -68,14 +68,14 @@ def tell(folder: Path, known: AbstractSet[str] = frozenset()) -> set[str]:
     it.
     """
     try:
-        found = look_at(folder, [kind for kind in kinds().values() if kind.quick])
+        findings = look_at(folder, [kind for kind in kinds().values() if kind.quick])
     except RevocabError:
         return set()
-    told = [one for one in found if one.severity != "note" and one.code != "unreadable"]
-    for finding in told:
+    problems = [item for item in findings if item.severity != "note" and item.code != "unreadable"]
+    for finding in problems:
         if finding.what not in known:
             print(f"warning: {finding.line(folder)}", file=sys.stderr)
-    return {finding.what for finding in told}
+    return {finding.what for finding in problems}
 
 
 def unreadable(

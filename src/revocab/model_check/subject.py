@@ -98,8 +98,8 @@ class Subject:
         """Return the rows of the stored embedding or, where there is none, those that are said."""
         if self.matrices:
             return self.model.tensors[self.matrices["input"]][1][0]
-        said = self.text_config.get("vocab_size")
-        return said if isinstance(said, int) else len(self.tokens)
+        size = self.text_config.get("vocab_size")
+        return size if isinstance(size, int) else len(self.tokens)
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:

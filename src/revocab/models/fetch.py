@@ -28,7 +28,7 @@ class FetchJob(Job):
     revision: Revision | None = Field(default=None, description="Hub branch, tag or commit")
     vocabulary_only: bool = Field(
         default=False,
-        exclude_if=lambda given: not given,
+        exclude_if=lambda value: not value,
         description="fetch embedding, head and tokenizer alone, of whatever architecture, for a "
         "helper: of its shards, those that hold the two",
     )

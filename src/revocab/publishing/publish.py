@@ -82,8 +82,10 @@ def publish(words: Sequence[str]) -> str:
     if options.dry_run:
         state = problems_of(check_repository, contents, name, options)
         visible = "public" if options.public else "private"
-        told = [f"would be refused: {problem}" for problem in state] or ["ready to be uploaded"]
-        return "\n".join([f"dry run: {folder} -> {name} ({visible})", *told, "", *lines])
+        state_lines = [f"would be refused: {problem}" for problem in state] or [
+            "ready to be uploaded"
+        ]
+        return "\n".join([f"dry run: {folder} -> {name} ({visible})", *state_lines, "", *lines])
     remote = check_repository(contents, name, options)
     commit = upload(name, remote, contents.files, private=not options.public)
     address = f"published: {name}, commit {commit}; the Hub has the same hashes as this folder"

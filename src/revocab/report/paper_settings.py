@@ -180,15 +180,15 @@ class Compared:
     def own(self, row: Row) -> str:
         value = self.value(row)
         title = value.title if is_thing(value) and hasattr(value, "title") else ""
-        said = row.ours or title or ("" if is_thing(value) else shown(comparable(value)))
+        words = row.ours or title or ("" if is_thing(value) else shown(comparable(value)))
         if row.product is not None:
             values = self.values(row)
-            said = f"{' × '.join(map(shown, values))} = {round(prod(values)):,}"
+            words = f"{' × '.join(map(shown, values))} = {round(prod(values)):,}"
         keys = ", ".join(f"`{key}`" for key in row.keys)
         keys += "".join(f" with `overlays/{overlay}.yaml`" for overlay in row.overlays)
         if not keys:
             return row.ours or "—"
-        return f"{said} ({keys})" if said else keys
+        return f"{words} ({keys})" if words else keys
 
     @cached_property
     def page(self) -> str:

@@ -90,7 +90,7 @@ def save_tokenizer(
 
 
 def build_tokenizer(
-    name: str, given: dict[str, Any], inputs: BuildInputs, out: str | Path
+    name: str, raw_options: dict[str, Any], inputs: BuildInputs, out: str | Path
 ) -> dict[str, Any]:
     """Build by the construction ``name`` with options ``given``; return the manifest of ``out``.
 
@@ -98,7 +98,7 @@ def build_tokenizer(
     before anything is written.
     """
     construction = find_construction(name)
-    options = check_construction_options(construction, given)
+    options = check_construction_options(construction, raw_options)
     own = [Path(path) for _, path in options.named(options.folders)]
     OutputFolder(Path(out), KIND, [*inputs.folders, *own])
     built = construction.build(inputs, options)

@@ -57,8 +57,8 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
         }
         for part in mixture
     }  # fmt: skip
-    if said := shortage(parts):
-        print(said, file=sys.stderr)
+    if caution := shortage(parts):
+        print(caution, file=sys.stderr)
     return taken
 
 

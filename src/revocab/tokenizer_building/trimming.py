@@ -40,7 +40,7 @@ def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> n
 
     counts_V = np.zeros(len(tokenizer), np.int64)
     for batch in encode_batches(tokenizer.backend_tokenizer, documents):
-        ids = np.fromiter(chain.from_iterable(one.ids for one in batch), np.int64)
+        ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in batch), np.int64)
         counts_V += np.bincount(ids, minlength=len(counts_V))
     return counts_V
 
@@ -241,9 +241,9 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
     for lines in batches(line for text in documents for line in text.splitlines(keepends=True)):
         befores, afters = (
             [
-                one.ids
+                encoding.ids
                 for batch in encode_batches(tokenizer.backend_tokenizer, lines)
-                for one in batch
+                for encoding in batch
             ]
             for tokenizer in (base, made)
         )

@@ -41,13 +41,13 @@ def with_named_recipes(values: dict[str, Any]) -> tuple[dict[str, Any], list[str
     recipes = values.get("recipes")
     if not isinstance(recipes, dict):
         return values, []
-    problems, found = [], {}
+    problems, resolved_recipes = [], {}
     for name, recipe in recipes.items():
-        found[name] = recipe
+        resolved_recipes[name] = recipe
         if isinstance(recipe, dict):
-            found[name], own = named_recipe(f"recipes.{name}", recipe)
+            resolved_recipes[name], own = named_recipe(f"recipes.{name}", recipe)
             problems += own
-    return {**values, "recipes": found}, problems
+    return {**values, "recipes": resolved_recipes}, problems
 
 
 def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -117,29 +117,32 @@ class NamedRecipe(Shorthand):
         description="named recipe to start from, such as sava or lep; other flags override it",
     )
 
-    def spelt_out(self, given: dict[str, Any], job: type[Job]) -> dict[str, Any]:
+    def spelt_out(self, flags: dict[str, Any], job: type[Job]) -> dict[str, Any]:
         """Return the flags with what the recipe says of a job; ``rows`` are those of its steps.
 
         Raises :class:`RevocabError` for a name that there is not, and for flags that contradict.
         """
         if self.recipe is None:
-            return given
+            return flags
         if self.recipe not in recipe_names():
             raise RevocabError(unknown("--recipe", self.recipe, recipe_names(), "recipe"))
         # The stages of packing are others than those of a recipe.
         ours = {key: field.annotation for key, field in Recipe.model_fields.items()}
         fields = job.model_fields.items()
         shared = {key for key, field in fields if key in ours and ours[key] == field.annotation}
-        changes = {key: value for key, value in given.items() if key in shared} | self.changes()
+        changes = {key: value for key, value in flags.items() if key in shared} | self.changes()
         values, _ = named_recipe("--recipe", {**changes, "from": self.recipe})
         try:
             whole = resolved(values)
         except ValueError as error:
             raise RevocabError(f"--recipe {self.recipe}: {error}") from None
-        said = {key: value for key, value in whole.items() if key in shared}
+        recipe_flags = {key: value for key, value in whole.items() if key in shared}
         if "rows" in job.model_fields:
-            said["rows"] = whole["steps"] * whole["batch_size"]
-        return {**said, **{key: value for key, value in given.items() if key not in changes}}
+            recipe_flags["rows"] = whole["steps"] * whole["batch_size"]
+        return {
+            **recipe_flags,
+            **{key: value for key, value in flags.items() if key not in changes},
+        }
 
     def changes(self) -> dict[str, Any]:
         return {}

@@ -71,7 +71,7 @@ class PackingOptions(LossOptions, ConversationOptions):
     #: keep their job.
     rows_begin_at: RowsBeginAt = Field(
         default=ANYWHERE,
-        exclude_if=lambda given: given == ANYWHERE,
+        exclude_if=lambda value: value == ANYWHERE,
         description="where rows may begin; the rest of a document or paragraph that the row before "
         "it cuts is left out",
     )
@@ -90,7 +90,7 @@ class PackingOptions(LossOptions, ConversationOptions):
     #: Left out of what is written at its default, as before there was a choice.
     cut_too_long: bool = Field(
         default=False,
-        exclude_if=lambda given: not given,
+        exclude_if=lambda value: not value,
         description="cut conversations longer than a row at its end; one without an answer before "
         "it is left out, as is what is held out and longer than a row",
     )
@@ -160,7 +160,7 @@ class TrainingOptions(LossOptions):
     #: Left out of what is written at its default, as before there was a choice.
     keep_best: bool = Field(
         default=False,
-        exclude_if=lambda given: not given,
+        exclude_if=lambda value: not value,
         description="keep the checkpoint with the lowest held-out loss on the corpora that are "
         "trained on as 'best' too",
     )
@@ -249,7 +249,7 @@ class Recipe(TrainingOptions, PackingOptions):
     #: No part of a training's job: what becomes of its checkpoints trains nothing again.
     keep: Literal["all", "evaluated", "last"] = Field(
         default=ALL,
-        exclude_if=lambda given: given == ALL,
+        exclude_if=lambda value: value == ALL,
         description="which checkpoints of a run stay when all that reads them is done: all, those "
         "that something reads, or the last alone (and the best)",
     )

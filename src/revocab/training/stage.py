@@ -43,7 +43,7 @@ class VocabularyAdapters(Closed):
     )
     shared: bool = Field(
         default=False,
-        exclude_if=lambda given: not given,
+        exclude_if=lambda value: not value,
         description="one matrix A for embedding and head, also of a model whose head is its own",
     )
 

@@ -66,9 +66,12 @@ def compared(
     def tokens(ids: Sequence[int]) -> str:
         return " ".join(f"{token(number)!r}:{number}" for number in ids) or "nothing"
 
-    ids = [(entry.text, entry.ids, [*told]) for entry, told in zip(texts, answer.ids, strict=True)]
+    ids = [
+        (entry.text, entry.ids, [*theirs]) for entry, theirs in zip(texts, answer.ids, strict=True)
+    ]
     decoded = [
-        (entry.text, entry.decoded, told) for entry, told in zip(texts, answer.decoded, strict=True)
+        (entry.text, entry.decoded, theirs)
+        for entry, theirs in zip(texts, answer.decoded, strict=True)
     ]
     other_ids = [*differences(ids, "token", TOKENS, tokens)]
     other_text = [*differences(decoded, "character decoded", CHARACTERS, repr)]
@@ -107,7 +110,7 @@ def logits_apart(answer: Answer, expected: Any) -> tuple[float, float]:
 
     if answer.normalised:
         expected = expected.double().log_softmax(-1)
-    told = torch.tensor(answer.logits, dtype=torch.float64)[:, : expected.shape[1]]
-    if told.shape != expected.shape:
+    theirs = torch.tensor(answer.logits, dtype=torch.float64)[:, : expected.shape[1]]
+    if theirs.shape != expected.shape:
         return math.inf, 0.0
-    return float((told - expected).abs().max()), answer.rounding * float(expected.abs().max())
+    return float((theirs - expected).abs().max()), answer.rounding * float(expected.abs().max())

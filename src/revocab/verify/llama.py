@@ -82,6 +82,6 @@ def ask_llama(
     )  # fmt: skip
     if done.returncode != 0:
         lines = [" ".join(line.split()) for line in done.stderr.splitlines() if line.strip()]
-        told = "; ".join(lines[-2:]) or ending(done.returncode)  # its log, and Node's error
-        raise RevocabError(f"{gguf}: llama.cpp failed: {told}")
+        message = "; ".join(lines[-2:]) or ending(done.returncode)  # its log, and Node's error
+        raise RevocabError(f"{gguf}: llama.cpp failed: {message}")
     return LlamaAnswer(**json.loads(done.stdout))

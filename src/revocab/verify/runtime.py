@@ -88,13 +88,13 @@ def ask_there(
             f" ({environment.docs})"
         )
     with tempfile.TemporaryDirectory() as folder:
-        asked, told = Path(folder, "asked.json"), Path(folder, "told.json")
+        asked, answer_file = Path(folder, "asked.json"), Path(folder, "told.json")
         asked.write_text(json.dumps(request), encoding="utf-8")
         done = subprocess.run(
-            [python, *words, asked, told], capture_output=True, text=True, check=False
+            [python, *words, asked, answer_file], capture_output=True, text=True, check=False
         )
-        if not told.is_file():
+        if not answer_file.is_file():
             lines = [line for line in done.stderr.splitlines() if line.strip()]
             reason = lines[-1].strip() if lines else ending(done.returncode)
             raise RevocabError(f"{python}: {reason[:300]}")
-        return [Answer(**answer) for answer in json.loads(told.read_text(encoding="utf-8"))]
+        return [Answer(**answer) for answer in json.loads(answer_file.read_text(encoding="utf-8"))]

@@ -47,6 +47,6 @@ def encoded(tokenizer: Any, texts: list[tuple[str, bool]]) -> list[list[int]]:
 
 
 if __name__ == "__main__":
-    asked, told = map(Path, sys.argv[1:])
+    asked, answer_file = map(Path, sys.argv[1:])
     request = json.loads(asked.read_text(encoding="utf-8"))
-    told.write_text(json.dumps(answers(request)), encoding="utf-8")
+    answer_file.write_text(json.dumps(answers(request)), encoding="utf-8")

@@ -125,11 +125,11 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
     reference = None
     if any(answer.logits for _, answer in answers):
         reference = reference_logits(folder, asked.logits)
-    told = [
+    lines = [
         compared(name, answer, texts, reference, tokenizer.id_to_token, options.shown)
         for name, answer in answers
     ]
-    return Verified(named, notes, [*told, *results])
+    return Verified(named, notes, [*lines, *results])
 
 
 def check_files(options: VerifyOptions) -> None:

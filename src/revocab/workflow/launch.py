@@ -35,11 +35,11 @@ def resources_of(profile: Path, rule: str) -> dict[str, Any]:
     return resources if threads is None else {**resources, "threads": threads}
 
 
-def _pairs(given: Any) -> dict[str, Any]:
+def _pairs(mapping: Any) -> dict[str, Any]:
     """Return resources as a mapping; Snakemake also takes a list of ``NAME=VALUE``."""
-    if isinstance(given, Mapping):
-        return dict(given)
-    pairs = (str(pair).partition("=") for pair in given or ())
+    if isinstance(mapping, Mapping):
+        return dict(mapping)
+    pairs = (str(pair).partition("=") for pair in mapping or ())
     return {name: yaml.safe_load(value) for name, _, value in pairs}
 
 

@@ -188,12 +188,12 @@ def started_lines(asked: Mapping[str, Any], tried: Mapping[str, Any]) -> list[st
     ]
 
 
-def estimate_lines(found: TrainingEstimate) -> list[str]:
-    disk = f"{size(found.checkpoints)} of checkpoints, {size(found.states)} of resume states"
+def estimate_lines(estimate: TrainingEstimate) -> list[str]:
+    disk = f"{size(estimate.checkpoints)} of checkpoints, {size(estimate.states)} of resume states"
     return [
-        line("estimated", f"{found.tokens:,} tokens, {found.flops:.2e} operations"),
-        line("", f"memory of a device {size(found.memory)}, micro batch {found.micro_batch}"),
-        line("", f"disk {size(found.disk)}: {disk}"),
+        line("estimated", f"{estimate.tokens:,} tokens, {estimate.flops:.2e} operations"),
+        line("", f"memory of a device {size(estimate.memory)}, micro batch {estimate.micro_batch}"),
+        line("", f"disk {size(estimate.disk)}: {disk}"),
     ]
 
 

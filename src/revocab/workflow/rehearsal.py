@@ -71,10 +71,10 @@ class Rehearsal:
         if not self.whole:
             self._signal(process, signal.SIGTERM)
         finished = process.wait() == 0
-        said = self._log("train-2").read_text(errors="replace")
-        if "resuming from step" not in said:
+        log = self._log("train-2").read_text(errors="replace")
+        if "resuming from step" not in log:
             raise self._failed("train-2", "did not resume from the saved state")
-        if finished != self.whole or not (finished or "stopped by SIGTERM" in said):
+        if finished != self.whole or not (finished or "stopped by SIGTERM" in log):
             raise self._failed("train-2", "did not end as it should")
         last = "" if self.whole else ", saved its state at SIGTERM"
         return f"resumed, trained to step {self.steps}, exported the model{last}"
@@ -106,9 +106,9 @@ class Rehearsal:
             return None
         prompts = step.inputs["prompts"]
         assert isinstance(prompts, Mapping)
-        task, given = next(iter(prompts.items()))
-        few = self.scratch / Path(given.path).name
-        rows = [*islice(read_jsonl(given.path), PROMPTS)]
+        task, artefact = next(iter(prompts.items()))
+        few = self.scratch / Path(artefact.path).name
+        rows = [*islice(read_jsonl(artefact.path), PROMPTS)]
         write_jsonl(few, rows)
         step = replace(
             step,

@@ -192,7 +192,7 @@ def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
     problems = list(_problems(locks, held, list(holders.values())))
     if problems:
         raise RevocabError(problems)
-    told = []
+    messages = []
     for file, holder in holders.items():
         claimed = file.with_suffix(".ended")
         try:
@@ -202,13 +202,13 @@ def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
         for name in holder.locks:
             (locks / name).unlink(missing_ok=True)
         claimed.unlink()
-        told.append(f"removed the lock of a run that has ended (process {holder.process})")
-    return told
+        messages.append(f"removed the lock of a run that has ended (process {holder.process})")
+    return messages
 
 
-def _problems(locks: Path, found: dict[str, int], holders: list[Holder]) -> Iterator[str]:
+def _problems(locks: Path, locked: dict[str, int], holders: list[Holder]) -> Iterator[str]:
     known = {(name, time) for holder in holders for name, time in holder.locks.items()}
-    if unknown := sorted(name for name, time in found.items() if (name, time) not in known):
+    if unknown := sorted(name for name, time in locked.items() if (name, time) not in known):
         yield (
             f"{locks}: no record says which process holds {', '.join(unknown)}; make sure that"
             f" no Snakemake runs in this folder on any machine, then: {UNLOCK}"

@@ -42,10 +42,10 @@ class LlmOptions(JudgeOptions, GenerationOptions):
 
 
 def question(row: Row) -> list[Message]:
-    said = "\n\n".join(
+    conversation = "\n\n".join(
         f"{message['role'].capitalize()}: {message['content']}" for message in row[MESSAGES]
     )
-    return [{"role": "user", "content": f"{QUESTION}\n\n{said}\n\n{SCALE}"}]
+    return [{"role": "user", "content": f"{QUESTION}\n\n{conversation}\n\n{SCALE}"}]
 
 
 def grade(answer: str) -> int | None:

@@ -66,17 +66,17 @@ def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
 
 
 def broken_rule(row: Row, options: RuleOptions) -> str:
-    said = [message["content"] for message in row[MESSAGES] if message["role"] == ASSISTANT]
+    answers = [message["content"] for message in row[MESSAGES] if message["role"] == ASSISTANT]
     if options.ended and any(
         answer["finish_reason"] != "eos" or answer["other_special_tokens"]
         for answer in row["answers"]
     ):
         return "ended"
     for name, wanted in options.checks.items():
-        if not all(passes(answer, {name: wanted}) for answer in said):
+        if not all(passes(answer, {name: wanted}) for answer in answers):
             return name
     for name, wanted in row.get("checks", {}).items() if options.own_checks else ():
-        if not passes(said[-1], {name: wanted}):
+        if not passes(answers[-1], {name: wanted}):
             return name
     return ""
 

@@ -39,7 +39,7 @@ class Corpus(CorpusOptions):
 
     source: Source
     #: Left out of what is written where there are none, as before there was a choice.
-    answers: OwnAnswers | None = Field(default=None, exclude_if=lambda given: given is None)
+    answers: OwnAnswers | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class TokenizerPlace(Closed):

@@ -39,8 +39,8 @@ class Layered(Closed):
     @model_serializer(mode="wrap")
     def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         """Leave out nulls that nobody said, so that what is written reads back the same."""
-        said = self.model_fields_set
-        return {key: value for key, value in dump(self).items() if value is not None or key in said}
+        keys = self.model_fields_set
+        return {key: value for key, value in dump(self).items() if value is not None or key in keys}
 
 
 class Several(Layered):
@@ -76,11 +76,11 @@ class NamedMethod(Layered):
     @model_serializer(mode="wrap")
     def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         """Leave out nulls that nobody said, and the defaults of options; these stand last."""
-        said, options = self.model_fields_set, methods()[self.method].options.model_fields
+        keys, options = self.model_fields_set, methods()[self.method].options.model_fields
         kept = {
             key: value
             for key, value in dump(self).items()
-            if key in said or not (value is None or key in options)
+            if key in keys or not (value is None or key in options)
         }
         return {**{key: kept[key] for key in kept if key not in options}, **kept}
 
@@ -99,13 +99,13 @@ def entries(base: type[NamedMethod]) -> Any:
     return Annotated[Union[tuple(models)], Field(discriminator="method")]  # noqa: UP007
 
 
-def name_methods(given: Any) -> Any:
+def name_methods(entries: Any) -> Any:
     """Return entries by name with their methods named: by default, each is called after its own."""
-    if not isinstance(given, dict):
-        return given
+    if not isinstance(entries, dict):
+        return entries
     return {
         name: {"method": name, **entry} if isinstance(entry, dict) else entry
-        for name, entry in given.items()
+        for name, entry in entries.items()
     }
 
 

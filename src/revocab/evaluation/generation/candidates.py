@@ -107,10 +107,12 @@ def asked(
     tail = "" if candidate is None else f"{layout.before_text}{candidate}"
     if engine.chat is None:
         return f"{render(row, shots)}{tail}", f"{label}{tail}".strip()
-    said = messages(row, shots, turns=engine.chat.turns)
-    if said[-1]["role"] == ASSISTANT:
-        said, answer = said[:-1], f"{label}{tail}".strip()
+    conversation = messages(row, shots, turns=engine.chat.turns)
+    if conversation[-1]["role"] == ASSISTANT:
+        conversation, answer = conversation[:-1], f"{label}{tail}".strip()
     else:  # the label is the question's
         answer = candidate or ""
-    said = [*said, {"role": ASSISTANT, "content": answer}] if answer else said
-    return engine.chat.text(said), answer
+    conversation = (
+        [*conversation, {"role": ASSISTANT, "content": answer}] if answer else conversation
+    )
+    return engine.chat.text(conversation), answer

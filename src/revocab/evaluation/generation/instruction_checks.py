@@ -72,19 +72,19 @@ CHECKS: dict[str, Check] = {
         "language", is_in_language, lambda value: value in known_languages(),
         "a language whose file lists frequent words",
     ),
-    "sentences": Check("length", lambda said, n: len(sentences(said)) == n, *COUNT),
-    "lines": Check("length", lambda said, n: len(lines(said)) == n, *COUNT),
-    "words_at_most": Check("length", lambda said, n: 0 < len(said.split()) <= n, *COUNT),
+    "sentences": Check("length", lambda answer, n: len(sentences(answer)) == n, *COUNT),
+    "lines": Check("length", lambda answer, n: len(lines(answer)) == n, *COUNT),
+    "words_at_most": Check("length", lambda answer, n: 0 < len(answer.split()) <= n, *COUNT),
     "every_line_begins": Check(
         "format",
-        lambda said, text: bool(lines(said))
-        and all(line.startswith(text.strip()) for line in lines(said)),
+        lambda answer, text: bool(lines(answer))
+        and all(line.startswith(text.strip()) for line in lines(answer)),
         *TEXT,
     ),
-    "equals": Check("copy", lambda said, text: said.strip() == text.strip(), *TEXT),
+    "equals": Check("copy", lambda answer, text: answer.strip() == text.strip(), *TEXT),
     "contains": Check("content", holds, *TEXT),
     "refuses": Check(
-        "refusal", lambda said, texts: any(holds(said, text) for text in texts), *TEXTS
+        "refusal", lambda answer, texts: any(holds(answer, text) for text in texts), *TEXTS
     ),
 }  # fmt: skip
 

@@ -66,11 +66,11 @@ def exact_match(output: str, reference: str, language: str) -> float:
 
 def token_f1(output: str, reference: str, language: str) -> float:
     """Return the F1 of shared words; two answers of no words are equal."""
-    said, wanted = normalise_answer(output, language), normalise_answer(reference, language)
-    if not said or not wanted:
-        return float(said == wanted)
-    shared = sum((Counter(said) & Counter(wanted)).values())
-    return 2 * shared / (len(said) + len(wanted))
+    answered, wanted = normalise_answer(output, language), normalise_answer(reference, language)
+    if not answered or not wanted:
+        return float(answered == wanted)
+    shared = sum((Counter(answered) & Counter(wanted)).values())
+    return 2 * shared / (len(answered) + len(wanted))
 
 
 def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Items:

@@ -21,11 +21,11 @@ _ANSWER = PROBE[-1]["content"]
 
 
 def two_templates(subject: Subject) -> Iterator[Finding]:
-    said = subject.settings(TOKENIZER_CONFIG).get("chat_template")
-    if not subject.has(FILE) or not isinstance(said, str):
+    stored = subject.settings(TOKENIZER_CONFIG).get("chat_template")
+    if not subject.has(FILE) or not isinstance(stored, str):
         return
     used = (subject.path / FILE).read_text(encoding="utf-8", errors="replace")
-    if said.strip() != used.strip():
+    if stored.strip() != used.strip():
         yield Finding(
             "two-chat-templates", "warning",
             f"{FILE} and the chat_template of {TOKENIZER_CONFIG} differ",

@@ -21,7 +21,7 @@ def dtype(subject: Subject) -> Iterator[Finding]:
     places = [("config.json", subject.config)]
     if subject.text_config is not subject.config:
         places.append(("text_config", subject.text_config))
-    said = {f"{key} of {name}": part[key] for name, part in places for key in _DTYPES
+    dtypes = {f"{key} of {name}": part[key] for name, part in places for key in _DTYPES
             if isinstance(part.get(key), str) and part[key] != "auto"}  # fmt: skip
     _ = subject.model.tensors  # raises where a file is missing
     sizes: Counter[str] = Counter()
@@ -32,7 +32,7 @@ def dtype(subject: Subject) -> Iterator[Finding]:
     if not sizes:
         return
     stored = sizes.most_common(1)[0][0]
-    other = [f"{place} is {value}" for place, value in said.items()
+    other = [f"{place} is {value}" for place, value in dtypes.items()
              if value.removeprefix("torch.") != stored]  # fmt: skip
 
     def say_stored(mended: Mended) -> None:
@@ -50,21 +50,21 @@ def dtype(subject: Subject) -> Iterator[Finding]:
 def architectures(subject: Subject) -> Iterator[Finding]:
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as names
 
-    said = subject.config.get("architectures")
+    architectures = subject.config.get("architectures")
     type_ = subject.config.get("model_type")
-    if not isinstance(said, list) or not said or not isinstance(type_, str):
+    if not isinstance(architectures, list) or not architectures or not isinstance(type_, str):
         yield Finding(
             "architectures", "warning", "config.json names no architectures or no model_type",
             "vLLM and converters, which go by them, refuse the model",
             "write both, such as those of the model that it was made from",
         )  # fmt: skip
         return
-    others = sorted(other for other, name in names.items() if name == said[0])
+    others = sorted(other for other, name in names.items() if name == architectures[0])
     if type_ in names and others and type_ not in others:
         yield Finding(
             "architectures", "error",
-            f"config.json has architectures {said[0]!r}, and model_type {type_!r}, which is"
-            f" {names[type_]}'s",
+            f"config.json has architectures {architectures[0]!r}, and model_type {type_!r}, which"
+            f" is {names[type_]}'s",
             "transformers goes by the second and vLLM by the first: they compute different things",
             "correct the wrong one",
         )  # fmt: skip

@@ -35,15 +35,15 @@ def said_ids(subject: Subject) -> dict[str, dict[str, list[Any]]]:
     files = {"config.json": subject.text_config, GENERATION: subject.settings(GENERATION)}
     keys = [*(f"{role}_token_id" for role in _ROLES), *(k for k in STALE if k != "sequence_bias")]
     return {
-        key: {name: ids for name, said in files.items() if (ids := ids_of(said.get(key)))}
+        key: {name: ids for name, settings in files.items() if (ids := ids_of(settings.get(key)))}
         for key in keys
     }
 
 
 def in_range(subject: Subject) -> Iterator[Finding]:
     tokens, rows = subject.tokens, subject.rows
-    for key, said in said_ids(subject).items():
-        for file, ids in said.items():
+    for key, by_file in said_ids(subject).items():
+        for file, ids in by_file.items():
             wrong = [n for n in ids if not is_id(n) or not 0 <= n < rows]
             if wrong:
                 yield Finding(
@@ -82,19 +82,21 @@ def ordinary(subject: Subject) -> Iterator[Finding]:
 def agreement(subject: Subject) -> Iterator[Finding]:
     tokens = subject.tokens
     for role in _ROLES:
-        said = {
+        by_file = {
             file: [n for n in ids if is_id(n) and n in subject.special]
             for file, ids in said_ids(subject)[f"{role}_token_id"].items()
         }
         own = getattr(subject.tokenizer, f"{role}_token_id")
         if own is not None:
-            said[TOKENIZER_CONFIG] = [own]
-        said = {file: ids for file, ids in said.items() if ids}
+            by_file[TOKENIZER_CONFIG] = [own]
+        by_file = {file: ids for file, ids in by_file.items() if ids}
         # Generation's own list counts for the other two: it adds ends to that of the model.
-        first = said.get(GENERATION) or next(iter(said.values()), [])
-        others = {file: ids for file, ids in said.items() if not {*ids} & {*first}}
+        first = by_file.get(GENERATION) or next(iter(by_file.values()), [])
+        others = {file: ids for file, ids in by_file.items() if not {*ids} & {*first}}
         if others:
-            listed = "; ".join(f"{file} {some_tokens(ids, tokens)}" for file, ids in said.items())
+            listed = "; ".join(
+                f"{file} {some_tokens(ids, tokens)}" for file, ids in by_file.items()
+            )
             yield Finding(
                 "ids-disagree", "warning", f"{role} token: {listed.replace('; ', ', ')}",
                 _EFFECTS[role], "make them one; the tokenizer's is the one that training texts had",

@@ -77,9 +77,9 @@ def old_files(subject: Subject) -> Iterator[Finding]:
     ours, model = vocabulary_of(subject)
     theirs = {file: subject.settings(file) for file in ("vocab.json", "added_tokens.json")}
     both = {*theirs["vocab.json"], *theirs["added_tokens.json"]}
-    for file, said in theirs.items():
-        left = model["vocab"].keys() - both if said and file == "vocab.json" else set()
-        if what := difference(said, ours):
+    for file, settings in theirs.items():
+        left = model["vocab"].keys() - both if settings and file == "vocab.json" else set()
+        if what := difference(settings, ours):
             yield differs(file, what)
         elif left:
             yield differs(file, f"it lacks {len(left):,} tokens ({some(sorted(left), 3)})")
@@ -98,13 +98,13 @@ def old_files(subject: Subject) -> Iterator[Finding]:
 
 def added_tokens_decoder(subject: Subject) -> Iterator[Finding]:
     """Yield where ``tokenizer_config.json`` numbers the added tokens otherwise."""
-    said = subject.settings(TOKENIZER_CONFIG).get("added_tokens_decoder")
-    if not subject.has(TOKENIZER) or not isinstance(said, dict):
+    decoder = subject.settings(TOKENIZER_CONFIG).get("added_tokens_decoder")
+    if not subject.has(TOKENIZER) or not isinstance(decoder, dict):
         return
     ours, _ = vocabulary_of(subject)
     theirs = {
         token["content"]: int(number)
-        for number, token in said.items()
+        for number, token in decoder.items()
         if isinstance(token, dict) and "content" in token and str(number).isdigit()
     }
     added = subject.settings(TOKENIZER).get("added_tokens") or []
@@ -126,7 +126,7 @@ def added_tokens_decoder(subject: Subject) -> Iterator[Finding]:
 
 def special_tokens_map(subject: Subject) -> Iterator[Finding]:
     file = "special_tokens_map.json"
-    said = subject.settings(file) if subject.has(file) else {}
+    settings = subject.settings(file) if subject.has(file) else {}
     config = subject.settings(TOKENIZER_CONFIG)
 
     def spelling(value: Any) -> Any:
@@ -134,7 +134,7 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
 
     other = {
         key: (spelling(value), spelling(config[key]))
-        for key, value in said.items()
+        for key, value in settings.items()
         if key.endswith("_token") and config.get(key) is not None
         if spelling(value) != spelling(config[key])
     }

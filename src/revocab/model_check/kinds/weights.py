@@ -107,5 +107,5 @@ def finite(subject: Subject) -> Iterator[Finding]:
 
 
 KIND = Kind(
-    "weights", (adapter, index, stray, *(partial(structure, one) for one in STRUCTURE), finite)
+    "weights", (adapter, index, stray, *(partial(structure, check) for check in STRUCTURE), finite)
 )

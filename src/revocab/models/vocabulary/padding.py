@@ -94,18 +94,19 @@ def padding_findings(folder: ModelFolder) -> Iterator[Finding]:
     tokens = settings.get(TOKEN_ROWS)
     if tokens is None:
         return
-    said, rows = f"config.json: {TOKEN_ROWS}: {tokens!r}", settings.get("vocab_size")
+    setting, rows = f"config.json: {TOKEN_ROWS}: {tokens!r}", settings.get("vocab_size")
     effect = "tokens would be cut off, or rows of padding written"
     if not isinstance(tokens, int) or not isinstance(rows, int) or not 0 < tokens <= rows:
         mend = f"it is a number from 1 to vocab_size, {rows!r}"
-        yield Finding("padding", "error", said, effect, mend)
+        yield Finding("padding", "error", setting, effect, mend)
     elif (folder.path / "tokenizer_config.json").is_file():
         from revocab.tokenizers.load import load_tokenizer
 
         held = len(load_tokenizer(folder.path))
         if held > tokens:
             yield Finding(
-                "padding", "error", f"{said}, but the folder's tokenizer has {held} tokens", effect,
+                "padding", "error", f"{setting}, but the folder's tokenizer has {held} tokens",
+                effect,
                 f"set it to {held}, and take their ids out of suppress_tokens in"
                 " generation_config.json",
             )  # fmt: skip

@@ -57,8 +57,8 @@ def leads_of(
     for values in theirs:
         seeds = [seed for seed in ours if seed in values]
         sides = [values[seed] for seed in seeds], [ours[seed] for seed in seeds]
-        told = len(seeds) >= FEWEST_SEEDS
-        leads.append(paired_interval(*sides, comparisons=pairs) if told else None)
+        enough = len(seeds) >= FEWEST_SEEDS
+        leads.append(paired_interval(*sides, comparisons=pairs) if enough else None)
     return leads, pairs
 
 
@@ -70,18 +70,18 @@ def in_words(
 ) -> str:
     """Return the lead over the next run, and over which of the others it may be chance."""
     (next_best, second), over = others[0], leads[0]
-    said = f"next {method_label(second)} {next_best:.4f}; lead {next_best - best:.4f}, "
+    words = f"next {method_label(second)} {next_best:.4f}; lead {next_best - best:.4f}, "
     if over is None:
-        said += f"without an interval, which takes {FEWEST_SEEDS} seeds"
+        words += f"without an interval, which takes {FEWEST_SEEDS} seeds"
     else:
         at_once = f", for all {pairs} pairs of runs at once," if pairs > 1 else ""
-        said += f"95 % interval over {over.seeds} seeds{at_once} {over.low:.4f} to {over.high:.4f}"
+        words += f"95 % interval over {over.seeds} seeds{at_once} {over.low:.4f} to {over.high:.4f}"
     unsure = [
         method_label(run)
         for (_, run), lead in zip(others[1:], leads[1:], strict=True)
         if lead is None or lead.low <= 0
     ]
-    return f"{said}; its lead over {', '.join(unsure)} may be chance" if unsure and over else said
+    return f"{words}; its lead over {', '.join(unsure)} may be chance" if unsure and over else words
 
 
 def verdict(leads: Sequence[SeedInterval | None]) -> bool | None:

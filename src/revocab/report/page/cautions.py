@@ -82,12 +82,12 @@ def of_texts(results: Results) -> Iterator[str]:
         for parts in manifest.values():
             described = parts.values() if isinstance(parts, dict) else ()
             text = described and all(isinstance(part, dict) and "of" in part for part in described)
-            if text and (said := shortage(parts)):
-                yield f"Tokenizer {name}: {said}."
+            if text and (caution := shortage(parts)):
+                yield f"Tokenizer {name}: {caution}."
     for path in sorted(results.root.glob("packed/*/manifest.json")):
         for corpus, packed in read_json(path)["corpora"].items():
-            if said := repetition(corpus, packed):
-                yield f"Training rows {path.parent.name}: {said}."
+            if caution := repetition(corpus, packed):
+                yield f"Training rows {path.parent.name}: {caution}."
 
 
 def of_scores(results: Results) -> Iterator[str]:

@@ -61,9 +61,9 @@ class Notes:
         self.places: dict[tuple[str, ...], str] = {}
 
     def under(self, place: str, notes: Iterable[str]) -> list[str]:
-        said = tuple(note for note in notes if note not in self.above)
-        first = self.places.setdefault(said, place)
-        return list(said) if first == place else [f"As under {first}."]
+        rest = tuple(note for note in notes if note not in self.above)
+        first = self.places.setdefault(rest, place)
+        return list(rest) if first == place else [f"As under {first}."]
 
 
 def page(
@@ -95,8 +95,8 @@ def page(
         options = results.experiment.figures[identifier]
         title = headed(identifier, options.title)
         image = f"![{markdown_escape(title)}]({figures[identifier]})"
-        said = [caption(results, options, alone=False)]
-        noted = under.under(numbered(identifier) or title, said)
+        parts = [caption(results, options, alone=False)]
+        noted = under.under(numbered(identifier) or title, parts)
         lines += folded(title, [image, "", *noted])
     lines += ["## More", ""]
     for title, (header, rows) in (

@@ -90,7 +90,7 @@ def data_uri(path: Path) -> str | None:
 
 
 def table_parts(results: Results) -> list[dict[str, Any]]:
-    tables, said = made_tables(results), notes.synthetic(results)
+    tables, synthetic = made_tables(results), notes.synthetic(results)
     return [
         {
             "id": anchor(identifier, "table"),
@@ -101,7 +101,7 @@ def table_parts(results: Results) -> list[dict[str, Any]]:
             "limited": table.limited,
             "html": re.sub(r'class="cell" href="', 'class="cell" href="#from-', to_html(table)),
             "long": len(table.rows) > LONG,
-            "notes": [note for note in table.notes if note not in said],
+            "notes": [note for note in table.notes if note not in synthetic],
             "beside": beside_published(table),
             "files": [f"tables/{identifier}.{ending}" for ending in TABLE_ENDINGS],
         }

@@ -48,24 +48,24 @@ def lines(results: Results, claims: Sequence[Claim]) -> list[Line]:
     labels = list(dict.fromkeys(results.model_label(run) for run in results.runs))
     ran = f"{len(results.runs)} runs, {len(trained)} of them trained: {'; '.join(labels)}. "
     ran += f"{len(results.scores.rows):,} scores."
-    told = [Line("What ran", ran, "provenance")]
+    lines = [Line("What ran", ran, "provenance")]
     best = sorted(winners(results), key=lambda claim: list(MARKS).index(claim.holds))
     if best:
         came = f"{MARKS[best[0].holds]} {best[0].statement}: {best[0].numbers}."
-        told.append(Line("What came out", came, "shows"))
+        lines.append(Line("What came out", came, "shows"))
     if claims:
         holds = [claim.holds for claim in claims]
         counts = [holds.count(verdict) for verdict in MARKS]
         words = (f"✓ {counts[0]} hold", f"✗ {counts[1]} do not", f"? {counts[2]} cannot be told")
         shown = [word for word, count in zip(words, counts, strict=True) if count]
-        told.append(Line("Claims", ", ".join(shown), "shows"))
+        lines.append(Line("Claims", ", ".join(shown), "shows"))
     if cost := cost_in_words(results):
-        told.append(Line("What it cost", cost, "timings", measured=True))
+        lines.append(Line("What it cost", cost, "timings", measured=True))
     cautions = limitations(results)
     if cautions:
-        told.append(Line("What it cannot tell", cautions[0], "limitations"))
-    told.append(Line("Made by", made_by(results), "provenance", measured=True))
-    return told
+        lines.append(Line("What it cannot tell", cautions[0], "limitations"))
+    lines.append(Line("Made by", made_by(results), "provenance", measured=True))
+    return lines
 
 
 def cost_in_words(results: Results) -> str:

@@ -62,8 +62,8 @@ class CellMean(Measure):
         for name, table in options.items():
             columns = [column.header for column in table.shown(experiment)]
             columns += [cell.column for cell in paper.cells(name)] if paper else []
-            said = f"column of {name!r}, also printed,"
-            yield from unknowns(key, [self.column, *self.weights], dict.fromkeys(columns), said)
+            place = f"column of {name!r}, also printed,"
+            yield from unknowns(key, [self.column, *self.weights], dict.fromkeys(columns), place)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         for options in self._options(experiment).values():

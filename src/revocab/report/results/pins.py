@@ -101,9 +101,9 @@ def pin_harness_tasks(pins: Pins, results: Results) -> None:
             keys = ("evaluation", "multiple_choice", "tasks", name, "revision")
             pins.add(keys, named[0])
         else:
-            said = f"{len(named)} commits ({', '.join(named)})" if named else "no commit"
+            commit_words = f"{len(named)} commits ({', '.join(named)})" if named else "no commit"
             pins.loose.append(
-                f"evaluation.multiple_choice.tasks.{name}: its scores name {said}; give it a "
+                f"evaluation.multiple_choice.tasks.{name}: its scores name {commit_words}; give it a "
                 "revision by hand, or score it from a template with data.hub"
             )
 

@@ -71,15 +71,15 @@ class System:
 
 def systems(results: Results, group: str, step: str | int) -> list[System]:
     """Return a group's base model and its scored runs at a step, in the experiment's order."""
-    found = [
+    complete = [
         System(run, [Replicate(replicate, at) for replicate in results.replicates(run)])
         for run in results.group(group)
         for at in run.select([step])
     ]
-    for system in found:
+    for system in complete:
         for replicate in system.replicates:
             replicate.items = {**choice_items(results, replicate), **generation_items(results, replicate)}
-    return found
+    return complete
 
 
 def pairs_of(first: System, second: System) -> list[tuple[Replicate, Replicate]]:
@@ -105,8 +105,8 @@ def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
     if any(replicate.run.trains and not replicate.seeded for replicate in (first, second)):
         pairs = pairs[:1]
     values = [[replicate.items[key].value() for replicate in of] for of in zip(*pairs, strict=True)]
-    found = paired_interval(*values) if values else None
-    low, high = (found.low, found.high) if found else (None, None)
+    interval = paired_interval(*values) if values else None
+    low, high = (interval.low, interval.high) if interval else (None, None)
     return {"seeds": len(pairs), "seed_low": low, "seed_high": high}
 
 
@@ -138,19 +138,19 @@ def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], I
 
 
 def generation_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
-    found: dict[tuple[str, str], Items] = {}
+    items_of: dict[tuple[str, str], Items] = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
         folder = results.root / "runs" / system.run.scored_id / "generation"
         path = folder / f"step-{system.step:06d}" / f"{task}.jsonl"
         if path.is_file():
             rows = list(read_jsonl(path))
             for metric, items in task_items(entry.kind, entry.direction, rows).items():
-                found[task, metric] = items
+                items_of[task, metric] = items
     for row in stored_items(results, system, COMET_ITEMS):
         if row["metric"] not in results.comet_metrics:
             continue
-        found[row["task"], row["metric"]] = mean_items(row["values"])
-    return found
+        items_of[row["task"], row["metric"]] = mean_items(row["values"])
+    return items_of
 
 
 def paired_generation_items(
@@ -166,12 +166,12 @@ def paired_generation_items(
     )
     for replicate in (*first.replicates, *second.replicates):
         replicate.items = generation_items(results, replicate)
-    found: list[dict[Key, Items]] = [{}, {}]
-    for items, side in zip(found, zip(*pairs_of(first, second), strict=True), strict=False):
+    items_of: list[dict[Key, Items]] = [{}, {}]
+    for items, side in zip(items_of, zip(*pairs_of(first, second), strict=True), strict=False):
         for key in side[0].items:
             if all(key in replicate.items for replicate in side):
                 items[key] = mean_of_seeds([replicate.items[key] for replicate in side])
-    return found[0], found[1]
+    return items_of[0], items_of[1]
 
 
 def language_of(results: Results, task: str) -> str:
@@ -204,8 +204,8 @@ def compare_group(
         block: list[dict[str, Any]] = []
         pairs = comb(len(having), 2)
         for first, second in combinations(having, 2):
-            found = pair(key, first, second, resamples, seed, pairs)
-            if found is not None:
+            comparison = pair(key, first, second, resamples, seed, pairs)
+            if comparison is not None:
                 block.append(
                     {
                         "group": group,
@@ -215,7 +215,7 @@ def compare_group(
                         "metric": key[1],
                         "run": first.run.id,
                         "other": second.run.id,
-                        **found,
+                        **comparison,
                         "items": len(first.replicates[0].items[key].weights_N),
                         "resamples": resamples,
                         "seed": seed,
@@ -240,13 +240,13 @@ def pair(
         return None
     try:
         ours, theirs = (mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides)
-        found = compare(ours, theirs, resamples, seed, resampled(key, *sides), pairs)
+        comparison = compare(ours, theirs, resamples, seed, resampled(key, *sides), pairs)
     except ValueError as error:
         raise RevocabError(
             f"{first.run.id} and {second.run.id} were scored on different items of {key[0]} "
             f"({error}); score both again"
         ) from None
-    return vars(found) if found else None
+    return vars(comparison) if comparison else None
 
 
 def resampled(key: Key, *sides: Sequence[Replicate]) -> tuple[np.ndarray, np.ndarray] | None:

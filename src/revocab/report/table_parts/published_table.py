@@ -40,8 +40,8 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
     others = without_place([printed for printed in cells if printed not in fits], table)
     if others:
         notes.append(f"Published, and without a place in this table: {'; '.join(others)}.")
-    said = [] if IN_PARENTHESES in table.notes else [IN_PARENTHESES]
-    table.notes[:] = [*table.notes, *said, *notes]
+    note = [] if IN_PARENTHESES in table.notes else [IN_PARENTHESES]
+    table.notes[:] = [*table.notes, *note, *notes]
 
 
 def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
@@ -51,11 +51,11 @@ def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
     shown = {place[:2] for place in table.places()}
     columns = dict.fromkeys(printed.column for printed in cells)
     lacking = [column for column in columns if column not in table.columns]
-    told = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []
+    reasons = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []
     for printed in cells:
         if printed.column not in lacking:
-            told.append(printed.told(3 if printed.place[:2] in shown else 2))
-    return list(dict.fromkeys(told))
+            reasons.append(printed.told(3 if printed.place[:2] in shown else 2))
+    return list(dict.fromkeys(reasons))
 
 
 def beside_published(table: Table) -> list[list[str]]:

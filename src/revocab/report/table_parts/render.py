@@ -196,9 +196,9 @@ def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
             content += f' <span class="published">({printed})</span>'
     if cell.provenance and cell.value is not None:
         link = html.escape(cell.provenance)
-        told = f"{interval}; from {link}" if interval else f"from {link}"
+        title = f"{interval}; from {link}" if interval else f"from {link}"
         href = f'href="{link}" ' if is_inside(cell.provenance) else ""
-        content = f'<a class="cell" {href}title="{told}">{content}</a>'
+        content = f'<a class="cell" {href}title="{title}">{content}</a>'
     opening = '<th scope="row">' if tag == "th" else "<td>"
     return f"{opening}{content}</{tag}>"
 

@@ -125,10 +125,10 @@ class Table:
         )
         if cell.interval is None:
             return f"95 % interval {over_seeds}" if over_seeds else None
-        told = f"95 % interval {between(cell, cell.interval)}"
+        words = f"95 % interval {between(cell, cell.interval)}"
         if cell.p_value is not None:
-            told += f", p {cell.p_value:.3g}"
-        return f"{told}; {over_seeds}" if over_seeds else told
+            words += f", p {cell.p_value:.3g}"
+        return f"{words}; {over_seeds}" if over_seeds else words
 
     def rows_in_blocks(self) -> Iterator[tuple[str, Row]]:
         """Yield every row that is no heading, with the heading above it (empty: none)."""

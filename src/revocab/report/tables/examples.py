@@ -51,8 +51,8 @@ class ExamplesTable(TableOptions):
             asked = [text(shown(content), path) for content in (render(prompt, 0), right)]
             # An answer is no number to be missed where there is none.
             answered = [
-                text(shown(said[prompt["id"]]["output"]) if prompt["id"] in said else MISSING)
-                for said in answers
+                text(shown(answer[prompt["id"]]["output"]) if prompt["id"] in answer else MISSING)
+                for answer in answers
             ]
             rows.append(Row([text(prompt["id"]), *asked, *answered]))
         several = len({run.group for run in runs}) > 1

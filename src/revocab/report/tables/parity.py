@@ -40,13 +40,13 @@ class ParityTable(ParallelOptions, TableOptions):
             ]
             rows.append(Row([text(tokenizer), *cells]))
         sentences = sorted({int(row["sentences"]) for row in measured.values()})
-        told = f" {sentences[0]:,} sentences." if sentences else ""
+        size = f" {sentences[0]:,} sentences." if sentences else ""
         reference = language_label(languages[0]) if languages else "the first language"
         return Table(
             ["Tokenizer", *[header for _ in languages for _, header, _ in MEASURES]],
             rows,
             [
-                f"The same sentences in each language.{told} Parity: tokens divided by those of"
+                f"The same sentences in each language.{size} Parity: tokens divided by those of"
                 f" {reference}, same tokenizer.",
                 *notes.synthetic(results),
             ],

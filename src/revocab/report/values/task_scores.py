@@ -132,8 +132,8 @@ class Average(RunValue):
             bounded = metric is None or math.isfinite(metrics().get(metric, UNKNOWN).high)
             parts = (of, "0 to 100" if bounded else "", "± standard error over items.")
             return [f"{header}: {', '.join(filter(None, parts))}"]
-        said = f"{header}: every task counts alike; 0 to 100, ± standard error over items."
-        return [said, *metrics_note(results, named, self.metrics)]
+        note = f"{header}: every task counts alike; 0 to 100, ± standard error over items."
+        return [note, *metrics_note(results, named, self.metrics)]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         named = self.tasks(experiment)

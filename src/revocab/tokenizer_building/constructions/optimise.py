@@ -26,7 +26,7 @@ class OptimiseOptions(DropOptions):
     size: Size | Literal["all", "kept"] | None = None
     #: Which of the base's tokens are kept: those that ``count_corpora`` use most, or the lowest
     #: ids, in BPE the first merges of the base's own training (as LEP's release cuts Llama-3's).
-    keep_by: Literal["use", "id"] = Field(default="use", exclude_if=lambda given: given == "use")
+    keep_by: Literal["use", "id"] = Field(default="use", exclude_if=lambda value: value == "use")
 
     @model_validator(mode="after")
     def _fitting(self) -> OptimiseOptions:

@@ -101,8 +101,8 @@ def pack_folder(
                 packed = pack(shards.arrays["tokens"], readers, tokenizer, options)
         for name, count in packed.corpora.items():
             count.skipped_heldout = skipped[name]
-            if said := repetition(name, count.described()):
-                print(said, file=sys.stderr)
+            if caution := repetition(name, count.described()):
+                print(caution, file=sys.stderr)
         manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
             "languages": by_language(
                 packed, {name: manifest["language"] for name, manifest in described.items()}

@@ -14,19 +14,19 @@ QUANTISED = 0.2
 def ask(asked: Asked) -> list[Answer]:
     if asked.gguf is None:
         raise Missing("give --gguf FILE")
-    told = ask_llama(
+    output = ask_llama(
         asked.gguf,
         texts=[entry.text for entry in asked.texts],
         decode=[entry.ids for entry in asked.texts],
         logits=asked.logits,
     )
     ids = [
-        told.framed(ids) if entry.special else ids
-        for entry, ids in zip(asked.texts, told.texts, strict=True)
+        output.framed(ids) if entry.special else ids
+        for entry, ids in zip(asked.texts, output.texts, strict=True)
     ]
-    rows = [row for rows in told.logits for row in rows]
-    rounding = ROUNDING.get(told.file_type, QUANTISED)
-    return [Answer(asked.gguf.name, ids, told.decoded, rows, rounding=rounding)]
+    rows = [row for rows in output.logits for row in rows]
+    rounding = ROUNDING.get(output.file_type, QUANTISED)
+    return [Answer(asked.gguf.name, ids, output.decoded, rows, rounding=rounding)]
 
 
 RUNTIME = Runtime("llama.cpp", ask)

@@ -26,12 +26,12 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     tokenizer: Any = get_tokenizer(request["folder"])
     ids = encoded(tokenizer, request["texts"])
     decoded = tokenizer.batch_decode(request["decode"], skip_special_tokens=True)
-    told = {"name": __version__, "ids": ids, "decoded": decoded, "normalised": True}
+    values = {"name": __version__, "ids": ids, "decoded": decoded, "normalised": True}
     try:
         rows = log_probabilities(Path(request["folder"]), request["logits"])
     except ValueError as error:  # shapes that it does not run, as start_settings says
-        return {**told, "name": f"{__version__}, without logits: {error}"}
-    return {**told, "logits": rows}
+        return {**values, "name": f"{__version__}, without logits: {error}"}
+    return {**values, "logits": rows}
 
 
 def log_probabilities(folder: Path, asked: list[Any]) -> list[list[float]]:
@@ -53,8 +53,8 @@ def log_probabilities(folder: Path, asked: list[Any]) -> list[list[float]]:
     rows = []
     for (_, positions), result in zip(asked, results, strict=True):
         for at in positions:
-            told = result.prompt_logprobs[at + 1]
-            rows.append([told[token].logprob for token in range(len(told))])
+            by_token = result.prompt_logprobs[at + 1]
+            rows.append([by_token[token].logprob for token in range(len(by_token))])
     return rows
 
 
@@ -65,5 +65,5 @@ if __name__ == "__main__":
     error = ENGINE.environment and ENGINE.environment.import_error()
     if error:
         raise error
-    told = [answer(json.loads(source.read_text(encoding="utf-8")))]
-    target.write_text(json.dumps(told), encoding="utf-8")
+    answers = [answer(json.loads(source.read_text(encoding="utf-8")))]
+    target.write_text(json.dumps(answers), encoding="utf-8")

@@ -73,16 +73,16 @@ def letters(text: str) -> str:
 
 
 def points(rule: str, right: str, output: str) -> int:
-    wanted, said = listed(right), listed(output)
+    wanted, answered = listed(right), listed(output)
     if rule == TEXT:
         return int(letters(output) in filter(None, map(letters, wanted)))
     if rule == MATCHING:
-        pairs = zip(wanted, said, strict=False)
-        return sum(a == b for a, b in pairs) if len(wanted) == len(said) else 0
-    common = len({*wanted} & {*said})
+        pairs = zip(wanted, answered, strict=False)
+        return sum(a == b for a, b in pairs) if len(wanted) == len(answered) else 0
+    common = len({*wanted} & {*answered})
     if rule == PENALISED:
-        return max(0, common - max(0, len(said) - len(wanted)))
-    return int(common == len({*wanted}) == len({*said}))
+        return max(0, common - max(0, len(answered) - len(wanted)))
+    return int(common == len({*wanted}) == len({*answered}))
 
 
 def grade(rows: Sequence[Row], languages: Languages) -> Items:

@@ -124,7 +124,8 @@ def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
     if len(known) < 2:
         return None
     values = [
-        sum(passes(said, checks) for j, (said, _) in enumerate(known) if j != i) / (len(known) - 1)
+        sum(passes(answer, checks) for j, (answer, _) in enumerate(known) if j != i)
+        / (len(known) - 1)
         for i, (_, checks) in enumerate(known)
     ]
     return mean_items([100.0 * value for value in values])
