@@ -15,6 +15,8 @@ from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import t_quantile
 from revocab.io import write_json
 from revocab.report.checks import table_problems
+from revocab.report.figure_parts.curves import draw_curve, panels, scale_axes
+from revocab.report.figure_parts.style import LABEL_GAP
 from revocab.report.figures.heldout import STANDING_OUT
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
@@ -244,3 +246,16 @@ def test_a_wrong_option_is_named(usual, change, line, monkeypatch):
     assert any(problem.startswith(f"tables.t{line}") for problem in caught.value.problems), (
         caught.value.problems
     )
+
+
+def test_a_band_below_zero_and_many_labels_leave_a_figure_readable():
+    from matplotlib import pyplot
+
+    figure, grid = panels(1, 1, [f"method {number}" for number in range(30)])
+    axes = grid[0][0]
+    height = axes.get_position().height * figure.get_figheight() * 72
+    assert height >= 30 * LABEL_GAP - 1e-6
+    draw_curve(axes, [(0, 30.0, 90.0), (1, 2.0, 0.5)], {"color": "#000000"})
+    scale_axes(axes, "log", [0, 1])
+    assert axes.get_yscale() == "log"
+    pyplot.close(figure)

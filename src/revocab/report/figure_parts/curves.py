@@ -11,7 +11,7 @@ from revocab.closed import Closed
 from revocab.evaluation.over_seeds import deviation
 from revocab.report.annotations import Axes, Figure, Run
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import label_width
+from revocab.report.figure_parts.style import LABEL_GAP, label_width
 from revocab.report.names import method_label
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import heldout_curve
@@ -93,7 +93,11 @@ def draw_band(
     known = [single for single in deviations if single is not None]
     if not known or len(known) < len(deviations):
         return
-    below = [mean - single for mean, single in zip(means, known, strict=True)]
+    # A loss is above 0: a wider band would end where a logarithmic axis has no place.
+    below = [
+        mean - single if mean > single else min(means)
+        for mean, single in zip(means, known, strict=True)
+    ]
     above = [mean + single for mean, single in zip(means, known, strict=True)]
     axes.fill_between(places, below, above, color=colour, alpha=0.15, linewidth=0)
 
@@ -138,11 +142,13 @@ def panels(
     rows: int, columns: int, labels: Iterable[str], plot: tuple[float, float] = (3.3, 2.35)
 ) -> tuple[Figure, Any]:
     """Return a grid of panels of a size (``plot``, in inches), each with room for labels at the
-    right ends of its lines.
+    right ends of its lines; higher where there are too many for it.
     """
     from matplotlib import pyplot
 
-    (across, down), right = plot, label_width(labels)
+    named = list(labels)
+    across, down = plot[0], max(plot[1], len(named) * LABEL_GAP / 72)
+    right = label_width(named)
     width = columns * (SIDE + across + right)
     height = rows * (ABOVE + down + BELOW) + MARK
     figure, grid = pyplot.subplots(rows, columns, figsize=(width, height), squeeze=False)

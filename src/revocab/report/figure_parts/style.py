@@ -11,6 +11,8 @@ from typing import Any
 from revocab.io import atomic
 from revocab.report.annotations import Axes, Figure
 
+#: Points between two labels at the ends of lines.
+LABEL_GAP = 9.5
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "revocab",
     "svg.fonttype": "path",
@@ -91,7 +93,7 @@ def label_ends(axes: Axes, labels: list[tuple[float, str, str]]) -> None:
         )
 
 
-def spread(ends: Sequence[float], gap: float = 9.5) -> list[float]:
+def spread(ends: Sequence[float], gap: float = LABEL_GAP) -> list[float]:
     """Return ascending places moved apart to at least ``gap``, around where they were."""
     places = list(ends)
     for _ in range(400):
