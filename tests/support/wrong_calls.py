@@ -281,7 +281,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"draft {{other}} --for {{nan}} --out o {TEXT} --prompt-characters 9", "NaN or infinite"),
     ("draft {other} --for {part} --out o", "are missing"),
     ("draft {toy} --for {other} --out o --method fvtt", "fvtt"),
-    ("draft {toy} --for {toy} --out o", "leave --out out"),
+    ("draft {toy} --for {toy} --out o", "leave out --out"),
     (f"draft {{toy}} --for {{other}} --out o {TEXT} --new-tokens 0", "--new-tokens"),
     # As rules call.
     (f"init_embeddings {SETTINGS}", "inputs.source: required and not given"),
