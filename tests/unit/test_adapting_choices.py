@@ -102,7 +102,10 @@ def model(tmp_path_factory) -> Path:
 def test_all_that_is_missing_is_said_at_once(tmp_path):
     for words, problems in (
         ([], ["give either MODEL", "--text: no text"]),
-        ([str(tmp_path / "gone"), "--text", "it=gone.txt"], ["no folder with a model", "no such"]),
+        (
+            [str(tmp_path / "gone"), "--text", "it=gone.txt"],
+            ["no folder with a model", "no such"],
+        ),
     ):
         with pytest.raises(RevocabError) as caught:
             adapt([*words, "--out", str(tmp_path / "new")])

@@ -62,7 +62,7 @@ def test_one_page_is_text_markdown_html_and_json(written):
     assert data["headline"].split("; ")[0][:60] in said.replace("\n", " ")
     assert html.count("data:image/svg+xml") == 2 and "http" not in html.split("<body>")[1][:2000]
     assert (out / "curve.png").stat().st_size > 5000
-    assert "80% of what is written is the new text" in said
+    assert "80% of what is written is in the new languages" in said
     assert data["against"] and data["against"][0].startswith("0.")  # it is a text of 0.6 MB
 
 

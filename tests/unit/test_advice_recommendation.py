@@ -94,7 +94,7 @@ def test_extend_is_taken_unless_it_is_clearly_slower():
     assert fastest((OPTIMISE, EXTEND)) == EXTEND
     much = replace(OPTIMISE, saved_time=0.5)
     assert fastest((EXTEND, much)) == much
-    assert "39% with extend" in recommend(replace(GOOD, options=(EXTEND, much))).reasons[0]
+    assert "and extend 39%" in recommend(replace(GOOD, options=(EXTEND, much))).reasons[0]
 
 
 def test_recipe_mixture_and_chat_say_what_is_missing():

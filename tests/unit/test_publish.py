@@ -186,8 +186,14 @@ def delete_elsewhere(hub) -> None:
 @pytest.mark.parametrize(
     ("meanwhile", "words"),
     [
-        (commit_elsewhere, "somebody else created or changed it meanwhile; run again (HTTP 412)"),
-        (create_elsewhere, "somebody else created or changed it meanwhile; run again (HTTP 409)"),
+        (
+            commit_elsewhere,
+            "somebody else created or changed it in the meantime; run again (HTTP 412)",
+        ),
+        (
+            create_elsewhere,
+            "somebody else created or changed it in the meantime; run again (HTTP 409)",
+        ),
         (delete_elsewhere, "not there, or the token may not see it; check the name, and that"),
     ],
 )
@@ -320,7 +326,7 @@ def test_scores_of_a_run_stand_in_the_card_and_for_a_benchmark(online, folder, t
 @pytest.mark.parametrize(
     ("change", "words", "problem"),
     [
-        ({"step": 3}, [], "has steps 3, and the model is of step 6"),
+        ({"step": 3}, [], "has steps 3, but the model is of step 6"),
         ({"limit": 8}, ["--benchmarks", "arc_it:acc=a/b:c"], "covers only 8 items"),
         ({}, ["--benchmarks", "arc_en:acc=a/b:c"], "no such score; known: arc_it:acc"),
         ({}, ["--benchmarks", "arc_it:acc=a:c"], "expected OWNER/DATASET:TASK_ID"),

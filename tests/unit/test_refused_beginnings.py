@@ -31,7 +31,7 @@ TEXTS = {
     "it=gone.txt": "gone.txt: no such file",
     "it=one.txt": "one.txt: one document of 7,000 bytes in a single line or row",
     "it=few.txt": {
-        "adapt": "--text: 18 bytes in all, and 64 new tokens need 32,000",
+        "adapt": "--text: 18 bytes in all, but 64 new tokens need 32,000",
         "compare": "few.txt: 18 characters in the first 200,000 bytes (--limit-bytes)",
         "new": "--vocabulary 1500: 1,211 new tokens need at least 60,550 bytes of text",
     },
@@ -48,8 +48,8 @@ TEXTS = {
     "Italian=it.txt": "write --text it=FILE",
     "IT=it.txt": "write --text it=FILE",
     "it=it.txt it=en.txt": "--text: 'it' is given twice",
-    "it=it.txt en=it.txt": "it.txt (it) and it.txt (en): hold the same text",
-    "it=texts/it.txt en=texts": "texts/it.txt (it) and texts (en): hold the same text",
+    "it=it.txt en=it.txt": "it.txt (it) and it.txt (en): contain the same text",
+    "it=texts/it.txt en=texts": "texts/it.txt (it) and texts (en): contain the same text",
 }
 #: Folders in place of a model.
 MODELS = {
@@ -57,7 +57,7 @@ MODELS = {
     "gone": ": no ",
     "it.txt": "it.txt: no folder with a model's config.json",
     "a/b/c": "a/b/c: no ",
-    "short": "short: its context has 16 tokens, and a row of text needs at least 32",
+    "short": "short: its context has 16 tokens, but a row of text needs at least 32",
     "no-weights": "no-weights: no safetensors weights",
     "no-tokenizer": "no-tokenizer: no tokenizer could be loaded",
     "cut": "cut/config.json: not valid JSON",
@@ -66,8 +66,8 @@ MODELS = {
 }
 #: Other flags of a verb, which come after a model and a text that are right.
 FLAGS = {
-    "adapt --keep it=en.txt": "--keep it=…: is a language of --text, too",
-    "adapt --keep en=it.txt": "it.txt (it) and it.txt (en): hold the same text",
+    "adapt --keep it=en.txt": "--keep it=…: is also a language of --text",
+    "adapt --keep en=it.txt": "it.txt (it) and it.txt (en): contain the same text",
     "adapt --keep en=gone.txt": "gone.txt: no such file",
     "adapt --vocabulary 200": "--vocabulary 200: the model has 289 tokens; give more",
     "adapt --vocabulary 900000": "give more text, or at most 2346",

@@ -110,5 +110,5 @@ def test_another_command_never_takes_the_file(folder, monkeypatch):
     monkeypatch.chdir(folder)
     (folder / "mine").mkdir()
     (folder / "mine/adapt.yaml").write_text("# of mine\n", encoding="utf-8")
-    with pytest.raises(RevocabError, match="written for another command"):
+    with pytest.raises(RevocabError, match="written by another command"):
         adapt(["my-model", "--text", "sw=swahili.txt", "--out", "mine"])

@@ -39,14 +39,14 @@ from revocab.plan.plan import Plan
 from revocab.report.table_parts.table import Table
 
 FILE = "adapt.yaml"
-#: Where the text of a stand-in lies that was generated, in the output folder.
+#: Where in the output folder the generated text of a stand-in is.
 WORLD = "demo-text"
 ABOUT = """Adapt a model to the language of a text: revocab adapt MODEL --text it=FILE
 
-A tokenizer that has the text's words, rows for its new tokens, training, and a page with what
-changed. MODEL is a folder or a Hub id; with --demo in its place a small stand-in is trained first,
-on the text of --keep or, without text, on generated text. The experiment file that it writes says
-what was chosen, and why. After a kill, the same command goes on."""
+Makes a tokenizer with the text's words and rows for its new tokens, trains, and writes a page with
+what changed. MODEL is a folder or a Hub id; with --demo instead, a small stand-in is trained first,
+on the text of --keep or else on generated text. The experiment file that it writes says what was
+chosen, and why. After an interruption, run the same command again to continue."""
 
 
 class AdaptOptions(Closed):
@@ -93,17 +93,17 @@ def adapt(words: Sequence[str]) -> str:
         write_text(file, content)
     elif file.read_text(encoding="utf-8").partition("\n")[0] != f"# {command}":
         raise RevocabError(
-            f"{file}: was written for another command; to run it: cd {options.out} && revocab run"
-            f" {FILE}; for this one give another --out"
+            f"{file}: was written by another command; to run it: cd {options.out} && revocab run"
+            f" {FILE}; for this command, give another --out"
         )
     plan = Plan(read(file))
-    print(f"{file} says what is done, and why", file=sys.stderr)
+    print(f"{file} says what will be done, and why", file=sys.stderr)
     run(options)
     return told(plan, options.out)
 
 
 def without_cores(words: Sequence[str]) -> list[str]:
-    """Return the words that decide a result: it may go on with more cores, or fewer."""
+    """Return the words that decide a result: the number of cores does not."""
     before = ["", *words]
     return [
         word
@@ -134,7 +134,7 @@ def nothing_left(out: Path) -> Iterator[None]:
 def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
     """Look at model and text, and choose the rest.
 
-    Raises :class:`RevocabError` with all that is missing or does not fit.
+    Raises :class:`RevocabError` with all problems.
     """
     problems = []
     if options.demo == (model is not None):
@@ -142,7 +142,7 @@ def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
     if not options.text and not options.demo:
         problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
     twice = sorted(options.keep.keys() & options.text.keys())
-    problems += [f"--keep {name}=…: is a language of --text, too; give each once" for name in twice]
+    problems += [f"--keep {name}=…: is also a language of --text; give each once" for name in twice]
     if not twice:
         problems += shared_text([*options.text.items(), *options.keep.items()])
     if problems:
@@ -197,7 +197,7 @@ def run(options: AdaptOptions) -> None:
     if done.returncode:
         raise RevocabError(
             f"{options.out}: the run stopped ({ending(done.returncode)}); the messages above name"
-            f" the failed job's log (under {options.out}); the same command goes on"
+            f" the failed job's log (under {options.out}); run the same command again to continue"
         )
 
 
@@ -222,7 +222,7 @@ def told(plan: Plan, out: Path) -> str:
             f"model    {model}",
             f"compare  revocab compare {source} {model} --text {new}={heldout}",
             f"ship     revocab export {model} --to gguf {out / 'gguf'}, for llama.cpp and Ollama",
-            f"go on    edit {out / FILE}: without the mark before 'more:' it trains on; then",
+            f"go on    edit {out / FILE}: remove the # before 'more:' to train longer; then",
             f"         cd {out} && revocab run {FILE}",
         ]
     )

@@ -16,7 +16,7 @@ from revocab.errors import RevocabError
 BYTES_PER_NEW_TOKEN = 500
 #: Fewer bytes than this for each new token that the user asks for leave most of them unseen.
 LEAST_BYTES_PER_NEW_TOKEN = 50
-#: Fewer bytes for each token of a stand-in hold too few pieces that come again to make so many.
+#: With fewer bytes per token of a stand-in, too few pieces repeat to make that many.
 STAND_IN_BYTES_PER_TOKEN = 16
 #: Sizes of vocabularies are multiples of this, which is also the least that is added.
 MULTIPLE = 64
@@ -39,7 +39,7 @@ BODY_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Choices:
-    """What stands in the experiment file."""
+    """The values of the experiment file."""
 
     texts: Sequence[Text]
     keep: Sequence[Text]
@@ -103,7 +103,7 @@ def vocabulary_size(asked: int | None, base: int, text: int) -> int:
         new = min(base, text // BYTES_PER_NEW_TOKEN)
         if new < MULTIPLE:
             raise RevocabError(
-                f"--text: {text:,} bytes in all, and {MULTIPLE} new tokens need"
+                f"--text: {text:,} bytes in all, but {MULTIPLE} new tokens need"
                 f" {MULTIPLE * BYTES_PER_NEW_TOKEN:,}; give more text, or --vocabulary N"
             )
         return (base + new) // MULTIPLE * MULTIPLE or base + new
@@ -125,8 +125,8 @@ def check_stand_in_text(keep: Sequence[Text]) -> None:
     size, needed = sum(text.bytes for text in keep), STAND_IN_TOKENS * STAND_IN_BYTES_PER_TOKEN
     if size < needed:
         raise RevocabError(
-            f"--keep: {size:,} bytes in all, and the {STAND_IN_TOKENS:,} tokens of a stand-in need"
-            f" {needed:,}; give more text, or no --keep: then it is generated"
+            f"--keep: {size:,} bytes in all, but the {STAND_IN_TOKENS:,} tokens of a stand-in need"
+            f" {needed:,}; give more text, or leave out --keep to generate it"
         )
 
 
@@ -139,7 +139,7 @@ def choose(
 ) -> Choices:
     """Return what the file will say; ``flops`` are those of this device at its best, per second.
 
-    Raises :class:`RevocabError` with all that cannot be done.
+    Raises :class:`RevocabError` with all that is impossible.
     """
     size = sum(text.bytes for text in texts)
     vocabulary = vocabulary_size(options.vocabulary, source.tokens, size)

@@ -30,14 +30,14 @@ from revocab.limits import Bytes
 from revocab.models.hub_or_folder import local
 from revocab.output import OutputFolder
 
-#: Documents are put together to parts of at least so many bytes: as many as make a batch, and
-#: enough parts to resample.
+#: Documents are grouped into parts of at least this many bytes: enough for a batch, and enough
+#: parts to resample.
 PART_BYTES = 4096
 FEWEST_PARTS = 8
 #: Prompts of the speed test, characters of each, and tokens written after it. Some prompts have
 #: more tokens than the text has at its mean: prompts leave so much room.
 PROMPTS, FEWEST_CHARACTERS, MOST_CHARACTERS, NEW_TOKENS, MARGIN = 8, 20, 1000, 16, 1.5
-#: A text is at least so many times as long as its prompts.
+#: A text is at least this many times as long as its prompts.
 TEXT_FOR_PROMPTS = 2
 ABOUT = """Compare two models on a text: revocab compare OLD NEW --text it=FILE
 
@@ -54,7 +54,7 @@ class CompareOptions(Closed):
         " .jsonl, .parquet, also .gz) or a folder of such files",
     )
     limit_bytes: Bytes = Field(
-        default=200_000, description="read about so much of each text, from its beginning"
+        default=200_000, description="read about this much of each text, from its beginning"
     )
     out: Path | None = Field(
         default=None, description="folder for comparison.md and comparison.json; default: none"
@@ -189,7 +189,7 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
 
     tokenizer = load_tokenizer(folder)
     start = tokenizer.start_id if tokenizer.start_id is not None else tokenizer.end_id
-    start = tokenizer.require(start, "bos or eos", "windows need one to begin with")
+    start = tokenizer.require(start, "bos or eos", "each window begins with it")
     rows = [{"id": str(number), "text": text} for number, text in enumerate(documents)]
     sizes = [len(text.encode()) for text in documents]
     parts = parts_of(list(tokenise(tokenizer, rows)), sizes)
@@ -281,16 +281,16 @@ def _section(text: dict[str, Any]) -> list[str]:
         "",
         f"{text['bytes']:,} bytes in {text['documents']:,} documents, windows of up to"
         f" {text['window']} tokens of each model's own; intervals by {text['parts']} parts of the"
-        f" text, resampled in pairs. Speed on {new['device']} in {new['dtype']}, now.",
+        f" text, resampled in pairs. Speed measured now, on {new['device']} in {new['dtype']}.",
         "",
     ]
 
 
 def verdict(text: dict[str, Any]) -> str:
-    """Return which model is better on a text: only what the interval leaves no doubt about."""
+    """Return which model is better on a text: only if the interval excludes 0."""
     difference = text["difference"]
     if difference is None:
-        return "No verdict: the text is a single part, too little to say how sure it would be."
+        return "No verdict: the text is a single part, which gives no interval."
     low, high = difference["low"], difference["high"]
     change = (
         f"{difference['difference']:+.4f} bits per byte (95 % interval {low:+.4f} to {high:+.4f})"

@@ -60,7 +60,7 @@ class Advised:
 class Asked:
     """What the user gave, and what was chosen for it."""
 
-    #: Stands in the first line: the same command goes on with the file.
+    #: Written in the first line: the same command continues with the file.
     command: str
     name: str
     #: The model's folder or Hub id, as the keys ``path`` or ``hub``; None for a stand-in.
@@ -93,7 +93,7 @@ def experiment_text(asked: Asked) -> str:
     labels = ", ".join(language_label(text.language) for text in asked.choices.texts)
     lines = [
         f"# {asked.command}",
-        f"# To change something, edit it and: revocab run {asked.file}. What is as before is kept.",
+        f"# To change it: edit, and revocab run {asked.file}. Unchanged results are kept.",
         *(
             [f"# First a check of {CHECK_STEPS} steps: {asked.advised.check}"]
             if asked.advised
@@ -115,7 +115,7 @@ def _data(asked: Asked) -> Iterator[str]:
     yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most 50 kB: measuring takes time."
     yield "corpora:"
     for text in choices.corpora:
-        note = "  # no empty line in it: each line is a document" if text.by_line else ""
+        note = "  # no empty line in the file: each line is a document" if text.by_line else ""
         yield f"  {text.language}: {flow(corpus(text))}{note}"
     yield ""
     yield from _target_reasons(asked)
@@ -142,7 +142,7 @@ def _target_reasons(asked: Asked) -> Iterator[str]:
     if asked.advised:
         yield from (f"# {line}" for reason in asked.advised.reasons for line in wrap(reason, 96))
         return
-    yield "# The old tokens keep their ids, so that old text costs what it did. A new token for"
+    yield "# The old tokens keep their ids, so that old text costs the same. A new token for"
     yield f"# each {BYTES_PER_NEW_TOKEN} bytes of text, so that it is seen often; at most as many"
     yield "# as the old ones; a multiple of 64. Text beyond 50 MB changes a vocabulary little."
 
@@ -185,11 +185,11 @@ def _training(asked: Asked) -> Iterator[str]:
         "stages": [stage],
     }
     tokens = choices.steps * choices.rows * choices.row
-    yield f"\n# {tokens:,} tokens, as many as the time allows or were asked for, at most {PASSES}"
+    yield f"\n# {tokens:,} tokens, as asked for or as the time allows, at most {PASSES}"
     time = asked.advised.time if asked.advised else f"{choices.minutes:.1f} minutes here"
     yield f"# passes over the text; about {time}. A row fills the"
     yield "# model's context, up to 512 tokens. Embeddings learn at 1e-4 for a width of 4,096,"
-    yield f"# faster the narrower (at most 2e-3); the rest at {BODY_SHARE:g} of it, to keep it."
+    yield f"# faster if it is narrower (at most 2e-3); all else at {BODY_SHARE:g} of that rate."
     yield "recipes:"
     yield "  adapt:"
     yield from (f"    {key}: {flow(value)}" for key, value in recipe.items())
@@ -223,7 +223,7 @@ def _runs(asked: Asked) -> Iterator[str]:
     if asked.method == "fvt":
         yield "      # A new row is the mean of the source's rows for its pieces: no second model."
     yield f"      {asked.method}: {flow({'evaluate': False})}"
-    yield "      # Without the mark: train on from the last checkpoint; or, for comparison, as long"
+    yield "      # Remove a # to train longer from the last checkpoint, or, to compare, as long"
     yield "      # with the old vocabulary."
     yield f"      # more: {flow(more)}"
     yield f"      # unchanged: {flow({'method': 'lapt', 'evaluate': False})}"

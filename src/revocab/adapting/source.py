@@ -41,8 +41,8 @@ class Source:
         """Return the tokens of a row; raise :class:`RevocabError` if there is no room for one."""
         if self.context < SHORTEST_ROW:
             raise RevocabError(
-                f"{self.name}: its context has {self.context} tokens, and a row of text needs at"
-                f" least {SHORTEST_ROW}; give a model with more"
+                f"{self.name}: its context has {self.context} tokens, but a row of text needs at"
+                f" least {SHORTEST_ROW}; give a model with a longer context"
             )
         return min(LONGEST_ROW, self.context)
 

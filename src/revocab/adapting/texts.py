@@ -57,9 +57,9 @@ def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
 
 
 def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
-    """Return a problem for each pair of languages of which one's files are the other's, too."""
+    """Return a problem for each pair of languages that share files."""
     return [
-        f"{first} ({language}) and {second} ({other}): hold the same text; give each language"
+        f"{first} ({language}) and {second} ({other}): contain the same text; give each language"
         " files of its own"
         for (language, first), (other, second) in combinations(texts, 2)
         if first.resolve().is_relative_to(second.resolve())
@@ -105,5 +105,5 @@ def text_of(row: Mapping[str, Any], path: Path) -> str:
             " the field"
         )
     if "\0" in text:
-        raise RevocabError(f"{path}: holds NUL characters, so it is no text; give UTF-8 text")
+        raise RevocabError(f"{path}: holds NUL characters, so it is not text; give UTF-8 text")
     return text

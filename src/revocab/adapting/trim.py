@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NAME = "revocab trim MODEL it=FILE"
 ABOUT = """Drop tokens that some languages do not need: revocab trim MODEL it=FILE --coverage 0.9999
 
-The model, with fewer rows: text of kept tokens alone has the same tokens and logits, other text is
-cut into kept tokens. FILE is text of a language (.txt, .jsonl, .parquet, also .gz) or a folder of
-such files; several are counted each by itself. --dry-run says first what it saves and costs."""
+Text of kept tokens alone has the same tokens and logits as before; other text is cut into kept
+tokens. FILE is text of a language (.txt, .jsonl, .parquet, also .gz) or a folder of such files.
+Each language is counted separately. --dry-run shows what it saves and costs."""
 #: Shares of each text's tokens of which a dry run tells the price.
 SHARES = (1.0, 0.99999, 0.9999, 0.999, 0.99)
 PICTURE = "coverage"
@@ -41,13 +41,13 @@ class TrimOptions(Measure):
     """The flags of `revocab trim`."""
 
     text: dict[str, Path] = Field(
-        default_factory=dict, description="the texts, which may also stand after MODEL"
+        default_factory=dict, description="the texts; they may also follow MODEL"
     )
     tokens: Path | None = Field(
-        default=None, description="file of tokens that stay in any case, one a line"
+        default=None, description="file of tokens to keep in any case, one per line"
     )
     out: Path = Field(default=Path("trimmed"), description="folder to write")
-    dry_run: bool = Field(default=False, description="say what it saves and costs, write no model")
+    dry_run: bool = Field(default=False, description="show savings and costs, write no model")
     picture: Path | None = Field(
         default=None,
         description="coverage by size as FILE.svg and FILE.png; the folder written has its own",
@@ -128,7 +128,7 @@ def trimmed(
     if options.picture is not None:
         draw(choice, languages, options.picture.parent, options.picture.stem)
     if out is None:
-        return "\n".join([*lines, "dry run: nothing was written but what --picture names"])
+        return "\n".join([*lines, "dry run: nothing was written except --picture"])
     say("writing the model folder")
     facts = {
         "options": options.model_dump(
@@ -142,8 +142,8 @@ def trimmed(
         if texts:
             draw(choice, languages, part, PICTURE)
     if dropped:
-        lines.append(f"settings of tokens by their numbers, dropped: {', '.join(dropped)}")
-    return "\n".join([*lines, f"{out.path}: written; revocab check {out.path} looks at it again"])
+        lines.append(f"dropped settings that name tokens by number: {', '.join(dropped)}")
+    return "\n".join([*lines, f"{out.path}: written; to check it again: revocab check {out.path}"])
 
 
 def table(model: TrimmableModel, choice: Trim, languages: Sequence[str]) -> Iterator[str]:
@@ -175,7 +175,7 @@ def changes(compared: dict[str, Compared]) -> Iterator[str]:
 
 
 def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> None:
-    """Draw the share of each text that goes, by the tokens that stay."""
+    """Draw the share of each text that is lost, by the tokens kept."""
     import numpy as np
     from matplotlib import pyplot
 
@@ -198,8 +198,8 @@ def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> Non
         axes.axvline(size - choice.going, color="#444444", linewidth=1, linestyle="dashed")
         axes.set_yscale("log")
         axes.invert_xaxis()
-        axes.set_xlabel(f"tokens that stay, of {size:,}; dashed: {size - choice.going:,}")
-        axes.set_ylabel("tokens of the text that go, %")
+        axes.set_xlabel(f"tokens kept, of {size:,}; dashed: {size - choice.going:,}")
+        axes.set_ylabel("tokens of the text lost, %")
         axes.set_title("What a smaller vocabulary costs")
         axes.set_xlim(size, kept_K[-1])
         label_ends(axes, ends)

@@ -35,13 +35,12 @@ from revocab.progress import spoken
 NAME = "revocab advise MODEL it=FILE …"
 ABOUT = """Say whether a new vocabulary is worth it: revocab advise MODEL it=FILE --keep en=FILE
 
-MODEL is a folder or a Hub id, of which the configuration and the tokenizer are read, and no
-weights. What the text costs today, what larger vocabularies would save, what training them takes,
-after how much text it pays, what is lost; and a recommendation, with --out as an experiment file
-that runs."""
-#: By so much shares may miss 1.
+MODEL is a folder or a Hub id; its configuration and tokenizer are read, but no weights. Shows what
+the text costs today, what larger vocabularies would save, what their training costs, after how much
+text it pays off, and what is lost. Recommends what to do; with --out also as an experiment file."""
+#: By how much shares may miss 1.
 ROUNDING = 1e-6
-#: What a page is for where no device is named.
+#: The device if none is named.
 GPU = "a100-80gb"
 
 
@@ -57,23 +56,21 @@ class AdviseOptions(Device):
     )
     share: dict[Language, Share] = Field(
         default_factory=dict,
-        description="of all that the model will write, the share in a language (default: all of"
-        " it in those of the text)",
+        description="share of a language in all that the model will write (default: only"
+        " languages of the text)",
     )
     bandwidth: Annotated[float, Field(gt=0), at_most(10**18, "no memory is as fast")] | None = (
         Field(default=None, description="bytes per second that one device reads from its memory")
     )
-    batch: BatchSize = Field(default=16, description="texts that are written at once")
-    context: Positions = Field(
-        default=4000, description="characters that stand before what is written"
-    )
+    batch: BatchSize = Field(default=16, description="texts written at once")
+    context: Positions = Field(default=4000, description="characters before the written text")
     budget: Annotated[float, Field(gt=0), TEXT_TOKENS] | None = Field(
         default=None, description="tokens of training; default: four passes over the text"
     )
     served: Annotated[float, Field(gt=0), TEXT_BYTES] | None = Field(
-        default=None, description="characters a month that the model will write"
+        default=None, description="characters per month that the model will write"
     )
-    measure: bool = Field(default=False, description="time a step of training here, and count so")
+    measure: bool = Field(default=False, description="calculate with the speed of this machine")
     out: Path | None = Field(
         default=None, description="folder for the page, its figures and the experiment file"
     )
@@ -83,9 +80,7 @@ class AdviseOptions(Device):
     @model_validator(mode="after")
     def _whole_device(self) -> AdviseOptions:
         if (self.peak is None) != (self.bandwidth is None):
-            raise ValueError(
-                "peak and bandwidth belong together: a device that is not known has both"
-            )
+            raise ValueError("give both peak and bandwidth, for a device that is not known")
         return self
 
 
@@ -132,14 +127,14 @@ def inputs(
     problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
     twice = sorted(options.keep.keys() & options.text.keys())
     problems += [
-        f"--keep {name}=…: is a language of the text, too; give each once" for name in twice
+        f"--keep {name}=…: is also a language of the text; give each once" for name in twice
     ]
     if not twice:
         problems += shared_text([*options.text.items(), *options.keep.items()])
     known = [*options.text, *options.keep]
     problems += share_problems(options)
     problems += [
-        f"--share {name}=…: no text is of this language; there is {', '.join(known) or 'none'}"
+        f"--share {name}=…: no text is in this language; there is {', '.join(known) or 'none'}"
         for name in options.share
         if name not in known
     ]
@@ -174,7 +169,7 @@ def share_problems(options: AdviseOptions) -> list[str]:
         return [f"--share: {total:.0%} in all; give shares that sum to at most 1"]
     rest = [name for name in (*options.text, *options.keep) if name not in options.share]
     if options.share and total < 1 - ROUNDING and not rest:
-        return [f"--share: {1 - total:.0%} of what is written is of no text; give --keep, too"]
+        return [f"--share: {1 - total:.0%} of what is written has no text; give --keep too"]
     return []
 
 

@@ -36,24 +36,26 @@ def losses(
 def chat(tokenizer: Any) -> str:
     if not tokenizer.chat_template:
         return "no chat template: nothing to lose"
-    return f"its template stays, its manners may not: {published().says['chat'].told()}"
+    return f"the template stays, but chat quality may not: {published().says['chat'].told()}"
 
 
 def other_languages(shape: Shape, option: Option) -> str:
     more = (option.vocabulary - shape.vocabulary) * shape.hidden / (shape.body + shape.head)
-    costs = f"each token of any text computes {more:+.1%}"
+    costs = f"computation per token changes by {more:+.1%}"
     if option.construction == "extend":
-        return f"no old id changes, so that their text has no more tokens; {costs}"
-    return f"tokens that the new text does not use are dropped: their text gets longer; {costs}"
+        return f"no old id changes, so their text has no more tokens; {costs}"
+    return f"tokens that the new text does not use are dropped, so their text gets longer; {costs}"
 
 
 def adapters(option: Option) -> str:
     fit = (
-        "that leave embeddings alone still load" if option.construction == "extend" else "fit none"
+        "those that leave embeddings alone still load"
+        if option.construction == "extend"
+        else "none fits the new one"
     )
     return (
-        f"LoRA adapters were trained with the old body and rows (at best those {fit}); a draft"
-        " model for speculative decoding has to move, too"
+        f"LoRA adapters were trained with the old model, and {fit}; a draft model for speculative"
+        " decoding also needs the new vocabulary"
     )
 
 
@@ -73,5 +75,5 @@ def gguf(folder: Path, config: Any) -> str:
     if problems:
         return f"not exported: {problems[0]}"
     if exact:
-        return "llama.cpp has its splitter: revocab export keeps every token"
-    return "llama.cpp lacks its splitter: revocab export may refuse"
+        return "llama.cpp has its splitter, and revocab export keeps every token"
+    return "llama.cpp lacks its splitter, and revocab export may refuse"

@@ -55,7 +55,7 @@ def draw_figures(folder: Path, findings: Findings) -> None:
         figure, panels = pyplot.subplots(1, len(TIMES), figsize=(7.6, 2.9), layout="constrained")
         for panel, kind in zip(panels, TIMES, strict=True):
             draw_times(panel, kind, findings)
-        panels[0].set_ylabel("seconds a million characters")
+        panels[0].set_ylabel("seconds per million characters")
         save(figure, folder, "times", "What it buys")
 
 
@@ -72,7 +72,7 @@ def draw_curves(axes: Axes, findings: Findings) -> None:
     axes.plot([best.vocabulary], [100 * best.saved_tokens], "o", markersize=10, fillstyle="none",
               color="#444444")  # fmt: skip
     axes.set(xlabel="tokens in the vocabulary", ylabel="tokens saved, %")
-    axes.set_title("Held-out text; thin: learned from half of the text; ring: the size looked at")
+    axes.set_title("Held-out text; thin: learned from half of the text; ring: the chosen size")
     axes.margins(x=0.04)
     label_ends(axes, labels)
 

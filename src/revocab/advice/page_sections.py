@@ -1,4 +1,4 @@
-"""What stands on the page of an advice, and its numbers as JSON."""
+"""The sections of the page of an advice, and its numbers as JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sections(findings: Findings) -> list[Section]:
 def recommendation(findings: Findings) -> Section:
     advice = findings.advice
     against = [f"against: {reason}" for reason in advice.against]
-    begin = ["the rest is for those who do it all the same:"] if against else []
+    begin = ["if you do it anyway:"] if against else []
     return Section("Recommendation", lines=[*against, *begin, *advice.reasons])
 
 
@@ -54,7 +54,7 @@ def text_costs(findings: Findings) -> Section:
     costs = [*findings.costs, *findings.kept_costs]
     repaired = [
         f"{cost.name}: the splitter cuts words at vowel signs; if it did not, the floor would be"
-        f" {cost.repaired_floor_tokens:,} tokens in place of {cost.floor_tokens:,}"
+        f" {cost.repaired_floor_tokens:,} tokens instead of {cost.floor_tokens:,}"
         for cost in costs
         if cost.repaired_floor_tokens is not None
     ]
@@ -84,7 +84,7 @@ def curve(findings: Findings) -> Section:
                 curve.construction, f"{point.added:,}", f"{point.vocabulary:,}",
                 f"{curve.saving(point):.1%}", "–" if differs is None else f"{differs:+.1%}",
             ])  # fmt: skip
-        knee = f"its knee is at {curve.knee:,} new tokens" if curve.knee else "no size of it pays"
+        knee = f"the knee is at {curve.knee:,} new tokens" if curve.knee else "no size pays off"
         end = f"; the text gives no more than {curve.most:,}" if curve.most is not None else ""
         lines.append(f"{curve.construction}: {knee}{end}")
     measured = findings.curves[0]
@@ -107,13 +107,13 @@ def gains(findings: Findings) -> Section:
             rows.append(gain_row(f"{kind}, in all", total(before), total(after), unit))
     service = findings.use.service
     options = findings.options
-    device = "machine, this one" if options.measure else options.gpu or "device, as stated"
+    device = "this machine" if options.measure else options.gpu or "stated device"
     lines = [
-        f"times are seconds a million characters, on one {device}, by the formulas of a roofline;"
+        f"times are seconds per million characters, on one {device}, by a roofline model;"
         f" {service.batch} texts written at once after {service.context:,} characters each",
     ]
     if findings.use.old is not None and findings.use.share < 1:
-        lines.append(f"{findings.use.share:.0%} of what is written is the new text")
+        lines.append(f"{findings.use.share:.0%} of what is written is in the new languages")
     return Section("What it buys", ("", "today", "then", "saved"), rows, lines, figure="times")
 
 
@@ -133,11 +133,11 @@ def payback(findings: Findings) -> Section:
         ])  # fmt: skip
     low, high, open_ended = interval(about(findings.facts.best.construction))
     line = (
-        f"published curves had the quality of before after {short(low, 'tokens')} to"
-        f" {short(high, 'tokens')}{', and some not at their ends' if open_ended else ''}: an"
+        f"published curves regained their quality after {short(low, 'tokens')} to"
+        f" {short(high, 'tokens')}{', and some never' if open_ended else ''}: an"
         " interval, not a promise"
     )
-    header = ("training", "tokens", "on one device", "pays after", "months")
+    header = ("training", "tokens", "on one device", "pays off after", "months")
     return Section("What it costs", header, rows, [line])
 
 

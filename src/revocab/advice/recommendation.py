@@ -10,7 +10,7 @@ from revocab.adapting.choices import NEW_SHARE, PASSES
 from revocab.advice.published import about, published
 from revocab.bill.amounts import short
 
-#: A text whose tokens are so near to the splitter's floor cannot get much cheaper.
+#: A text this close to the splitter's floor cannot get much cheaper.
 NEAR_FLOOR = 1.15
 #: By how much slower the other construction may be before it is taken for keeping every old id.
 ALIKE = 1.03
@@ -80,8 +80,8 @@ class Advice:
         best = self.option
         return (
             f"{best.construction.capitalize()} by {best.added:,} tokens to {best.vocabulary:,}:"
-            f" {best.saved_tokens:.0%} fewer tokens, {best.saved_time:.0%} less time"
-            f" of writing; it pays after {short(best.pays, 'characters')} at the earliest"
+            f" {best.saved_tokens:.0%} fewer tokens, {best.saved_time:.0%} less time to write; it"
+            f" pays off after {short(best.pays, 'characters')} at the earliest"
         )
 
 
@@ -101,12 +101,12 @@ def at_the_floor(facts: Facts) -> str | None:
         return None
     reason = (
         f"the splitter cuts the text into {1 / facts.over_floor:.0%} as many pieces as it has"
-        " tokens, and no vocabulary joins pieces"
+        " tokens, and no vocabulary can join pieces"
     )
     if facts.over_repaired > NEAR_FLOOR:
         reason += (
             "; a splitter that keeps vowel signs in words would allow"
-            f" {1 / facts.over_repaired:.0%}: construction train, with another splitter"
+            f" {1 / facts.over_repaired:.0%}: use construction train with another splitter"
         )
     return reason
 
@@ -116,7 +116,7 @@ def nothing_saved(facts: Facts) -> str | None:
     if best.saved_time >= little.value:
         return None
     return (
-        f"nothing is saved: {best.saved_tokens:.0%} fewer tokens make writing"
+        f"too little is saved: {best.saved_tokens:.0%} fewer tokens make writing"
         f" {best.saved_time:.0%} faster ({little.says})"
     )
 
@@ -126,7 +126,7 @@ def pays_too_late(facts: Facts) -> str | None:
     if facts.served is None or pays <= facts.served * months.value:
         return None
     after = "never" if pays == inf else f"after {pays / facts.served:,.0f} months at the earliest"
-    return f"at {short(facts.served, 'characters')} a month it pays {after} ({months.says})"
+    return f"at {short(facts.served, 'characters')} per month it pays off {after} ({months.says})"
 
 
 AGAINST: Sequence[Callable[[Facts], str | None]] = (
@@ -140,10 +140,10 @@ AGAINST: Sequence[Callable[[Facts], str | None]] = (
 def construction(facts: Facts) -> str:
     best = facts.best
     if best.construction == "extend":
-        return "extend: old tokens keep their ids, so that other text costs no more tokens"
+        return "extend: old tokens keep their ids, so other text has no more tokens"
     others = [option for option in facts.options if option.construction == "extend"]
-    slower = f" {others[0].saved_time:.0%} with extend" if others else ""
-    return f"{best.construction}: it saves {best.saved_time:.0%} of the time,{slower}"
+    slower = f", and extend {others[0].saved_time:.0%}" if others else ""
+    return f"{best.construction}: it saves {best.saved_time:.0%} of the time{slower}"
 
 
 def size(facts: Facts) -> str:
@@ -153,19 +153,20 @@ def size(facts: Facts) -> str:
 
 def method(facts: Facts) -> str:
     starts = published().says["starts"]
-    return f"method fvt: a new row is the mean of its old pieces; no second model. {starts.told()}"
+    return (
+        "method fvt: a new row is the mean of its old pieces, and no second model is needed."
+        f" {starts.told()}"
+    )
 
 
 def recipe(facts: Facts) -> str:
-    rates, least = (
-        published().says["rates"],
-        min(published_rates.low for published_rates in about(facts.best.construction)),
-    )
+    rates = published().says["rates"]
+    least = min(figure.low for figure in about(facts.best.construction))
     reason = (
         f"{short(facts.planned, 'tokens')} of training, {facts.passes:.1f} passes over the text"
     )
     if facts.passes > PASSES * 1.01:
-        reason += f": more than {PASSES} teach little, find more text"
+        reason += f": more than {PASSES} teach little; find more text"
     if facts.planned < least:
         reason += (
             f"; no published curve was as good as before with fewer than {short(least, 'tokens')}"
@@ -175,7 +176,7 @@ def recipe(facts: Facts) -> str:
 
 def mixture(facts: Facts) -> str:
     if not facts.keeps:
-        return "no text to keep is given, so that the old languages are forgotten: give --keep"
+        return "no text to keep is given, so the old languages will be forgotten; give --keep"
     return f"{NEW_SHARE:.0%} new text, the rest text to keep"
 
 

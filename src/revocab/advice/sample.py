@@ -78,8 +78,9 @@ def sample_text(
     if size < LEAST_BYTES or len(heap) < LEAST_DOCUMENTS:
         raise RevocabError(
             f"{name}: {of_documents:,} documents of {of_bytes:,} bytes, {len(heap):,} of them"
-            f" different; at least {LEAST_DOCUMENTS} and {LEAST_BYTES:,} bytes are needed to tell"
-            " what other vocabularies save; give more text, with an empty line between documents"
+            f" different; at least {LEAST_DOCUMENTS} and {LEAST_BYTES:,} bytes are needed to"
+            " estimate what other vocabularies save; give more text, with an empty line between"
+            " documents"
         )
     heap.sort(reverse=True)
     documents = [data.decode() for _, data in heap]
@@ -113,15 +114,15 @@ def check_language(name: str, documents: Sequence[str], language: str) -> None:
         return
     likely = max(shares, key=lambda known: shares[known])
     own = shares.get(language)
-    finding = f"{shares[likely]:.0%} of its words are frequent ones of {language_label(likely)}"
+    finding = f"{shares[likely]:.0%} of its words are frequent words of {language_label(likely)}"
     if likely != language and shares[likely] >= OTHERS_FREQUENT:
         raise RevocabError(
-            f"{name}: said to be {language_label(language)} ({language}), but {finding}; give other"
-            f" text, or call it {likely}"
+            f"{name}: given as {language_label(language)} ({language}), but {finding}; give other"
+            f" text, or name it {likely}"
         )
     if own is not None and own < OWN_FREQUENT:
         raise RevocabError(
-            f"{name}: said to be {language_label(language)} ({language}), but only {own:.0%} of"
-            " its words are frequent ones of that language; give running text in it, or say which"
-            " language it is"
+            f"{name}: given as {language_label(language)} ({language}), but only {own:.0%} of"
+            " its words are frequent words of that language; give running text in it, or name the"
+            " language that it is in"
         )

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 ABOUT = """Make a draft model for a target: revocab draft DRAFT --for TARGET --out FOLDER
 
-The draft gets the target's vocabulary: rows of tokens that both have are copied, others are made by
-a method. With --text, both write text together: is it the target's own, and how much faster? A
-draft that has the target's vocabulary already, such as one that was trained on, is only measured.
+The draft gets the target's vocabulary: rows of shared tokens are copied, the others made by a
+method. With --text, both write text together, which shows whether it is the target's own text and
+how much faster it is. A draft that already has the target's vocabulary is only measured.
 Models are folders or Hub ids."""
 
 
@@ -59,9 +59,9 @@ class DraftOptions(Closed):
         " .gz) or a folder of such files",
     )
     prompts: Count = Field(default=16, description="documents of each text to continue")
-    prompt_characters: Count = Field(default=200, description="characters of each")
-    new_tokens: Count = Field(default=64, description="tokens to write after each")
-    block: Count = Field(default=4, description="tokens that the draft proposes at a time")
+    prompt_characters: Count = Field(default=200, description="characters of each prompt")
+    new_tokens: Count = Field(default=64, description="tokens to write after each prompt")
+    block: Count = Field(default=4, description="tokens that the draft proposes in each pass")
     device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
     json_: bool = Field(default=False, alias="json", description="print JSON")
 
@@ -111,11 +111,11 @@ def draft(words: Sequence[str]) -> str:
     if old == new:
         if options.out is not None:
             raise RevocabError(
-                f"--out: {source} has the vocabulary of {target} already; leave --out out, and give"
+                f"--out: {source} already has the vocabulary of {target}; leave out --out, and give"
                 " --text to measure it"
             )
         if not texts:
-            raise RevocabError(f"{source}: has the vocabulary of {target} already; give --text")
+            raise RevocabError(f"{source}: already has the vocabulary of {target}; give --text")
     elif options.out is None:
         raise RevocabError("--out: give a folder for the draft with its new vocabulary")
     else:

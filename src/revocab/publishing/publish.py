@@ -25,8 +25,8 @@ from revocab.publishing.results import add_results
 
 ABOUT = """Upload a model folder to the Hub: revocab publish FOLDER OWNER/NAME --dry-run
 
-Model, tokenizer, card and licence, in one commit, to a private repository; nothing else of the
-folder, and nothing unless the model passes its checks. --dry-run says what would be uploaded.
+Uploads model, tokenizer, card and licence, and nothing else, in one commit to a private repository,
+if the model passes its checks. --dry-run shows what would be uploaded.
 The token is HF_TOKEN, or that of 'hf auth login'."""
 #: What the Hub itself puts into a new repository.
 OF_THE_HUB = ".gitattributes"
@@ -35,11 +35,11 @@ OF_THE_HUB = ".gitattributes"
 class PublishOptions(Closed):
     """The flags of `revocab publish`."""
 
-    dry_run: bool = Field(default=False, description="say what would be uploaded, and do nothing")
-    public: bool = Field(default=False, description="to a repository that everybody can read")
+    dry_run: bool = Field(default=False, description="show what would be uploaded, and do nothing")
+    public: bool = Field(default=False, description="upload to a public repository")
     update: bool = Field(
         default=False,
-        description="also to a repository that holds other files: those of the same name are"
+        description="also upload to a repository with other files: files of the same name are"
         " replaced, the others stay",
     )
     history: bool = Field(
@@ -58,7 +58,7 @@ class PublishOptions(Closed):
 
 
 def publish(words: Sequence[str]) -> str:
-    """Return what was, or would be, uploaded; raise :class:`RevocabError` with all that hinders."""
+    """Return what was, or would be, uploaded; raise :class:`RevocabError` with all problems."""
     named, flags = leading(words, 2)
     if len(named) < 2 and not asks_for_help(flags):
         raise RevocabError("give a folder and a name: revocab publish FOLDER OWNER/NAME --dry-run")
@@ -88,7 +88,7 @@ def publish(words: Sequence[str]) -> str:
         return "\n".join([f"dry run: {folder} -> {name} ({visible})", *state_lines, "", *lines])
     remote = check_repository(contents, name, options)
     commit = upload(name, remote, contents.files, private=not options.public)
-    address = f"published: {name}, commit {commit}; the Hub has the same hashes as this folder"
+    address = f"published: {name}, commit {commit}; the hashes on the Hub are those of this folder"
     return "\n".join([*lines, "", address, f"to use it: --source {name}@{commit}"])
 
 

@@ -19,8 +19,8 @@ REFUSALS = {
     403: "the token may not write there; give one with write access of an account that may write"
     " to {owner!r}",
     404: "not there, or the token may not see it; check the name, and that {owner!r} exists",
-    409: "somebody else created or changed it meanwhile; run again",
-    412: "somebody else created or changed it meanwhile; run again",
+    409: "somebody else created or changed it in the meantime; run again",
+    412: "somebody else created or changed it in the meantime; run again",
 }
 
 
@@ -72,7 +72,7 @@ def check_token() -> None:
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """Turn what the Hub's client raises into one line, in which no token stands."""
+    """Turn what the Hub's client raises into one line, without the token."""
     try:
         yield
     except RevocabError:

@@ -59,7 +59,7 @@ def rows_of(table: Path, step: str) -> list[dict[str, str]]:
     own = [row for row in rows if row["step"] == step and number(row["value"]) is not None]
     if not own:
         steps = ", ".join(dict.fromkeys(row["step"] for row in rows))
-        raise RevocabError(f"--scores {table}: has steps {steps}, and the model is of step {step}")
+        raise RevocabError(f"--scores {table}: has steps {steps}, but the model is of step {step}")
     return own
 
 
