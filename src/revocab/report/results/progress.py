@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from revocab.report.annotations import Run
-
 import math
 from typing import TYPE_CHECKING, Literal
 
 from revocab.io import number
 
 if TYPE_CHECKING:
+    from revocab.report.annotations import Run
     from revocab.report.results.folder import Results
 
 Progress = Literal["steps", "bytes", "flops"]
