@@ -76,7 +76,7 @@ WRONG = [
     (HELDOUT, {"reach": {"it": [-1]}}, ".reach.it.0: expected more than 0"),
     (HELDOUT, {"unit": "bits"}, ".unit: unknown key"),
     (CURVES, {"against": "mistral-fvt"}, ".against: no run of the figure 'mistral-fvt'"),
-    (CURVES, {"over": "epochs"}, ".over: expected 'steps' or 'bytes'"),
+    (CURVES, {"over": "epochs"}, ".over: expected 'steps', 'bytes' or 'flops'"),
     (CURVES, {"scale": "root"}, ".scale: expected 'auto', 'linear' or 'log'"),
     (CURVES, {"languages": ["de"]}, ".languages: no language with held-out text 'de'"),
     (SWEEP, {"group": "mistrall"}, ".group: no run group 'mistrall'"),

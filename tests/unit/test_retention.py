@@ -69,7 +69,7 @@ def test_a_stand_in_keeps_its_checkpoints(repository):
     text = (repository / "tests/experiments/small.yaml").read_text(encoding="utf-8")
     values = yaml.safe_load(text)
     values["recipes"]["train"]["keep"] = "last"
-    with pytest.raises(RevocabError, match="which is for runs"):
+    with pytest.raises(RevocabError, match="which only runs can have"):
         validate(values)
 
 

@@ -297,14 +297,15 @@ def test_the_examples_of_the_docs_are_valid(demo):
     for name, place in places.items():
         demo["runs"]["mistral"]["methods"][name] = {"axes": place}
     found = [yaml.safe_load(block) for block in blocks("tables.md", "yaml")]
-    assert len(found) == 6
+    assert len(found) == 7
     kinds = set()
     for values in found:
         merged = copy.deepcopy({**demo, "tables": {}, "figures": {}})
         update_config(merged, values)
         validate(merged)
         kinds |= {one["kind"] for one in values.get("tables", {}).values()}
-    assert kinds == {*TABLES, "models_by_language", "heldout", "sweep", "examples", "claims"}
+    new = {"models_by_language", "heldout", "sweep", "examples", "claims"}
+    assert kinds == {*TABLES, *new, "ranking", "rank_correlation"}
 
 
 def test_runs_that_are_not_scored_are_dashes_unless_there_are_no_others(demo):
