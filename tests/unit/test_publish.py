@@ -19,6 +19,7 @@ from revocab.publishing.publish import publish
 from revocab.training.outputs.card import TRAINING
 
 NAME = "writer/model"
+CHANGED_MEANWHILE = "somebody else created or changed it in the meantime; run again"
 HEAD = """---
 license: mit
 language: [it]
@@ -186,14 +187,8 @@ def delete_elsewhere(hub) -> None:
 @pytest.mark.parametrize(
     ("meanwhile", "words"),
     [
-        (
-            commit_elsewhere,
-            "somebody else created or changed it in the meantime; run again (HTTP 412)",
-        ),
-        (
-            create_elsewhere,
-            "somebody else created or changed it in the meantime; run again (HTTP 409)",
-        ),
+        (commit_elsewhere, f"{CHANGED_MEANWHILE} (HTTP 412)"),
+        (create_elsewhere, f"{CHANGED_MEANWHILE} (HTTP 409)"),
         (delete_elsewhere, "not there, or the token may not see it; check the name, and that"),
     ],
 )

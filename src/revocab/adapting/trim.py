@@ -135,7 +135,7 @@ def trimmed(
             mode="json", include={*Measure.model_fields}, exclude_none=True
         ),
         **describe(choice, languages),
-        "compared_lines": fixed.lines + sum(language.lines for language in compared.values()),
+        "compared_lines": fixed.lines + sum(changed.lines for changed in compared.values()),
     }
     with out.replaced(keeps_job=False) as part:
         dropped = write_trimmed(model, choice.kept_N, choice.tokenizer, facts, part, progress=True)
@@ -166,11 +166,11 @@ def table(model: TrimmableModel, choice: Trim, languages: Sequence[str]) -> Iter
 
 
 def changes(compared: dict[str, Compared]) -> Iterator[str]:
-    for language, lines in compared.items():
-        more = lines.tokens_after / max(lines.tokens_before, 1) - 1
+    for language, changed in compared.items():
+        more = changed.tokens_after / max(changed.tokens_before, 1) - 1
         yield (
-            f"{language}: {lines.same:,} of {lines.lines:,} lines have the same tokens as before;"
-            f" {lines.tokens_before:,} tokens become {lines.tokens_after:,} ({more:+.3%})"
+            f"{language}: {changed.same:,} of {changed.lines:,} lines have the same tokens as"
+            f" before; {changed.tokens_before:,} tokens become {changed.tokens_after:,} ({more:+.3%})"
         )
 
 

@@ -71,11 +71,11 @@ def judge_folder(
                 f"({reasons}); change its options, or let another model answer"
             )
         write_jsonl(folder / CONVERSATIONS, kept)
-        summary = (
+        by_row = (
             {"id": row["id"], **asdict(verdict)}
             for row, verdict in zip(rows, verdicts, strict=True)
         )
-        write_jsonl(folder / "verdicts.jsonl.gz", summary)
+        write_jsonl(folder / "verdicts.jsonl.gz", by_row)
         manifest = {
             "judge": options.model_dump(mode="json"),
             **({"model": model_hash(model)} if model else {}),

@@ -81,7 +81,7 @@ def readers_of(plan: Plan, run: Run) -> dict[int, list[str]]:
             continue
         for step in (plan.job("--".join([rule.name, *ids])) for ids in rule.known(plan)):
             written = step.out if rule.command.writes == "file" else f"{step.out}/{MANIFEST}"
-            read = {item.path for artefact in step.inputs.values() for item in artefacts(artefact)}
+            read = {item.path for named in step.inputs.values() for item in artefacts(named)}
             for path in sorted(read & paths.keys()):
                 readers[paths[path]].append(written)
     return readers
