@@ -169,8 +169,9 @@ def changes(compared: dict[str, Compared]) -> Iterator[str]:
     for language, changed in compared.items():
         more = changed.tokens_after / max(changed.tokens_before, 1) - 1
         yield (
-            f"{language}: {changed.same:,} of {changed.lines:,} lines have the same tokens as"
-            f" before; {changed.tokens_before:,} tokens become {changed.tokens_after:,} ({more:+.3%})"
+            f"{language}: {changed.same:,} of {changed.lines:,} lines have the same tokens"
+            f" as before; {changed.tokens_before:,} tokens become {changed.tokens_after:,}"
+            f" ({more:+.3%})"
         )
 
 
