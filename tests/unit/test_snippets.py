@@ -17,6 +17,7 @@ from revocab.training.data.snippets import (
     ranks,
 )
 from revocab.training.data.tokenizer_pair import Pair, SpanTokenizer, aligned_places, whole_ends
+from revocab.training.recipe import Recipe
 
 
 def wanted(*ids, size=10):
@@ -127,3 +128,13 @@ def test_a_snippet_stays_within_its_document_and_only_what_follows_a_new_token_i
     compared = step["aligned"][0, 0]
     assert (compared[: second.index(new)] == -1).all()
     assert compared[second.index(new)] == step["source_ids"].shape[2] - 1
+
+
+def test_a_snippet_longer_than_a_row_is_refused_with_the_file():
+    values = {
+        "sequence_length": 32, "batch_size": 2, "steps": 4, "learning_rate": 1e-3,
+        "checkpoint_every": 4,
+        "stages": [{"name": "d", "steps": 4, "train": "new_rows", "distil": {"snippet": 33}}],
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=r"d has distil\.snippet 33, but rows have 32 tokens"):
+        Recipe(**values)

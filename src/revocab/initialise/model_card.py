@@ -84,7 +84,8 @@ def model_card(
         f"# {names['source']}, adapted to another vocabulary",
         "",
         f"Embedding and LM head were initialised for the tokenizer in this folder with "
-        f"`{made_of['method']}` ({listed}; seed {made_of['seed']}). Every other weight is the "
+        f"`{made_of['method']}` ({listed}; seed {made_of['seed']}). Every other weight"
+        f"{', but for the tables below,' * bool(made_of.get('tables'))} is the "
         f"source model's, and so is the dtype, {made_of['dtype']}.",
         "",
         "**This is a starting point for continued training: the new rows have not been trained.**",

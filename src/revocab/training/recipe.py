@@ -266,3 +266,14 @@ class Recipe(TrainingOptions, PackingOptions):
         description="which checkpoints of a run stay when all that reads them is done: all, those "
         "that something reads, or the last alone (and the best)",
     )
+
+    @model_validator(mode="after")
+    def _snippets_fit(self) -> Recipe:
+        for stage in self.stages or ():
+            if stage.distil and stage.distil.snippet > self.sequence_length:
+                raise ValueError(
+                    f"stages: {stage.name} has distil.snippet {stage.distil.snippet}, but rows have"
+                    f" {self.sequence_length} tokens; give at most that, or a longer"
+                    " sequence_length"
+                )
+        return self

@@ -147,8 +147,8 @@ class Stage(Closed):
         self._check_new_rows()
         if self.distil is not None and self.train != [NEW_ROWS]:
             raise ValueError(
-                f"distil is given, and train is {', '.join(self.train)}; give train: {NEW_ROWS}:"
-                " the source model is what all else stays like"
+                f"distil is given, but train is {', '.join(self.train)}; give train: {NEW_ROWS},"
+                " which is all that learns from the source model"
             )
         if self.adapter is not None and self.train != [EMBEDDINGS]:
             raise ValueError(
