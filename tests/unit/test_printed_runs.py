@@ -90,7 +90,7 @@ def named(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("named")
     source = build_tokenizer(SOURCE_WORDS, 30, folder / "SOURCE")
     target = build_tokenizer(TARGET_WORDS, 45, folder / "TARGET")
-    model = build_model(source, folder / "BASE", seed=1)
+    model = build_model(source, folder / "BASE", seed=1, layers=4)
     config = read_json(model / "config.json")
     write_json(model / "config.json", {**config, "max_position_embeddings": 2048})
     chat = REPOSITORY / "src/revocab/chat/templates/plain.jinja"
