@@ -224,8 +224,8 @@ WRONG = [
     (RANKING, {"methods": ["fvt"]}, ".methods: expected 2 or more"),
     (RANKING, {"points": [0, 3]}, ".points: held-out loss is measured at no step 3"),
     (RANKING, {"differences": ["equal"]},
-     ".differences: held-out loss is measured at no step 'equal' of these runs (measured: 0, 25, 50, "
-     "75, 100; or by name: first, last, equal-text, equal-flops); "),
+     ".differences: held-out loss is measured at no step 'equal' of these runs (measured: 0, 25, "
+     "50, 75, 100; or by name: first, last, equal-text, equal-flops); "),
     (RANKING, {"rank_by": "end"}, ".rank_by: held-out loss is measured at no step 'end'"),
     (RANKING, {"groups": {"mistral": "de"}},
      ".groups.mistral: no language with held-out text 'de'"),
