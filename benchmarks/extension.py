@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from released import measure
+from measure import measure
 
 #: Runs in the other process: checkout, base, documents, number, file to write.
 THEIRS = """
@@ -70,11 +70,9 @@ def compare(work: Path, texts: Iterable[str], checkout: Path, added: int) -> Non
                    str(corpus / "train.jsonl.gz"), str(added), str(theirs)],
     }  # fmt: skip
     for name, command in commands.items():
-        cost = measure(command, work / f"{name}.log")
-        if cost is None:
-            raise SystemExit((work / f"{name}.log").read_text())
+        seconds, _, peak = measure(command, work / f"{name}.log")
         if name != "text":
-            print(f"  {name}: {cost[0]:.1f} s, {cost[1]:.2f} GiB")
+            print(f"  {name}: {seconds:.1f} s, {peak:.2f} GiB")
     our_tokens = [row["token"] for row in json.loads((ours / "changes.json").read_text())["added"]]
     their_tokens = json.loads((theirs / "added.json").read_text())
     alike = [ours == theirs for ours, theirs in zip(our_tokens, their_tokens, strict=True)]
