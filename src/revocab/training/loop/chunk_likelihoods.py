@@ -93,8 +93,11 @@ def chunk_sums(values_BN: torch.Tensor, chunk_BN: torch.Tensor) -> torch.Tensor:
     row_B = torch.arange(len(chunk_BN), device=chunk_BN.device)
     kept_BN = chunk_BN >= 0
     key_BN = row_B[:, None] * (chunk_BN.max() + 1) + chunk_BN
+    values_T = values_BN[kept_BN]
+    if not len(values_T):
+        return values_T  # segment_reduce takes no empty ones
     _, lengths_C = torch.unique_consecutive(key_BN[kept_BN], return_counts=True)
-    return torch.segment_reduce(values_BN[kept_BN], "sum", lengths=lengths_C)
+    return torch.segment_reduce(values_T, "sum", lengths=lengths_C)
 
 
 # --- tokens ---------------------------------------------------------------------------------------
