@@ -29,9 +29,11 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 #: What a stage trains and how, by the model that it is tried on.
 OPTIONS = {
-    "untied": {"train": ["all"], "alm": {"temperature": 2.0, "cross_entropy": 0.5}},
+    "untied": {
+        "train": ["all"], "weight_decay": 0.3, "alm": {"temperature": 2.0, "cross_entropy": 0.5},
+    },
     "tied": {"train": ["new_rows"], "alm": {}},
-}
+}  # fmt: skip
 #: Of the source model.
 POSITIONS = 64
 MATCH = {"name": "match", "steps": STEPS, "learning_rate": 1e-2, "schedule": "constant"}
@@ -136,9 +138,9 @@ def test_steps_equal_a_plain_loop(matched):
             own.grad[~new] = 0
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
-        assert float(said["loss"]) == pytest.approx(loss.item(), rel=2e-3)
+        assert float(said["loss"]) == pytest.approx(loss.item(), rel=1e-5)
     ours = weights(at(out, STEPS))["model.embed_tokens.weight"].float()
-    torch.testing.assert_close(ours, own.detach(), rtol=0.01, atol=3e-3)
+    torch.testing.assert_close(ours, own.detach(), rtol=0.01, atol=1e-4)
 
 
 def test_what_is_said_of_it(matched):
@@ -208,7 +210,10 @@ def test_tokenizers_that_share_no_token_and_models_of_another_shape(toys, tmp_pa
     run = alm_run(tmp_path, tmp_path / "out", {**MATCH, "alm": {"temperature": 1.0}}, name="words")
     manifest = train(run)
     counts = manifest["distilled"][0]["first_step"]
-    assert counts["source_tokens"] == BATCH * POSITIONS and BATCH * 9 < counts["chunks"] < BATCH * LENGTH
+    assert (
+        counts["source_tokens"] == BATCH * POSITIONS
+        and BATCH * 9 < counts["chunks"] < BATCH * LENGTH
+    )
     made = losses(tmp_path / "out")
     assert made[-1] < 0.9 * made[0]
 

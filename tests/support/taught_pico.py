@@ -7,6 +7,7 @@ from typing import Any
 
 from tokenizers.pre_tokenizers import ByteLevel
 from toy_folders import adapt
+from toy_models import build_toys
 
 from revocab import io
 from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
@@ -26,24 +27,26 @@ LETTERS = sorted(ByteLevel.alphabet())
 EVERYTHING = {"name": "everything", "steps": 3, "learning_rate": 1e-3}
 
 
-def write_folders(root: Path, toys: Path) -> Path:
-    """Adapt the toys, tied and not, and pack rows and held-out text for them."""
+def write_folders(root: Path, toys: Path, steps: int = 9) -> Path:
+    """Adapt the toys, tied and not, and pack rows of some steps and held-out text for them."""
     for name in ("untied", "tied"):
         (root / name).symlink_to(toys / name)
         adapt(toys, root / f"{name}-adapted", name)
     rows = [{"id": str(n), "text": f"{TEXTS[n % 5]} {TEXTS[(n * 3 + 1) % 5]}"} for n in range(60)]
-    write_packed_text(root, toys / "target-tokenizer", rows)
+    write_packed_text(root, toys / "target-tokenizer", rows, steps)
     return root
 
 
-def write_packed_text(root: Path, tokenizer: Path, rows: list[dict[str, str]]) -> None:
+def write_packed_text(
+    root: Path, tokenizer: Path, rows: list[dict[str, str]], steps: int = 9
+) -> None:
     """Write documents as ``packed`` and ``heldout`` of a tokenizer."""
     (root / "it").mkdir(exist_ok=True)
     io.write_jsonl(root / "it/train.jsonl.gz", rows)
     io.write_jsonl(root / "it/heldout.jsonl.gz", rows[:2])
     size = sum(len(row["text"].encode()) for row in rows)
     io.write_json(root / "it/manifest.json", {"language": "it", "train": {"bytes": size}})
-    job = PackingJob(sequence_length=LENGTH, rows=BATCH * 9, seed=17, repeat_corpora=True)
+    job = PackingJob(sequence_length=LENGTH, rows=BATCH * steps, seed=17, repeat_corpora=True)
     pack_folder(tokenizer, {"it": root / "it"}, job, root / "packed")
     held = HeldoutJob(sequence_length=LENGTH)
     pack_heldout_folder(tokenizer, {"it": root / "it"}, held, root / "heldout")
@@ -54,14 +57,29 @@ def taught_run(
 ) -> TrainingRun:
     """Return a run of some stages on one of the adapted toys."""
     settings = Settings(
-        steps=sum(stage["steps"] for stage in stages), batch_size=BATCH, learning_rate=1e-2,
-        checkpoint_every=3, weight_decay=0.3, stages=[Stage(**stage) for stage in stages],
-        **{"seed": 17, **changes},
+        batch_size=BATCH, learning_rate=1e-2, weight_decay=0.3,
+        stages=[Stage(**stage) for stage in stages],
+        **{
+            "steps": sum(stage["steps"] for stage in stages), "checkpoint_every": 3, "seed": 17,
+            **changes,
+        },
     )  # fmt: skip
     return TrainingRun(
         model=root / f"{name}-adapted", source=root / name, packed=root / "packed",
         heldout=root / "heldout", out=out, settings=settings,
     )  # fmt: skip
+
+
+def write_inputs(root: Path) -> Path:
+    """Write what :func:`run_of` reads, from the toys on."""
+    root.mkdir()
+    return write_folders(root, build_toys(root / "toys"), steps=60)
+
+
+def run_of(inputs: Path, out: Path, *, stages: list[Stage], **changes: Any) -> TrainingRun:
+    """Return a run of the untied toy, for ``kill_repeatedly``."""
+    plain = [stage.model_dump(exclude_none=True) for stage in stages]
+    return taught_run(inputs, out, *plain, **changes)
 
 
 def opened(run: TrainingRun) -> PackedRows:

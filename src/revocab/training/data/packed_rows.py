@@ -92,6 +92,10 @@ class PackedRows:
         """Return what ``timing.json`` says of that text; of stages seconds and steps are given."""
         return {}
 
+    def source_share(self, stage: int) -> float:
+        """Return how many tokens the source model reads for each packed one of a stage."""
+        return 0.0
+
     @property
     def bytes(self) -> int:
         if not self.marks:

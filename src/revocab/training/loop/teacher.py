@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from revocab.errors import RevocabError
-from revocab.models.load import check_model, load_causal_lm
+from revocab.models.load import check_model, load_causal_lm, load_shape
 from revocab.training.loop.chunk_likelihoods import likelihoods_lesson
 from revocab.training.loop.distillation import has_own_head, hidden_states_lesson
 from revocab.training.machine.head import PLAIN_HEADS, has_plain_head
@@ -33,6 +33,12 @@ class Teacher:
         elif self.model is None:
             self.model = load_causal_lm(self.folder, dtype=self.dtype, device=str(device))
             self.model.eval().requires_grad_(False)
+
+    def shape(self) -> Any | None:
+        """Return the model without weights, if a stage learns from it."""
+        if self.folder is None or not any(stage.taught for stage in self.stages):
+            return None
+        return load_shape(self.folder)
 
     def lesson(self, batch: dict[str, torch.Tensor]) -> dict[str, Any]:
         """Return what the student's forward takes of a batch of a lesson; others as they are.
