@@ -63,9 +63,8 @@ def train_one(folder: Path, name: str, story: str) -> None:
         toys.write_inputs(folder / "inputs")
     changes = {"steps": STEPS, "checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
     changes |= {"loss": "answers"} if story == "answers" else {}
-    run = getattr(toys, "run_of", training_pico.run_of)(
-        folder / "inputs", folder / name, **changes, stages=stages(story)
-    )
+    run_of = (toys if story == "taught" else importlib.import_module("training_pico")).run_of
+    run = run_of(folder / "inputs", folder / name, **changes, stages=stages(story))
     train(run)
 
 
