@@ -22,6 +22,7 @@ from training_pico import assert_same, at, changed, losses, table, weights
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.initialise.rows.new_rows import read_new_rows
+from revocab.training.loop import chunk_likelihoods
 from revocab.training.loop import trainer as trainer_module
 from revocab.training.train import train
 
@@ -233,3 +234,20 @@ def test_no_chunk_in_common_is_refused(folders, tmp_path):
         with pytest.raises(RevocabError, match="have no chunk that both tokenizers can spell"):
             train(alm_run(folders, tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_heads_of_other_kinds_give_the_same(toys, monkeypatch):
+    """From whole logits, as of a model whose head has a cap or a bias."""
+    from revocab.models.load import load_causal_lm
+
+    ids, sizes = torch.tensor([[1, 300, 280, 7], [1, 5, 0, 0]]), torch.tensor([4, 2])
+    made = []
+    for plain in (True, False):
+        monkeypatch.setattr(chunk_likelihoods, "has_plain_head", lambda model, plain=plain: plain)
+        model = load_causal_lm(toys / "helper", dtype=torch.float32)
+        logs = chunk_likelihoods.token_log_likelihoods(model, ids, sizes)
+        assert (logs[1, 2:] == 0).all() and (logs[:, 0] == 0).all()
+        logs.exp().sum().backward()
+        made.append((logs.detach(), model.get_input_embeddings().weight.grad))
+    for ours, theirs in zip(*made, strict=True):
+        torch.testing.assert_close(ours, theirs)

@@ -14,6 +14,7 @@ from taught_pico import TEXTS
 from torch.nn import functional
 
 from revocab.training.data.chunks import ChunkedText, chunk_numbers, split
+from revocab.training.data.taught_rows import Taught
 from revocab.training.data.tokenizer_pair import Pair, SpanTokenizer, whole_ends
 from revocab.training.loop import chunk_likelihoods
 from revocab.training.loop.chunk_likelihoods import (
@@ -194,3 +195,13 @@ def test_texts_of_the_tests_are_chunks_in_both(pair):
         ours, theirs = chunk_numbers(ends, other_ends)
         assert len(ours) == len(ids) and len(theirs) == len(others)
         assert max(ours) == max(theirs) > 3
+
+
+def test_times_of_a_stage_that_was_resumed():
+    """Four steps of six took eight seconds: three new tokens will have taken twelve."""
+    stage = Stage(**{**STAGE, "steps": 6})
+    timed = Taught(stage, None, 1.0, {}, new_tokens=3).timed(8.0, 4, 100)
+    assert timed == {
+        "stage": "match", "training_seconds": 8.0, "seconds_per_step": 2.0,
+        "seconds_per_token": 0.02, "seconds_per_new_token": 4.0,
+    }  # fmt: skip
