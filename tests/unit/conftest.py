@@ -10,8 +10,21 @@ from pathlib import Path
 import hub_server
 import pytest
 import yaml
+from construction_toys import base_tokenizers, prepared
 
 from revocab.evaluation.inference.engine import engines
+
+
+@pytest.fixture(scope="session")
+def bases(tmp_path_factory) -> dict[str, Path]:
+    """A folder of a tokenizer of each family (only read)."""
+    return base_tokenizers(tmp_path_factory.mktemp("bases"))
+
+
+@pytest.fixture(scope="session")
+def corpora(tmp_path_factory) -> dict[str, Path]:
+    """A prepared corpus of each language that constructions are built from (only read)."""
+    return prepared(tmp_path_factory.mktemp("corpora"))
 
 
 @pytest.fixture
