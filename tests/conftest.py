@@ -135,6 +135,14 @@ def shared_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def toys(tmp_path_factory) -> Path:
+    """The folder of ``toy_models.build_toys``; read it only."""
+    from toy_models import build_toys
+
+    return build_toys(tmp_path_factory.mktemp("toys"))
+
+
+@pytest.fixture(scope="session")
 def small(tmp_path_factory) -> Path:
     """The results of tests/experiments/small.yaml, built once for a test run; read them only."""
     once(tmp_path_factory, "small", lambda: succeed(REPOSITORY, *SMALL))

@@ -2,78 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
+from taught_pico import BATCH, EVERYTHING, LENGTH, STEPS, opened, taught_run, write_packed_text
 from torch.nn import functional
 from training_pico import assert_same, at, changed, table, weights
 
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.initialise.rows.new_rows import read_new_rows
-from revocab.training.data import snippets
+from revocab.training.data.taught_rows import with_lessons
 from revocab.training.loop import trainer as trainer_module
-from revocab.training.run import Settings, TrainingRun
+from revocab.training.run import Settings
 from revocab.training.stage import Distil, Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-TEXTS = (
-    "il gatto e il cane sono a casa", "the cat sat on the mat", "perché è così il cane",
-    "a casa il gatto sat on the mat", "the dog ran to the house e il gatto",
-)  # fmt: skip
-LENGTH, BATCH, STEPS, SNIPPET = 24, 4, 6, 8
+SNIPPET = 8
 DISTIL = {
     "name": "distil", "steps": STEPS, "learning_rate": 1e-2, "schedule": "constant",
     "train": ["new_rows"], "distil": {"layers": [1, -1], "snippet": SNIPPET, "per_token": 5},
 }  # fmt: skip
-EVERYTHING = {"name": "everything", "steps": 3, "learning_rate": 1e-3}
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """Source models, tied and not, with their adapted ones, packed rows and held-out text."""
-    from toy_folders import adapt
-    from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
-
-    from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
-    from revocab.training.data.packed_folder import pack_folder
-    from revocab.training.data.packing import PackingJob
-
-    root = tmp_path_factory.mktemp("distil")
-    source = build_tokenizer(SOURCE_WORDS, 30, root / "source-tokenizer")
-    target = build_tokenizer(TARGET_WORDS, 45, root / "target-tokenizer")
-    build_model(source, root / "untied", seed=1)
-    build_model(source, root / "tied", seed=2, tied=True, family="llama")
-    for name in ("untied", "tied"):
-        adapt(root, root / f"{name}-adapted", name)
-    rows = [{"id": str(n), "text": f"{TEXTS[n % 5]} {TEXTS[(n * 3 + 1) % 5]}"} for n in range(60)]
-    (root / "it").mkdir()
-    io.write_jsonl(root / "it/train.jsonl.gz", rows)
-    io.write_jsonl(root / "it/heldout.jsonl.gz", rows[:2])
-    size = sum(len(row["text"].encode()) for row in rows)
-    io.write_json(root / "it/manifest.json", {"language": "it", "train": {"bytes": size}})
-    job = PackingJob(sequence_length=LENGTH, rows=BATCH * 9, seed=17, repeat_corpora=True)
-    pack_folder(target, {"it": root / "it"}, job, root / "packed")
-    pack_heldout_folder(
-        target, {"it": root / "it"}, HeldoutJob(sequence_length=LENGTH), root / "heldout"
-    )
-    return root
-
-
-def distil_run(root: Path, out: Path, *stages, name="untied", **changes) -> TrainingRun:
-    stages = stages or (DISTIL, EVERYTHING)
-    settings = Settings(
-        steps=sum(stage["steps"] for stage in stages), batch_size=BATCH, learning_rate=1e-2,
-        checkpoint_every=3, seed=17, weight_decay=0.3, stages=[Stage(**stage) for stage in stages],
-        **changes,
-    )  # fmt: skip
-    return TrainingRun(
-        model=root / f"{name}-adapted", source=root / name, packed=root / "packed",
-        heldout=root / "heldout", out=out, settings=settings,
-    )  # fmt: skip
+def distil_run(root, out, *stages, **options):
+    return taught_run(root, out, *(stages or (DISTIL, EVERYTHING)), **options)
 
 
 @pytest.fixture(scope="module", params=["untied", "tied"])
@@ -122,7 +76,7 @@ def test_steps_equal_a_plain_loop(distilled):
     rows = [matrix.detach()[new].clone().requires_grad_() for matrix in matrices]
     optimizer = torch.optim.AdamW(rows, lr=1e-2, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.0)
     run = distil_run(root, out, name=name)
-    packed = snippets.with_snippets(opened(run), run.settings, run.model, run.source, new)
+    packed = with_lessons(opened(run), run.settings, run.model, run.source, new)
     for step, said in enumerate(table(out / "losses.csv")[:STEPS]):
         batch = packed.__getitems__([*range(step * BATCH, (step + 1) * BATCH)])
         errors, crosses = [], []
@@ -156,13 +110,6 @@ def test_steps_equal_a_plain_loop(distilled):
         assert float(said["loss"]) == pytest.approx(loss.item(), rel=1e-4)
     ours = weights(at(out, STEPS))["model.embed_tokens.weight"].float()
     torch.testing.assert_close(ours, own.detach(), rtol=0.01, atol=1e-3)
-
-
-def opened(run):
-    from revocab.training.data.packed_rows import open_packed
-
-    settings = run.settings
-    return open_packed(run.packed, settings.steps * BATCH, BATCH, settings.seed)
 
 
 def test_micro_batches_change_no_loss(distilled, tmp_path):
@@ -215,16 +162,9 @@ def test_a_source_that_is_missing_or_another_model(folders, tmp_path):
         train(changed(run, source=folders / "tied"))
 
 
-def test_rows_without_a_new_token(folders, tmp_path):
-    (tmp_path / "it").mkdir()
+def test_rows_without_a_new_token(folders, toys, tmp_path):
     rows = [{"id": str(n), "text": "zzz qqq " * 9} for n in range(20)]
-    io.write_jsonl(tmp_path / "it/train.jsonl.gz", rows)
-    io.write_json(tmp_path / "it/manifest.json", {"language": "it", "train": {"bytes": 1440}})
-    from revocab.training.data.packed_folder import pack_folder
-    from revocab.training.data.packing import PackingJob
-
-    job = PackingJob(sequence_length=LENGTH, rows=BATCH * 6, seed=17, repeat_corpora=True)
-    pack_folder(folders / "target-tokenizer", {"it": tmp_path / "it"}, job, tmp_path / "packed")
+    write_packed_text(tmp_path, toys / "target-tokenizer", rows)
     run = distil_run(folders, tmp_path / "out", DISTIL)
     with pytest.raises(RevocabError, match=r"none of the \d+ new tokens is in the packed rows"):
         train(changed(run, packed=tmp_path / "packed"))

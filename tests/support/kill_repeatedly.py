@@ -4,7 +4,7 @@
 
 The story ``stages`` trains vocabulary adapters, embeddings, LoRA with new rows, then all;
 ``answers`` calibrates on those of conversations: embeddings and head, and LoRA in the first and the
-last layer.
+last layer; ``taught`` learns hidden states, then likelihoods of a source model.
 
 Every start is a process of its own: what survives a kill is what stands on disk. They are forked
 from one that has imported the libraries and nothing more, which saves seconds for each. After the
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from revocab.training.stage import Stage
 
 STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (16, 25, 45), 7, 3
+#: Modules that write a story's inputs.
+MODULES = {"answers": "chat_toys", "taught": "taught_pico"}
 LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
 
 
@@ -51,19 +53,18 @@ def finish(folder: Path, name: str, story: str) -> None:
 
 def train_one(folder: Path, name: str, story: str) -> None:
     """Train in this process; the inputs are written by the first run."""
-    import chat_toys
     import torch
-    import training_pico
 
     torch.set_num_threads(1)
     from revocab.training.train import train
 
-    toys = chat_toys if story == "answers" else training_pico
+    toys = importlib.import_module(MODULES.get(story, "training_pico"))
     if name == "reference":
         toys.write_inputs(folder / "inputs")
     changes = {"steps": STEPS, "checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
     changes |= {"loss": "answers"} if story == "answers" else {}
-    run = training_pico.run_of(folder / "inputs", folder / name, **changes, stages=stages(story))
+    run_of = (toys if story == "taught" else importlib.import_module("training_pico")).run_of
+    run = run_of(folder / "inputs", folder / name, **changes, stages=stages(story))
     train(run)
 
 
@@ -75,6 +76,13 @@ def stages(story: str) -> list[Stage]:
     if story == "answers":
         ends = {"lora": {**lora, "layers": [0, -1]}, "train": ("lora", "embeddings")}
         return [Stage(name="answers", steps=STEPS, learning_rate=5e-3, **ends)]
+    if story == "taught":
+        return [
+            Stage(name="distil", steps=20, learning_rate=1e-2, train=["new_rows"],
+                  distil={"snippet": 8, "per_token": 5}),
+            Stage(name="match", steps=25, learning_rate=5e-3, alm={"cross_entropy": 0.01}),
+            Stage(name="everything", steps=STEPS - 45, learning_rate=5e-3),
+        ]  # fmt: skip
     own = {
         "adapters": {"learning_rate": 3e-3, "train": "embeddings", "weight_decay": 0.3,
                      "adapter": {"auxiliary": 0.5}},

@@ -60,3 +60,13 @@ def build_model(tokenizer: Path, out: Path, *, seed: int = 1, **changes: object)
     }
     build_stand_in(tokenizer, Architecture(**{**shape, **changes}), 64, seed, out)
     return out
+
+
+def build_toys(folder: Path) -> Path:
+    """Write tokenizers source and target, an untied and a tied source model, a helper."""
+    source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
+    target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
+    build_model(source, folder / "untied", seed=1)
+    build_model(source, folder / "tied", seed=2, tied=True, family="llama")
+    build_model(target, folder / "helper", seed=3, hidden_size=24, tied=True)
+    return folder

@@ -37,7 +37,7 @@ def real_model(kind: str, **keys: object):
     from transformers import AutoConfig, AutoModelForCausalLM
 
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SIZES, **keys))
+        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SIZES | keys))
         model.tie_weights()
     return model
 
@@ -71,6 +71,7 @@ LORA = {"train": ["lora", "output_embeddings"], "lora": {"rank": 3, "alpha": 4, 
         [{"train": ["embeddings"]}, {"train": ["attention", r"mlp\.up"]}],
         [{"train": ["embeddings"], "adapter": {"auxiliary": 0.1}}],
         [{"train": ["embeddings"], "adapter": {"auxiliary": 0.1, "shared": True}}, {}],
+        [{"train": ["new_rows"], "distil": {}}, {"alm": {}}],
         [LORA, {"train": ["lora"], "lora": {"rank": 2, "alpha": 4, "modules": ["mlp"]}}],
     ],
 )
@@ -83,8 +84,11 @@ def test_an_outline_is_estimated_as_the_model_is(stages):
     Adapters(model, settings.plan, 1)
     assert shapes(drawn) == shapes(model)
     ours, theirs = (
-        estimate(one, kind, settings, 16, {}, source_rows=40)
-        for one, kind in ((drawn, drawn), (model, torch.bfloat16))
+        estimate(one, kind, settings, 16, {}, source=source)
+        for one, kind, source in (
+            (drawn, drawn, outline("mistral", vocab_size=40)),
+            (model, torch.bfloat16, real_model("mistral", vocab_size=40)),
+        )
     )
     assert ours == theirs
 

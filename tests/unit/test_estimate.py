@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 
 from revocab.config import read
 from revocab.models.parameters import model_config
-from revocab.training.estimates import ModelShape, StepOptions, estimate, step_bytes
+from revocab.training.estimates import USED, ModelShape, StepOptions, estimate, step_bytes
 from revocab.training.recipe import TrainingOptions
 from revocab.training.run import Settings
 
@@ -26,6 +26,15 @@ GIVEN = {"batch_size": 8, "learning_rate": 1e-3, "seed": 1}
 def model():
     with torch.device("meta"):
         return AutoModelForCausalLM.from_config(CONFIG)
+
+
+@pytest.fixture(scope="module")
+def source():
+    """The same with 60 rows."""
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(
+            LlamaConfig(**{**CONFIG.to_dict(), "vocab_size": 60})
+        )
 
 
 def test_everything_trained(model):
@@ -52,7 +61,7 @@ def test_a_stage_that_trains_embeddings_alone(model):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_vocabulary_adapters(model, shared):
+def test_vocabulary_adapters(model, source, shared):
     """Two matrices of 100 rows of 60 source rows, with two moments each, or one; 8 wide."""
     rows = {"name": "rows", "steps": 10, "learning_rate": 1e-3, "train": ["embeddings"]}
     plain, adapted = (
@@ -62,7 +71,7 @@ def test_vocabulary_adapters(model, shared):
             Settings(checkpoint_every=10, stages=[{**rows, **more}], **GIVEN),
             16,
             {},
-            source_rows=60,
+            source=source,
         )
         for more in ({}, {"adapter": {"auxiliary": 0.1, "shared": shared}})
     )
@@ -70,6 +79,32 @@ def test_vocabulary_adapters(model, shared):
     assert adapted.memory - plain.memory == 4 * 3 * each * 100 * 60
     assert adapted.states - plain.states == 3 * 4 * 3 * each * 100 * 60
     assert adapted.flops - plain.flops == 10 * (2 * 4 * 100 * 60 * 8 + each * 100 * norm)
+
+
+@pytest.mark.parametrize(("taught", "head"), [({"distil": {}}, 0), ({"alm": {}}, 60 * 8)])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_source_model_that_a_stage_learns_from(model, source, taught, head, precision):
+    """Its weights, in the precision of the forward pass; its forward pass, for 4 of 10 steps."""
+    stages = [
+        {"name": "learn", "steps": 4, "learning_rate": 1e-3, "train": "new_rows", **taught},
+        {"name": "rest", "steps": 6, "learning_rate": 1e-3},
+    ]
+    settings = Settings(checkpoint_every=10, stages=stages, precision=precision, **GIVEN)
+    alone, beside = (
+        estimate(model, torch.float32, settings, 16, {}, source=other) for other in (None, source)
+    )
+    wide = {"float32": 4, "bfloat16": 2}[precision]
+    weights = PARAMETERS - 2 * 40 * 8
+    assert beside.memory - alone.memory == wide * weights
+    forward = 2 * (head + 2 * LAYER) + 4 * 2 * 8 * 16
+    assert beside.flops - alone.flops == pytest.approx(4 * 8 * 16 * forward)
+    # It leaves less to the micro batch.
+    free = int(alone.memory / USED) + 1
+    sizes = (
+        estimate(model, torch.float32, settings, 16, {}, free=free, source=other).micro_batch
+        for other in (None, source)
+    )
+    assert [*sizes] == [8, 4]
 
 
 def test_processes_and_free_memory(model):

@@ -121,7 +121,7 @@ def test_a_snippet_stays_within_its_document_and_only_what_follows_a_new_token_i
     new_V = np.arange(pair.student.backend.get_vocab_size()) == new
     centre = row.index(new)
     windows = snippets.Windows(*(np.array([n]) for n in (0, 0, centre)), len(row), 1)
-    text = StageText(windows, pair, new_V, {})
+    text = StageText(windows, pair, new_V)
     assert text.texts(np.array([row]), np.array([0])) == ["the gatto"]
     step = text.step(np.array([row]), 0, 1)
     assert step["input_ids"].tolist() == [[second]] and step["sizes"].tolist() == [[len(second)]]

@@ -24,9 +24,10 @@ from revocab.training.estimates import (
     head_bytes,
     shape_of,
     state_bytes,
+    teacher_bytes,
     token_bytes,
 )
-from revocab.training.machine.costs import adapter_flops
+from revocab.training.machine.costs import adapter_flops, teacher_flops
 from revocab.training.machine.operations import operations
 from revocab.training.outputs.resume_state import KEPT
 from revocab.training.run import Settings
@@ -78,15 +79,14 @@ def trainings_of(plan: Plan, sizes: Sizes, options: BillOptions) -> Iterator[Tra
     for model in plan.stand_ins:
         step, config = plan.step("pretrain_stand_in", model=model), sizes.model(model)
         if config is not None:
-            yield training_of(plan, f"models.{model}", step, config, 0, options)
+            yield training_of(plan, f"models.{model}", step, config, None, options)
     for run in plan.trained:
         entry, step = plan.runs[run], plan.step("adapt_model", run=run)
         config, source = sizes.run(entry), None
         if step.inputs.get("source"):
             source = sizes.referred(entry.source)
         if config is not None:
-            rows = 0 if source is None else source["vocab_size"]
-            yield training_of(plan, run, step, config, rows, options)
+            yield training_of(plan, run, step, config, source, options)
 
 
 def training_of(
@@ -94,7 +94,7 @@ def training_of(
     name: str,
     step: Step,
     config: Mapping[str, Any],
-    source_rows: int,
+    source: Mapping[str, Any] | None,
     options: BillOptions,
 ) -> Training:
     """Return the bill of a training, laid out so that it fits a device, if it can be."""
@@ -102,6 +102,7 @@ def training_of(
     assert isinstance(settings, Settings) and isinstance(packed, Artefact)
     length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
     outline = Outline(config, settings.plan)
+    origin = None if source is None else Outline(source)
     processes, memory = processes_for(options.devices, settings.batch_size), options.memory_bytes
     whole = processes == 1 or any(stage.lora for stage in settings.plan.stages)
     machine_flags, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
@@ -116,7 +117,7 @@ def training_of(
             {**machine, **machine_flags},
             processes,
             memory,
-            source_rows,
+            origin,
         )
         laid_out = StepOptions(
             length, settings.precision, "activation_checkpointing" in machine,
@@ -125,7 +126,7 @@ def training_of(
         if guess.memory <= USED * (memory or math.inf):
             fitting = layout
             break
-    amounts = amounts_of(plan, settings, outline, guess.micro_batch, source_rows, laid_out)
+    amounts = amounts_of(plan, settings, outline, guess.micro_batch, origin, laid_out)
     return Training(
         name, step.name, fitting, processes, guess.micro_batch, settings.steps,
         len(settings.checkpoint_steps),
@@ -138,12 +139,13 @@ def amounts_of(
     settings: Settings,
     outline: Outline,
     micro_batch: int,
-    source_rows: int,
+    source: Outline | None,
     laid_out: StepOptions,
 ) -> Iterator[Amount]:
     batch, stages = settings.batch_size, settings.plan
     length = laid_out.sequence_length
     groups = stages.groups(outline)
+    source_rows = 0 if source is None else source.config.vocab_size
     yield Amount(
         "tokens", "tokens",
         [[(settings.steps, "steps"), (batch, "rows"), (length, "tokens")]],
@@ -159,6 +161,9 @@ def amounts_of(
             [tokens, 4, (own.width, "wide"), (length, "positions")],
             [tokens, 2, (own.gradients, "wide with gradients"), (length, "positions")],
         ]
+        if stage.taught and source is not None:
+            read = (teacher_flops(source, stage, length), "FLOP of the source model")
+            products.append([tokens, read])
     for rows, wide in adapted_shapes(outline, settings.adapter):
         step = (adapter_flops(rows, source_rows, wide), "FLOP of an adapter")
         products.append([(stages.ends[0], "steps"), step])
@@ -187,6 +192,7 @@ def amounts_of(
             [single, 3, (shape.adapters, "of adapters")],
         ],
     )  # fmt: skip
+    beside = teacher_bytes(source, settings)
     pass_tokens: list[Factor] = [(micro_batch, "rows"), (length, "tokens")]
     yield Amount(
         "memory", "B",
@@ -194,6 +200,7 @@ def amounts_of(
             [(state_bytes(shape, laid_out), "B of weights, gradients, moments")],
             [(head_bytes(shape, laid_out, micro_batch * length), "B of the head")],
             [*pass_tokens, (token_bytes(shape, laid_out), "B")],
+            *([[(beside, "B of the source model")]] if beside else []),
         ],
     )  # fmt: skip
 

@@ -134,12 +134,17 @@ def _adapters(experiment: Experiment, run: Run, method: Method) -> Iterator[str]
 def _pretraining(experiment: Experiment) -> Iterator[str]:
     for name, model in experiment.models.items():
         recipe = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
-        if model.pretrain and recipe and (recipe.adapter or recipe.trains_new_rows):
-            what = "vocabulary adapters, which combine a source's rows"
+        if not (model.pretrain and recipe):
+            continue
+        what = "trains new_rows" if recipe.trains_new_rows else None
+        if recipe.taught:
+            what = f"has {recipe.taught}, by which a source model teaches"
+        if recipe.adapter:
+            what = "trains vocabulary adapters, which combine a source's rows"
+        if what:
             yield (
-                f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} trains"
-                f" {what if recipe.adapter else 'new_rows'}, but a stand-in has no source; name"
-                " another recipe"
+                f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} {what}, but a stand-in"
+                " has no source; name another recipe"
             )
 
 

@@ -17,7 +17,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from revocab.training.machine.costs import adapter_flops, mean_flops_per_token
+from revocab.training.machine.costs import (
+    adapter_flops,
+    mean_flops_per_token,
+    mean_teacher_flops,
+)
 from revocab.training.machine.head import GPU_CHUNK_ELEMENTS, has_plain_head
 from revocab.training.machine.micro_batch import halved
 from revocab.training.outputs.resume_state import KEPT
@@ -170,14 +174,26 @@ def step_bytes(shape: ModelShape, options: StepOptions, micro_batch: int) -> int
     return fixed + tokens * token_bytes(shape, options)
 
 
-def starting_micro_batch(free: int, shape: ModelShape, options: StepOptions, share: int) -> int:
+def teacher_bytes(teacher: Any, settings: Settings) -> int:
+    """Return the bytes of the source model's weights beside a training that learns from it.
+
+    Each device has all of them, in the precision of the forward pass.
+    """
+    if teacher is None or not settings.taught:
+        return 0
+    return WIDTH[settings.precision] * sum(weight.numel() for weight in teacher.parameters())
+
+
+def starting_micro_batch(
+    free: int, shape: ModelShape, options: StepOptions, share: int, beside: int = 0
+) -> int:
     """Return the largest of ``share``, its half and so on that fits into ``free`` bytes, or 1.
 
     ``share`` is a process' sequences of a step. ``free`` is what a device has before the model is
-    on it.
+    on it, of which ``beside`` is taken.
     """
     size: int | None = share
-    while size is not None and step_bytes(shape, options, size) > USED * free:
+    while size is not None and step_bytes(shape, options, size) + beside > USED * free:
         size = halved(size, share)
     return size or 1
 
@@ -217,16 +233,20 @@ def estimate(
     machine: Mapping[str, Any],
     processes: int = 1,
     free: int | None = None,
-    source_rows: int = 0,
+    source: Any = None,
 ) -> TrainingEstimate:
     """Return the estimate of a training on rows of ``length`` tokens.
 
     ``model`` may be on the meta device, or an :class:`~revocab.bill.outline.Outline`; adapters are
     its own already. ``machine`` are the machine options of ``train_model``. ``free`` are the bytes
     of a device; without them and without a ``micro_batch`` the whole share of a step is taken at
-    once. ``source_rows`` are those that vocabulary adapters combine.
+    once. ``source`` is the model, or its outline, whose rows vocabulary adapters combine, and from
+    which stages learn: it is taken to read as many tokens as the student does, though before a new
+    vocabulary it reads more.
     """
     plan = settings.plan
+    source_rows = 0 if source is None else len(source.get_input_embeddings().weight)
+    beside = teacher_bytes(source, settings)
     groups = plan.groups(model)
     adapted = adapted_shapes(model, settings.adapter)
     adapters = sum(rows * source_rows for rows, _ in adapted)
@@ -239,13 +259,16 @@ def estimate(
     )
     size, passes = settings.micro_batch(machine.get("micro_batch"), processes)
     if free is not None and not machine.get("micro_batch"):
-        size = starting_micro_batch(free, shape, options, size * passes)
+        size = starting_micro_batch(free, shape, options, size * passes, beside)
     tokens = settings.steps * settings.batch_size * length
     own = plan.ends[0] * sum(adapter_flops(rows, source_rows, width) for rows, width in adapted)
+    each = mean_flops_per_token(model, groups, plan, length)
+    if settings.taught and source is not None:
+        each += mean_teacher_flops(source, plan, length, lambda stage: 1.0)
     return TrainingEstimate(
         tokens=tokens,
-        flops=tokens * mean_flops_per_token(model, groups, plan, length) + own,
-        memory=step_bytes(shape, options, size),
+        flops=tokens * each + own,
+        memory=step_bytes(shape, options, size) + beside,
         micro_batch=size,
         checkpoints=len(settings.checkpoint_steps) * shape.parameters * stored.itemsize,
         states=(KEPT + 1) * FLOAT * (shape.parameters + 2 * shape.trained + 3 * shape.adapters),
@@ -277,4 +300,5 @@ def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
     )
     # As if the model, which may be on the device already, were not there.
     free = torch.cuda.mem_get_info(args.device)[0] + torch.cuda.memory_reserved(args.device)
-    return starting_micro_batch(free, shape, options, trainer.micro.share)
+    beside = teacher_bytes(trainer.teacher.shape(), trainer.settings)
+    return starting_micro_batch(free, shape, options, trainer.micro.share, beside)

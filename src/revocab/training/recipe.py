@@ -184,10 +184,10 @@ class TrainingOptions(LossOptions):
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
-        if self.distils and self.loss != ALL:
+        if self.taught and self.loss != ALL:
             raise ValueError(
-                f"stages: distil reads text, and loss is {self.loss}; put the stage into a recipe"
-                f" of loss: {ALL}"
+                f"stages: {self.taught} reads text, and loss is {self.loss}; put the stage into a"
+                f" recipe of loss: {ALL}"
             )
         taken = sorted({*names} & {*PLACES, BEST})
         if taken:
@@ -219,12 +219,13 @@ class TrainingOptions(LossOptions):
         return any(NEW_ROWS in stage.train for stage in self.stages or ())
 
     @property
-    def distils(self) -> bool:
-        return any(stage.distil for stage in self.stages or ())
+    def taught(self) -> str | None:
+        """The key by which the first stage that learns from the source model does."""
+        return next(filter(None, (stage.taught for stage in self.stages or ())), None)
 
     @property
     def reads_source(self) -> bool:
-        return self.adapter is not None or self.distils
+        return self.adapter is not None or self.taught is not None
 
     @property
     def stage_ends(self) -> dict[str, int]:

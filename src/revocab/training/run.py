@@ -94,7 +94,8 @@ class TrainingFolders(Closed):
     packed: Path = Field(description="folder written by pack_tokens")
     heldout: Path = Field(description="folder written by pack_heldout")
     source: Path | None = model_field(
-        "folder of the model that the model was made from; for vocabulary adapters", default=None
+        "folder of the model that the model was made from; for vocabulary adapters, distil and alm",
+        default=None,
     )
 
 

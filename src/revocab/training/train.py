@@ -68,7 +68,7 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
         adapters["source"] = {which: digest.hexdigest() for which, digest in hashes.items()}
     if run.settings.trains_new_rows:
         adapters["new_rows"] = io.sha256(new_rows_file(run.model))
-    if run.settings.distils:
+    if run.settings.taught:
         assert run.source is not None  # train looked
         read = [*checkpoints.weight_files(run.source), run.source / "config.json"]
         adapters["teacher"] = {file.name: io.sha256(file) for file in read}
@@ -149,9 +149,9 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
 
     from revocab.training.adapters.opening import open_adapters
     from revocab.training.data.packed_rows import check_fit, check_recipe, open_packed
-    from revocab.training.data.snippets import with_snippets
-    from revocab.training.loop.distillation import check_teacher
+    from revocab.training.data.taught_rows import with_lessons
     from revocab.training.loop.heldout_loss import open_heldout
+    from revocab.training.loop.teacher import check_teacher
 
     settings = run.settings
     rows = settings.steps * settings.batch_size
@@ -171,9 +171,9 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     if settings.trains_new_rows:
         matrix: Any = model.get_input_embeddings().weight
         new_V = read_new_rows(run.model, len(matrix))
-    if settings.distils and run.source is not None:
+    if settings.taught and run.source is not None:
         check_teacher(model, run.source, settings)
-        packed = with_snippets(packed, settings, run.model, run.source, new_V)
+        packed = with_lessons(packed, settings, run.model, run.source, new_V)
     checksums = input_checksums(run)
     return TrainingInputs(model, dtype, packed, heldout, checksums, adapters, new_V)
 
@@ -235,15 +235,15 @@ def _check_source(run: TrainingRun) -> None:
             "--source: the first stage trains vocabulary adapters, combinations of source rows, and"
             " received none; give the model that --model was made from"
         )
-    if run.settings.distils and run.source is None:
+    if run.settings.taught and run.source is None:
         raise RevocabError(
-            "--source: a stage has distil, which learns from the source model, and received none;"
-            " give the model that --model was made from"
+            f"--source: a stage has {run.settings.taught}, which learns from the source model, and"
+            " received none; give the model that --model was made from"
         )
     if not run.settings.reads_source and run.source is not None:
         raise RevocabError(
-            f"--source {run.source}: only vocabulary adapters and distil read it, and no stage has"
-            " them; leave it out, or give the first stage an adapter"
+            f"--source {run.source}: only vocabulary adapters, distil and alm read it, and no stage"
+            " has them; leave it out, or give the first stage an adapter"
         )
 
 
@@ -258,8 +258,8 @@ def _prepared(
     from transformers.utils import logging
 
     from revocab.training.estimates import probed_micro_batch
-    from revocab.training.loop.distillation import Teacher
     from revocab.training.loop.step_callback import LossWatch, Saving
+    from revocab.training.loop.teacher import Teacher
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
 

@@ -127,31 +127,24 @@ def settings_of(step: Step) -> Settings:
 
 def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
 
+    from revocab.models.load import load_shape
     from revocab.training.adapters.lora import Adapters
     from revocab.training.estimates import estimate
     from revocab.training.outputs.checkpoints import stored_dtype
 
     model, packed = step.inputs["model"], step.inputs["packed"]
     assert isinstance(model, Artefact) and isinstance(packed, Artefact)
-    config = AutoConfig.from_pretrained(model.path, local_files_only=True, trust_remote_code=False)
-    settings = settings_of(step)
+    settings, shape = settings_of(step), load_shape(model.path)
     with torch.device("meta"):
-        shape = AutoModelForCausalLM.from_config(config)
-        shape.tie_weights()
         Adapters(shape, settings.plan, settings.seed)
     free = torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else None
     length = read_json(f"{packed.path}/manifest.json")["sequence_length"]
     processes = math.prod(nodes_and_tasks(resources))
     dtype = stored_dtype(Path(model.path))
-    source, rows = step.inputs.get("source"), 0
-    if isinstance(source, Artefact):
-        read = AutoConfig.from_pretrained(
-            source.path, local_files_only=True, trust_remote_code=False
-        )
-        rows = read.get_text_config().vocab_size
-    return estimate(shape, dtype, settings, length, resources, processes, free, rows)
+    source = step.inputs.get("source")
+    read = load_shape(source.path) if isinstance(source, Artefact) else None
+    return estimate(shape, dtype, settings, length, resources, processes, free, read)
 
 
 def scratch_folder(run: str, parent: Path | None, nodes: int) -> Path:

@@ -44,7 +44,7 @@ class PackedRows:
         return self.rows
 
     def __getitem__(self, index: int) -> np.ndarray:
-        return self.tokens[self._rows([index])[0]]
+        return self.tokens[self.rows_at([index])[0]]
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
         """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first.
@@ -53,20 +53,21 @@ class PackedRows:
         [B, L], the tokens that are predicted, and ``predicted`` [B], how many of them each row's
         whole step has.
         """
-        rows = self._rows(indices)
+        rows = self.rows_at(indices)
         batch = {"input_ids": torch.from_numpy(self.tokens[rows].astype(np.int64))}
         if self.marks:
             firsts_BL = self._marked("starts", rows)
             firsts_BL[:, 0] = True
             batch["position_ids"] = torch.from_numpy(positions_of(firsts_BL))
             begins = [index // self.batch_size * self.batch_size for index in indices]
-            steps = [self._rows(range(begin, begin + self.batch_size)) for begin in begins]
+            steps = [self.rows_at(range(begin, begin + self.batch_size)) for begin in begins]
             predicted = [int(self._marked("answers", step).sum()) for step in steps]
             batch["predicted"] = torch.tensor(predicted)
             batch["learned"] = torch.from_numpy(self._marked("answers", rows))
         return batch
 
-    def _rows(self, places: Sequence[int]) -> Sequence[int]:
+    def rows_at(self, places: Sequence[int]) -> Sequence[int]:
+        """Return the packed rows that are read at some places of the training."""
         return places if self.order is None else self.order[np.asarray(places)].tolist()
 
     def _marked(self, stem: str, rows: Sequence[int]) -> np.ndarray:
@@ -87,9 +88,13 @@ class PackedRows:
         """Return what a run's manifest says of text that stages read in place of the rows."""
         return {}
 
-    def timed(self, seconds: Mapping[int, float]) -> dict[str, Any]:
-        """Return what ``timing.json`` says of that text; ``seconds`` are those of stages."""
+    def timed(self, stages: Mapping[int, tuple[float, int]]) -> dict[str, Any]:
+        """Return what ``timing.json`` says of that text; of stages seconds and steps are given."""
         return {}
+
+    def source_share(self, stage: int) -> float:
+        """Return how many tokens the source model reads for each packed one of a stage."""
+        return 0.0
 
     @property
     def bytes(self) -> int:

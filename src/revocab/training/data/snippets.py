@@ -11,22 +11,14 @@ to a row, V vocabulary.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import torch
 
-from revocab.errors import RevocabError
 from revocab.training.data.packed_rows import PackedRows
-from revocab.training.data.tokenizer_pair import Pair, SpanTokenizer, aligned_places
-
-if TYPE_CHECKING:
-    from revocab.training.run import Settings
-    from revocab.training.stages import StagePlan
+from revocab.training.data.tokenizer_pair import Pair, aligned_places
 
 #: Rows that are looked through at once.
 BLOCK_ROWS = 1024
@@ -141,14 +133,12 @@ def blocks_of(packed: PackedRows) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True)
 class StageText:
-    """What a stage reads that learns from the source model."""
+    """What a stage reads that learns hidden states of the source model."""
 
     windows: Windows
     pair: Pair
     #: New tokens, bool; positions before the first of a snippet are not compared. None: all are.
     new_V: np.ndarray | None
-    #: What the manifest says of it.
-    described: Mapping[str, Any]
 
     def texts(self, tokens: Any, numbers: np.ndarray) -> list[str]:
         """Return the texts of snippets by number: windows, cut at special tokens."""
@@ -170,7 +160,8 @@ class StageText:
 
         ``input_ids`` [B, K, N] and ``source_ids`` [B, K, M], padded with 0 at their ends; ``sizes``
         [B, K], the tokens of each snippet; ``aligned`` [B, K, N], the source model's position that
-        each is compared with, or -1. All int64.
+        each is compared with, or -1; ``predicted`` [B], the compared tokens of the whole, and
+        ``following`` [B], its tokens that follow another. All int64.
         """
         each = self.windows.each
         numbers = np.arange(begin * each, (begin + rows) * each)
@@ -189,8 +180,18 @@ class StageText:
             "source_ids": padded([ids for ids, _ in theirs], 0),
             "aligned": padded(aligned, -1),
             "sizes": np.array([len(ids) for ids, _ in ours]),
+            "source_sizes": np.array([len(ids) for ids, _ in theirs]),
         }
-        return {name: array.reshape(rows, each, *array.shape[1:]) for name, array in arrays.items()}
+        following = int(np.maximum(arrays["sizes"] - 1, 0).sum())
+        return {
+            **{name: array.reshape(rows, each, *array.shape[1:]) for name, array in arrays.items()},
+            **totals(rows, predicted=int((arrays["aligned"] >= 0).sum()), following=following),
+        }
+
+
+def totals(rows: int, **numbers: int) -> dict[str, np.ndarray]:
+    """Return the numbers of a whole step, at least 1, for each of its rows (int64)."""
+    return {name: np.full(rows, max(1, number)) for name, number in numbers.items()}
 
 
 def padded(lists: Sequence[Any], value: int) -> np.ndarray:
@@ -200,115 +201,3 @@ def padded(lists: Sequence[Any], value: int) -> np.ndarray:
     for row, values in zip(array, lists, strict=True):
         row[: len(values)] = values
     return array
-
-
-# --- the rows of a run ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RowsWithSnippets(PackedRows):
-    """Packed rows, in whose place some stages read snippets."""
-
-    plan: StagePlan | None = None
-    taught: Mapping[int, StageText] = field(default_factory=dict)
-
-    def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """Return a batch of a stage, as :class:`PackedRows` does, or of :meth:`StageText.step`.
-
-        The latter with ``predicted`` [B], the compared tokens of the whole step, and ``following``
-        [B], its tokens that follow another.
-        """
-        assert self.plan is not None  # beside what is taught
-        stage = self.plan.index(indices[0] // self.batch_size)
-        if stage not in self.taught:
-            return super().__getitems__(indices)
-        first = indices[0] // self.batch_size * self.batch_size
-        begin = first - self.plan.begins[stage] * self.batch_size
-        step = self.taught[stage].step(self.tokens, begin, self.batch_size)
-        compared, sizes = int((step["aligned"] >= 0).sum()), step["sizes"]
-        own = [index - first for index in indices]
-        batch = {name: torch.from_numpy(array[own]) for name, array in step.items()}
-        batch["predicted"] = torch.full((len(own),), max(1, compared))
-        batch["following"] = torch.full((len(own),), max(1, int(np.maximum(sizes - 1, 0).sum())))
-        return batch
-
-    def described(self) -> dict[str, Any]:
-        return {"distilled": [dict(text.described) for text in self.taught.values()]}
-
-    def timed(self, seconds: Mapping[int, float]) -> dict[str, Any]:
-        stages = [
-            {
-                "stage": text.described["stage"],
-                "training_seconds": seconds[number],
-                "seconds_per_new_token": seconds[number] / text.described["in_text"],
-            }
-            for number, text in self.taught.items()
-            if number in seconds
-        ]
-        return {"distilled": stages}
-
-    def bits_per_byte(self, stage: int, loss: float) -> float | None:
-        return None if stage in self.taught else super().bits_per_byte(stage, loss)
-
-
-def with_snippets(
-    packed: PackedRows, settings: Settings, model: Path, source: Path, new_V: torch.Tensor | None
-) -> PackedRows:
-    """Return rows in which stages that learn from the source model have their snippets.
-
-    Raises :class:`RevocabError` where a snippet is longer than a row, and where no new token is in
-    the rows.
-    """
-    taught = {n: stage for n, stage in enumerate(settings.plan.stages) if stage.distil}
-    if not taught:
-        return packed
-    width = packed.sequence_length
-    problems = [
-        f"stage {stage.name}: distil.snippet: {stage.distil.snippet} tokens, but rows have {width};"
-        f" give at most {width}, or pack longer rows"
-        for stage in taught.values()
-        if stage.distil and stage.distil.snippet > width
-    ]
-    if problems:
-        raise RevocabError(problems)
-    pair = Pair(SpanTokenizer(model, width), SpanTokenizer(source, positions_of_model(source)))
-    assert new_V is not None  # such stages train new rows
-    wanted_V = new_V.numpy().copy()
-    wanted_V[[token for token in pair.student.special if token < len(wanted_V)]] = False
-    texts = {}
-    for number, stage in taught.items():
-        assert stage.distil is not None
-        windows, ids = around_tokens(
-            packed,
-            wanted_V,
-            length=stage.distil.snippet,
-            most=stage.distil.per_token,
-            rows=stage.steps * settings.batch_size,
-            seed=[settings.seed, number],
-        )
-        if not len(windows):
-            raise RevocabError(
-                f"stage {stage.name}: none of the {int(wanted_V.sum())} new tokens is in the packed"
-                " rows; pack text of the new vocabulary's language, or leave out distil"
-            )
-        described = {
-            "stage": stage.name,
-            "new_tokens": int(wanted_V.sum()),
-            "in_text": len(ids),
-            "snippets": len(windows),
-        }
-        print(
-            f"stage {stage.name}: {described['in_text']} of {described['new_tokens']} new tokens"
-            f" are in the packed rows; {len(windows)} snippets of them",
-            file=sys.stderr,
-        )
-        texts[number] = StageText(windows, pair, wanted_V, described)
-    values = {name: getattr(packed, name) for name in PackedRows.__dataclass_fields__}
-    return RowsWithSnippets(**values, plan=settings.plan, taught=texts)
-
-
-def positions_of_model(folder: Path) -> int:
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    return getattr(config.get_text_config(), "max_position_embeddings", None) or sys.maxsize

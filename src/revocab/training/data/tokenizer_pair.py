@@ -54,7 +54,8 @@ class SpanTokenizer:
         packing = load_tokenizer(folder)
         self.limit = limit
         self.start = [] if packing.start_id is None else [packing.start_id]
-        self.special = {*token_roles(load(folder))}
+        #: Special tokens, with their roles where they have one.
+        self.special = token_roles(load(folder))
         # A post-processor only adds special tokens, and takes white space from what tokens cover.
         state = json.loads(packing.backend.to_str())
         self.backend = Tokenizer.from_str(json.dumps({**state, "post_processor": None}))

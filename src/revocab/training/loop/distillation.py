@@ -18,69 +18,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from revocab.errors import RevocabError
-from revocab.models.load import load_causal_lm
 from revocab.models.vocabulary.padding import token_rows
-from revocab.training.loop.loss import linear_cross_entropy
-from revocab.training.machine.head import PLAIN_HEADS, has_plain_head
-from revocab.training.run import Settings
+from revocab.training.loop.loss import Lesson, linear_cross_entropy
+from revocab.training.stage import Distil
 
 
-class Teacher:
-    """The source model, on the device during the stages that learn from it."""
-
-    def __init__(self, settings: Settings, folder: Path | None = None):
-        self.stages = settings.plan.stages
-        self.folder = folder
-        self.dtype = getattr(torch, settings.precision)
-        self.model: Any = None
-        self.layers: list[int] = []
-
-    def enter(self, number: int, device: torch.device) -> None:
-        """Load the model for stage ``number``, or let go of it."""
-        distil = self.stages[number].distil
-        if distil is None or self.folder is None:
-            self.model = None
-            return
-        if self.model is None:
-            self.model = load_causal_lm(self.folder, dtype=self.dtype, device=str(device))
-            self.model.eval().requires_grad_(False)
-        self.layers = distil.layers
-
-    def lesson(self, batch: dict[str, torch.Tensor]) -> dict[str, Any]:
-        """Return what the student's forward takes of a batch of snippets; others as they are.
-
-        See :meth:`revocab.training.data.snippets.RowsWithSnippets.__getitems__`.
-        """
-        if "aligned" not in batch:
-            return batch
-        aligned_SN = batch["aligned"].flatten(0, 1)
-        with torch.no_grad():
-            targets_PLD = compared_states(
-                self.model,
-                batch["source_ids"].flatten(0, 1),
-                aligned_SN.clamp(min=0),
-                aligned_SN >= 0,
-                self.layers,
-            )
-        lesson = partial(
-            distillation_loss,
-            targets_PLD=targets_PLD,
-            chosen_SN=aligned_SN >= 0,
-            sizes_S=batch["sizes"].flatten(),
-            following=batch["following"][0],
-            layers=self.layers,
+def hidden_states_lesson(teacher: Any, batch: dict[str, torch.Tensor], options: Distil) -> Lesson:
+    """Return the loss of a batch of snippets: see
+    :meth:`revocab.training.data.snippets.StageText.step`.
+    """
+    aligned_SN = batch["aligned"].flatten(0, 1)
+    with torch.no_grad():
+        targets_PLD = compared_states(
+            teacher,
+            batch["source_ids"].flatten(0, 1),
+            aligned_SN.clamp(min=0),
+            aligned_SN >= 0,
+            options.layers,
         )
-        return {
-            "input_ids": batch["input_ids"],
-            "predicted": batch["predicted"],
-            "lesson": lesson,
-        }
+    return partial(
+        distillation_loss,
+        targets_PLD=targets_PLD,
+        chosen_SN=aligned_SN >= 0,
+        sizes_S=batch["sizes"].flatten(),
+        following=batch["following"][0],
+        layers=options.layers,
+    )
 
 
 def states_of(model: Any, ids_SN: torch.Tensor) -> Any:
@@ -137,34 +104,3 @@ def distillation_loss(
 def has_own_head(model: Any) -> bool:
     head = model.get_output_embeddings()
     return head is not None and head.weight is not model.get_input_embeddings().weight
-
-
-def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
-    """Raise :class:`RevocabError` for a source folder that cannot teach ``model``, and for stages
-    that name layers which neither has.
-    """
-    from transformers import AutoConfig
-
-    source = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    own, other = model.config.get_text_config(), source.get_text_config()
-    stages = [stage for stage in settings.plan.stages if stage.distil]
-    problems = [
-        f"stage {stage.name}: {problem}"
-        for stage in stages
-        if stage.distil
-        for problem in stage.distil.layer_problems(own.num_hidden_layers)
-    ]
-    problems += [
-        f"--source {folder}: {key} is {getattr(other, key, None)}, and the model's"
-        f" {getattr(own, key, None)}; give the model that --model was made from"
-        for key in ("model_type", "hidden_size", "num_hidden_layers")
-        if stages and getattr(other, key, None) != getattr(own, key, None)
-    ]
-    if stages and has_own_head(model) and not has_plain_head(model):
-        problems.append(
-            f"stage {stages[0].name}: distil trains a head of its own by cross-entropy, and knows"
-            f" how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out distil,"
-            " or train a model with one matrix for both"
-        )
-    if problems:
-        raise RevocabError(problems)

@@ -108,8 +108,8 @@ class Clock:
     first_step: float | None = None
     training: float = 0.0
     steps: int = 0
-    #: Seconds of each stage by its number.
-    by_stage: dict[int, float] = field(default_factory=dict)
+    #: Seconds and steps of each stage by its number.
+    by_stage: dict[int, tuple[float, int]] = field(default_factory=dict)
     _since: float = field(default=0.0, repr=False)
 
     def start(self) -> None:
@@ -121,7 +121,8 @@ class Clock:
         """Add the time since the last call of :meth:`start` or :meth:`step`, for one step."""
         now = time.perf_counter()
         self.training += now - self._since
-        self.by_stage[stage] = self.by_stage.get(stage, 0.0) + now - self._since
+        seconds, steps = self.by_stage.get(stage, (0.0, 0))
+        self.by_stage[stage] = (seconds + now - self._since, steps + 1)
         self._since = now
         self.steps += 1
 

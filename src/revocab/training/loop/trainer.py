@@ -23,10 +23,10 @@ from revocab.training.adapters.lora import Adapters
 from revocab.training.adapters.opening import placed
 from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 from revocab.training.data.packed_rows import PackedRows, as_collated
-from revocab.training.loop.distillation import Teacher
 from revocab.training.loop.loss import forward_to_loss
 from revocab.training.loop.new_rows import drop_other_rows
 from revocab.training.loop.step_callback import Clock, LossWatch, Saving, StepCallback
+from revocab.training.loop.teacher import Teacher
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.outputs import resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, LOSSES, LossTables

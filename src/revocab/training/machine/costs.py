@@ -7,6 +7,7 @@ Everything here is a measurement or a statement of where a number comes from; it
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import torch
 
     from revocab.training.run import TrainingMachine
+    from revocab.training.stage import Stage
     from revocab.training.stages import ParameterGroup, StagePlan
 
 POWERCAP = Path("/sys/class/powercap")
@@ -44,6 +46,32 @@ def adapter_flops(rows: int, source_rows: int, width: int) -> float:
     The gradient of A, the product with the source's rows, and the norm of the gradient.
     """
     return 4.0 * rows * source_rows * width + 2.0 * rows * width**2
+
+
+def teacher_flops(teacher: Any, stage: Stage, length: int) -> float:
+    """Return the floating-point operations of a token of the source model in a stage.
+
+    Only its forward pass; where hidden states are compared, without the head.
+    """
+    if stage.taught is None:
+        return 0.0
+    head = teacher.get_output_embeddings()
+    unused = head.weight.numel() if stage.distil and head is not None else 0
+    return operations(teacher).flops(length) - 2.0 * unused
+
+
+def mean_teacher_flops(
+    teacher: Any, plan: StagePlan, length: int, source_share: Callable[[int], float]
+) -> float:
+    """Return what the source model adds for each packed token, as a mean over all steps.
+
+    ``source_share`` says how many tokens it reads for each of a stage's.
+    """
+    total = sum(
+        stage.steps * teacher_flops(teacher, stage, length) * source_share(number)
+        for number, stage in enumerate(plan.stages)
+    )
+    return total / plan.ends[-1]
 
 
 def measured_peak(device: torch.device, dtype: torch.dtype) -> tuple[float, str]:

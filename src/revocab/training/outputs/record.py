@@ -10,6 +10,7 @@ from revocab.training.machine.costs import (
     adapter_flops,
     costs_of,
     mean_flops_per_token,
+    mean_teacher_flops,
     measured_peak,
 )
 from revocab.training.outputs import checkpoints
@@ -68,7 +69,7 @@ def timing_of(
         "engine": run.model_dump(include={"fsdp", "activation_checkpointing", "compile"}),
         **costs_of(
             run,
-            flops=flops + _adapter_flops_per_token(trainer),
+            flops=flops + _adapter_flops_per_token(trainer) + _teacher_flops_per_token(trainer),
             tokens_per_second=speed,
             peak=(0.0, "") if run.peak_flops else measured_peak(device, dtype),
             processes=trainer.args.world_size,
@@ -87,6 +88,15 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
     )
     tokens = trainer.settings.batch_size * trainer.packed.sequence_length
     return step / tokens * trainer.plan.ends[0] / trainer.plan.ends[-1]
+
+
+def _teacher_flops_per_token(trainer: RecipeTrainer) -> float:
+    """Return what the source model adds, by what it read of the first step of each stage."""
+    teacher, packed = trainer.teacher.shape(), trainer.packed
+    if teacher is None:
+        return 0.0
+    length = packed.sequence_length
+    return mean_teacher_flops(teacher, trainer.plan, length, packed.source_share)
 
 
 def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) -> dict[str, Any]:
