@@ -15,12 +15,13 @@ from toy_folders import load
 from revocab.adapting.trim import trim
 from revocab.io import read_json
 from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizers.alphabets import frequent_characters
 from revocab.tokenizers.load import load_tokenizer
 
 pytestmark = [pytest.mark.long, pytest.mark.shared_data]
 
 #: Lines whose logits are compared, and tokens of each.
-LINES, TOKENS = 100, 64
+LINES, TOKENS = 60, 64
 UNTIED = replace(SOUND["llama-2"], dtype="bfloat16")
 MODELS = {
     "real ▁, untied": ("mistral", UNTIED),
@@ -41,7 +42,7 @@ def tokenizers(tmp_path_factory, shared_folder, lines):
     """A real one, and two trained on the lines; Gemma's has no space before a text."""
     made = {"mistral": load_tokenizer(shared_folder / "tokenizers/mistral-7b-v0.1")}
     made["byte-level"] = train_tokenizer([lines], "byte_level", 6000)
-    pieces = train_tokenizer([lines], "byte_fallback", 6000)
+    pieces = train_tokenizer([lines], "byte_fallback", 6000, frequent_characters(lines, 300))
     pieces.save_pretrained(folder := tmp_path_factory.mktemp("gemma"))
     state = json.loads(load_tokenizer(folder).backend_tokenizer.to_str())
     decoder = {"type": "Sequence", "decoders": state["decoder"]["decoders"][:3]}
