@@ -21,7 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conversion import SHAPES, folder_size, measure, write_model
+from conversion import SHAPES, folder_size, write_model
+from measure import measure
 
 PLAIN = "least used ids"
 
