@@ -181,6 +181,22 @@ SOUND = {
     "starcoder2": Sound("starcoder2", byte_level, (END, "<fim_prefix>"), GPT_ROLES, tied=True),
 }  # fmt: skip
 
+PER_LAYER = {"hidden_size_per_layer_input": 8, "num_kv_shared_layers": 0}
+#: Fewer rows than tokens, and more.
+GEMMA_3N = {**PER_LAYER, "vocab_size_per_layer_input": 300, "laurel_rank": 4,
+            "activation_sparsity_pattern": [0.0, 0.0]}  # fmt: skip
+GEMMA_4 = {**PER_LAYER, "vocab_size_per_layer_input": 346}
+#: Models with a table of every layer; those that were published are tied.
+WITH_TABLES = {
+    name: Sound(model_type, pieces, GEMMA, GEMMA_ROLES, tied=tied, padding=padding, more=more)
+    for name, model_type, tied, padding, more in (
+        ("gemma-3n", "gemma3n_text", True, 4, GEMMA_3N),
+        ("gemma-3n-untied", "gemma3n_text", False, 4, GEMMA_3N),
+        ("gemma-4", "gemma4_text", True, 0, GEMMA_4),
+        ("gemma-4-untied", "gemma4_text", False, 0, GEMMA_4),
+    )
+}
+
 
 def write_sound(sound: Sound, out: Path, tokenizer: Any = None) -> Path:
     """Write the folder; ``tokenizer``: in place of its own."""

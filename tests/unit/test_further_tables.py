@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from sound_models import GEMMA, GEMMA_ROLES, Sound, pieces, write_sound
+from sound_models import WITH_TABLES, write_sound
 from toy_folders import adapt, initialise, load, shard
 from training_pico import at, changed, run_of, write_inputs
 
@@ -22,15 +22,11 @@ from revocab.training.stages import names_of
 from revocab.training.train import train
 
 TABLE = "model.embed_tokens_per_layer.weight"
-ROWS = 300
-MORE = {"hidden_size_per_layer_input": 8, "num_kv_shared_layers": 0}
 MODELS = {
-    "short": Sound("gemma3n_text", pieces, GEMMA, GEMMA_ROLES, tied=True, padding=4,
-                   more={**MORE, "vocab_size_per_layer_input": ROWS, "laurel_rank": 4,
-                         "activation_sparsity_pattern": [0.0, 0.0]}),
-    "whole": Sound("gemma4_text", pieces, GEMMA, GEMMA_ROLES, tied=True,
-                   more={**MORE, "vocab_size_per_layer_input": 346}),
-}  # fmt: skip
+    "short": WITH_TABLES["gemma-3n"],
+    "whole": WITH_TABLES["gemma-4"],
+    "untied": WITH_TABLES["gemma-3n-untied"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -134,11 +130,15 @@ def test_padding_leaves_the_table_alone(made):
     assert torch.equal(ModelFolder(out).read(TABLE), ModelFolder(plain).read(TABLE))
 
 
-def test_stages_train_them_with_the_embedding(made):
-    model = load(made("short")[1])
+@pytest.mark.parametrize("name", MODELS)
+def test_stages_train_them_with_the_embedding(made, name):
+    model = load(made(name)[1])
     named = [*model.named_parameters()]
-    for group in ("embeddings", "input_embeddings", "new_rows"):
-        assert names_of(model, named, group, 0) == {"model.embed_tokens.weight", TABLE}
+    rows = {"model.embed_tokens.weight", TABLE}
+    head = {"lm_head.weight"} if name == "untied" else set()
+    assert names_of(model, named, "input_embeddings", 0) == rows
+    for group in ("embeddings", "new_rows"):
+        assert names_of(model, named, group, 0) == rows | head
 
 
 def test_training_moves_new_rows_alone_and_saves_them(made, tmp_path):

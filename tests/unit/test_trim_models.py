@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from sound_models import GEMMA, GEMMA_ROLES, SHAPE, SOUND, TEXT, Sound, pieces, write_sound
+from sound_models import SHAPE, SOUND, TEXT, WITH_TABLES, Sound, pieces, write_sound
 from toy_folders import load, restore, shard
 
 from revocab.adapting.trim import trim
@@ -22,14 +22,7 @@ from revocab.models.vocabulary.renumbered_ids import named_ids, renumbered
 from revocab.models.weights.files import Part
 from revocab.tokenizers.load import load_tokenizer
 
-PER_LAYER = {"hidden_size_per_layer_input": 8, "num_kv_shared_layers": 0}
-FIELD = SOUND | {
-    "gemma-3n": Sound("gemma3n_text", pieces, GEMMA, GEMMA_ROLES, tied=True, padding=4,
-                      more={**PER_LAYER, "vocab_size_per_layer_input": 300, "laurel_rank": 4,
-                            "activation_sparsity_pattern": [0.0, 0.0]}),
-    "gemma-4": Sound("gemma4_text", pieces, GEMMA, GEMMA_ROLES, tied=True,
-                     more={**PER_LAYER, "vocab_size_per_layer_input": 346}),
-}  # fmt: skip
+FIELD = SOUND | WITH_TABLES
 WORDS = TEXT.split()
 
 
@@ -102,6 +95,8 @@ def test_the_field_has_all_kinds_of_tables(made):
     assert tables["phi-2"] == {"model.embed_tokens.weight", "lm_head.weight", "lm_head.bias"}
     per_layer = {"model.embed_tokens.weight", "model.embed_tokens_per_layer.weight"}
     assert tables["gemma-3n"] == tables["gemma-4"] == per_layer
+    untied = {*per_layer, "lm_head.weight"}
+    assert tables["gemma-3n-untied"] == tables["gemma-4-untied"] == untied
     settings = ModelFolder(made("gemma-3n")[1]).text_config
     rows = ModelFolder(made("gemma-3n")[1]).tensors["model.embed_tokens_per_layer.weight"][1][0]
     assert settings["vocab_size_per_layer_input"] == rows < settings["vocab_size"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from printed import printed
+from sound_models import WITH_TABLES, write_sound
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 from waiting import steps_made, wait_until
 
@@ -17,6 +18,11 @@ from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
 from revocab.io import read_json
+from revocab.model_check.kind import look_at
+from revocab.models.folder import ModelFolder
+from revocab.models.vocabulary.per_token_tensors import PER_LAYER, PER_LAYER_ROWS
+from revocab.tokenizers.load import load_tokenizer
+from revocab.verify.verify import VerifyOptions, verified_model
 
 pytestmark = pytest.mark.long
 
@@ -63,6 +69,11 @@ def finish(folder: Path, out: str) -> str:
     return done.stdout
 
 
+def told_in(said: str) -> dict[str, list[str]]:
+    """Return the words of each line by its first one."""
+    return {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+
+
 def kept(out: Path) -> dict[str, bytes]:
     checkpoints = read_json(out / RUN / "manifest.json")["checkpoints"]
     last = f"{checkpoints[-1]['step']:06d}"
@@ -91,7 +102,7 @@ def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
         and "el: tokens per word" in table
         and "en: tokens per word" in table
     )
-    told = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+    told = told_in(said)
     assert (folder / told["page"][0]).is_file()
     assert (folder / told["model"][0] / "model.safetensors").is_file()
     old, new = (line for line in said.splitlines() if line.startswith("sw (Swahili), "))
@@ -102,6 +113,24 @@ def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
     )  # fmt: skip
     assert compared.returncode == 0, compared.stderr
     assert "bits per byte (95 % interval" in compared.stdout
+
+
+def test_a_model_with_a_table_of_every_layer_is_adapted(folder):
+    """Untied, as no published one is, and with fewer rows than tokens; nothing is refused."""
+    write_sound(WITH_TABLES["gemma-3n-untied"], folder / "layers")
+    line = "adapt layers --text sw=swahili.txt --tokens 4096 --cores 2 --out tables"
+    done = subprocess.run(
+        [sys.executable, "-m", "revocab", *line.split()],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    model = folder / told_in(done.stdout)["model"][0]
+    made = ModelFolder(model)
+    assert not made.tied and made.tensors[f"model.{PER_LAYER}"][1][0] == len(load_tokenizer(model))
+    assert made.text_config[PER_LAYER_ROWS] == made.text_config["vocab_size"] > 340
+    assert not [finding for finding in look_at(model) if finding.severity == "error"]
+    results = verified_model(str(model), VerifyOptions(runtime=["tokenizers", "transformers"]))
+    assert {result.state for result in results.results} == {"equal"}
 
 
 def test_another_command_never_takes_the_file(folder, monkeypatch):

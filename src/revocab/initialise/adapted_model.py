@@ -19,7 +19,7 @@ from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
 from revocab.initialise.rows.new_rows import write_new_rows
 from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
-from revocab.initialise.tables import new_tables
+from revocab.initialise.tables import new_tables, shared_tables
 from revocab.initialise.target_matrix import fill
 from revocab.io import write_json, write_text
 from revocab.models.folder import (
@@ -106,14 +106,20 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         made.described[which] = {**statistics, "method": inputs.notes}
         return replace(inputs, source_VD=source_VD)
 
+    shared = shared_tables(material.source, material.tables)
+    own = [name for name in material.tables if name not in shared]
     for which, name in material.source.vocabulary_tensors.items():
         inputs = fill_one(which, name)
         if which == "input":
-            for table in new_tables(material.source, material.tables, inputs, method, options):
+            for table in new_tables(material.source, own, inputs, method, options):
                 say(f"{table.name}: diagnostics")
                 statistics = describe_rows(table.stored_RW, table.rows_TW, inputs, copies=True)
                 made.described_tables[table.name] = {**statistics, "method": table.notes}
                 made.tables[table.name] = table.rows_TW.reshape(-1, *table.shape[1:])
+    for name, which in shared.items():
+        notes = {"name": method.name, **made.described[which]["method"]}
+        made.described_tables[name] = {**made.described[which], "method": notes}
+        made.tables[name] = made.matrices[which]
     return made
 
 

@@ -7,20 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.options import table_method
 from revocab.initialise.target_matrix import fill
-from revocab.models.folder import ModelFolder
+from revocab.models.folder import ModelFolder, Which
 from revocab.models.vocabulary.per_token_tensors import is_per_layer
+from revocab.models.weights.files import equal_tensors
 
 if TYPE_CHECKING:
     import torch
 
 #: How wide the part of each layer is, in the configuration of a model with tables per layer.
 LAYER_WIDTH = "hidden_size_per_layer_input"
+
+
+def shared_tables(model: ModelFolder, names: Iterable[str]) -> dict[str, Which]:
+    """Return the tables of the same values as embedding or head, and which of the two it is.
+
+    Such are those of a layer that predicts one more token, whose embedding and head are the
+    model's own: DeepSeek-AI 2024, "DeepSeek-V3 Technical Report" (arXiv 2412.19437), section 2.2.
+    """
+
+    def place(name: str) -> tuple[Path, str]:
+        return model.path / model.tensors[name][0], name
+
+    return {
+        name: which
+        for name in names
+        for which, matrix in model.vocabulary_tensors.items()
+        if equal_tensors(place(name), place(matrix))
+    }
 
 
 class NewTable(NamedTuple):
