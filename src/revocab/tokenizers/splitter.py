@@ -29,8 +29,8 @@ MARKED = "की"
 def repair_expression(expression: str) -> str | None:
     """Return a splitter's expression with marks among letters; None where words have them.
 
-    A negated class that may be left out (``[^\\r\\n\\p{L}\\p{N}]?`` before a word) stays: a mark that
-    it takes is in the same pre-token either way. So Qwen2's expression becomes that of Qwen3.5,
+    A negated class that may be left out (``[^\\r\\n\\p{L}\\p{N}]?`` before a word) stays: a mark
+    that it takes is in the same pre-token either way. So Qwen2's expression becomes that of Qwen3.5,
     which llama.cpp knows.
     """
     letters = [part for part, _ in CLASS_OR_LETTERS.findall(expression) if r"\p{L}" in part]
