@@ -30,8 +30,8 @@ def repair_expression(expression: str) -> str | None:
     """Return a splitter's expression with marks among letters; None where words have them.
 
     A negated class that may be left out (``[^\\r\\n\\p{L}\\p{N}]?`` before a word) stays: a mark
-    that it takes is in the same pre-token either way. So Qwen2's expression becomes that of Qwen3.5,
-    which llama.cpp knows.
+    that it takes is in the same pre-token either way. So Qwen2's expression becomes that of
+    Qwen3.5, which llama.cpp knows.
     """
     letters = [part for part, _ in CLASS_OR_LETTERS.findall(expression) if r"\p{L}" in part]
     if all(part.startswith("[^") or r"\p{M}" in part for part in letters):
@@ -81,20 +81,21 @@ class Repair:
             )
         return repaired
 
-    def step(self, step: dict[str, Any]) -> dict[str, Any]:
+    def steps(self, step: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return what stands in a step's place."""
         if step["type"] == "Sequence":
-            return {**step, "pretokenizers": [*map(self.step, step["pretokenizers"])]}
+            return [made for inner in step["pretokenizers"] for made in self.steps(inner)]
         if step["type"] == "ByteLevel" and step["use_regex"]:
             if step["add_prefix_space"]:
                 self.problems.append(
                     "ByteLevel with use_regex: true has add_prefix_space: true, a space that no"
                     " other step puts before a text; allowed is add_prefix_space: false"
                 )
-            split = {"type": "Split", "behavior": "Isolated", "invert": False}
-            split["pattern"] = {"Regex": self.expression(GPT2_WORDS)}
-            return {"type": "Sequence", "pretokenizers": [split, {**step, "use_regex": False}]}
+            pattern = {"Regex": self.expression(GPT2_WORDS)}
+            split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+            return [split, {**step, "use_regex": False}]
         if step["type"] != "Split" or "Regex" not in step["pattern"]:
-            return step
+            return [step]
         before = step["pattern"]["Regex"]
         after = self.expression(before)
         if after != before and step["behavior"] == "Removed" and not step["invert"]:
@@ -102,7 +103,7 @@ class Repair:
                 f"expression {before!r} has behavior: Removed, so the text itself would change;"
                 " allowed is Isolated"
             )
-        return {**step, "pattern": {"Regex": after}}
+        return [{**step, "pattern": {"Regex": after}}]
 
 
 def repair_splitter(backend: Tokenizer) -> Repair:
@@ -112,7 +113,8 @@ def repair_splitter(backend: Tokenizer) -> Repair:
     repair = Repair(splitter)
     if splitter is None or joins_marks(backend):
         return repair
-    repair.splitter = repair.step(splitter)
+    steps = repair.steps(splitter)
+    repair.splitter = {"type": "Sequence", "pretokenizers": steps} if len(steps) > 1 else steps[0]
     if not repair.problems:
         changed = pretokens_only({**state, "pre_tokenizer": repair.splitter})
         if not joins_marks(changed):
