@@ -56,7 +56,7 @@ def compare_lines(
     """Return what tokenizers make of the lines of texts, in comparison with the one before.
 
     ``lines`` is how many there are, ``tokens`` what they had. Of each tokenizer: ``tokens``; lines
-    that are ``changed`` (other ids) and ``longer``; ``most``, by how many tokens a line is longer at
+    that are ``changed`` (other ids) and ``longer``; ``most``, by how many tokens one line grows at
     most, and ``most_share``, by which share of its tokens.
     """
     numbers: dict[str, dict[str, Any]] = {
