@@ -162,7 +162,6 @@ def test_new_tokens_have_letters_with_their_marks(built, family):
                if token not in known]  # fmt: skip
         assert any(one.isalpha() and unicodedata.category(two)[0] == "M"
                    for text in new for one, two in pairwise(text)) is expected  # fmt: skip
-    assert lengths([made], HINDI) < lengths([without], HINDI)
     assert made.decode(made(HINDI, add_special_tokens=False).input_ids) == HINDI
     assert all(made.get_vocab()[token] == number for token, number in known.items())
 
