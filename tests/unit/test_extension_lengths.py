@@ -26,7 +26,11 @@ from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.tokenizer_building.base_text import compare_lines, with_marks_joined
+from revocab.tokenizer_building.base_text import (
+    compare_lines,
+    lines_sentence,
+    with_marks_joined,
+)
 from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizers.alphabets import to_byte_level
@@ -181,6 +185,11 @@ def test_lines_that_grow_are_counted(tmp_path):
     # ! and two bytes, twice; the splitter alone is repaired, so the base's merges do not apply.
     expected = {"tokens": 2 + 3 + 6 + 1, "changed": 2, "longer": 2, "most": 4, "most_share": 2.0}
     assert counted == {"lines": 4, "tokens": 2 + 1 + 2 + 1, "joined": expected}
+    said = lines_sentence("hi", {**counted, "marks_joined": counted["joined"]})
+    assert said == (
+        "hi: 4 lines; with marks joined alone, 2 have other tokens and 2 have more (by 4 at most),"
+        " +100.0% in all\n"
+    )
 
 
 def repaired(backend):

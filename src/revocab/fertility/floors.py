@@ -77,7 +77,7 @@ def floor_sentence(
     if not tokens or not floor:
         return None
     near = tokens <= NEAR_FLOOR * floor
-    cuts_at_marks = bool(joined) and floor > NEAR_FLOOR * joined
+    cuts_at_marks = joined is not None and floor > NEAR_FLOOR * joined
     if not near and not cuts_at_marks:
         return None
     said = f"{tokenizer} on {corpus}: {tokens:.2f} tokens per word"

@@ -80,6 +80,18 @@ def compare_lines(
     return {"lines": lines, "tokens": tokens, **numbers}
 
 
+def lines_sentence(corpus: str, counted: Mapping[str, Any]) -> str:
+    """Return a line on what :func:`compare_lines` counted in a corpus."""
+    ways = {"marks_joined": "with marks joined alone", "extended": "with the new tokens"}
+    said = [
+        f"{way}, {of['changed']:,} have other tokens and {of['longer']:,} have more (by"
+        f" {of['most']:,} at most), {of['tokens'] / max(counted['tokens'], 1) - 1:+.1%} in all"
+        for name, way in ways.items()
+        if (of := counted.get(name))
+    ]
+    return f"{corpus}: {counted['lines']:,} lines; {'; '.join(said)}\n"
+
+
 def compare_corpora(
     before: PreTrainedTokenizerFast,
     after: Mapping[str, PreTrainedTokenizerFast],
