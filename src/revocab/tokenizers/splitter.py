@@ -53,7 +53,7 @@ class Repair:
     """A splitter (the state of a pre-tokenizer) with marks joined to words.
 
     ``expressions`` has each one that changes, before and after; none where no word is cut at a
-    mark. ``problems`` says what cannot be repaired exactly; then ``splitter`` is of no use.
+    mark. ``problems`` says what cannot be repaired exactly. Either way ``splitter`` is of no use.
     """
 
     splitter: Any
@@ -108,15 +108,14 @@ class Repair:
 
 def repair_splitter(backend: Tokenizer) -> Repair:
     """Return a tokenizer's splitter with marks joined to words, and what speaks against it."""
-    state = json.loads(backend.to_str())
-    splitter = state["pre_tokenizer"]
+    if joins_marks(backend):
+        return Repair(None)
+    splitter = json.loads(backend.pre_tokenizer.__getstate__())
     repair = Repair(splitter)
-    if splitter is None or joins_marks(backend):
-        return repair
     steps = repair.steps(splitter)
     repair.splitter = {"type": "Sequence", "pretokenizers": steps} if len(steps) > 1 else steps[0]
     if not repair.problems:
-        changed = pretokens_only({**state, "pre_tokenizer": repair.splitter})
+        changed = pretokens_only({"pre_tokenizer": repair.splitter, "added_tokens": []})
         if not joins_marks(changed):
             repair.problems.append(
                 f"its steps still cut {MARKED!r} between the letter and its mark; allowed are"
@@ -139,7 +138,7 @@ def pretokens_only(state: dict[str, Any]) -> Tokenizer:
 
     added = [{**token, "id": number} for number, token in enumerate(state["added_tokens"], 1)]
     model = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}
-    changed = {"model": model, "added_tokens": added, "post_processor": None}
+    changed = {"version": "1.0", "model": model, "added_tokens": added, "post_processor": None}
     return Tokenizer.from_str(json.dumps({**state, **changed}))
 
 
