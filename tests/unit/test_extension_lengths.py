@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import unicodedata
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from construction_toys import (
     ENGLISH,
     FAMILIES,
+    ITALIAN,
     base_tokenizers,
     build_trained,
     change,
@@ -197,6 +199,38 @@ def repaired(backend):
     return Tokenizer.from_str(
         json.dumps({**state, "pre_tokenizer": repair_splitter(backend).splitter})
     )
+
+
+#: By construction and model: how many of 2,000 random strings grow at most, and by how many tokens
+#: one does (docs/tokenizers.md).
+GROWTH = {
+    ("extend", "byte_level"): (0, 0), ("extend", "unigram"): (20, 2),
+    ("replace", "byte_level"): (600, 12), ("replace", "unigram"): (400, 16),
+    ("optimise", "byte_level"): (700, 12), ("optimise", "unigram"): (400, 16),
+}  # fmt: skip
+OPTIONS = {"extend": {"add": 40}, "replace": {"share": 0.1}, "optimise": {"keep": 0.85}}
+
+
+@pytest.mark.parametrize(("way", "family"), GROWTH)
+def test_by_how_much_text_grows(corpora, bases, tmp_path, way, family):
+    draw = random.Random(1)
+    words = sorted({word for text in (*ENGLISH, *ITALIAN) for word in text.split()})
+    letters = sorted(set("".join((*ENGLISH, *ITALIAN))))
+    parts = (lambda: draw.choice(letters), lambda: draw.choice(words),
+             lambda: f" {draw.choice(words)}", lambda: chr(draw.randrange(32, 0x3000)))  # fmt: skip
+    strings = ["".join(draw.choice(parts)() for _ in range(draw.randrange(1, 14)))
+               for _ in range(2000)]  # fmt: skip
+    mixtures = {"corpora": mixture(corpora, el=1.0)}
+    if way != "extend":
+        mixtures["count_corpora"] = mixture(corpora, el=0.5, en=0.5)
+    change(way, bases[family], mixtures, tmp_path / "made", **OPTIONS[way])
+    before, after = (load_tokenizer(one)(strings, add_special_tokens=False).input_ids
+                     for one in (bases[family], tmp_path / "made"))  # fmt: skip
+    more = [len(new) - len(old) for old, new in zip(before, after, strict=True)]
+    longer, most = sum(one > 0 for one in more), max(more)
+    print(way, family, longer, most)
+    assert longer <= GROWTH[way, family][0] and most <= GROWTH[way, family][1]
+    assert longer or way == "extend"
 
 
 def refusal(base: Path, corpora, **options):
