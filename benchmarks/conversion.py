@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import struct
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from measure import measure
 
 from revocab.cli import run
 
@@ -165,17 +165,6 @@ def write_model(
         "weight_map": weight_map,
     }
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-
-
-def measure(command: list[str]) -> tuple[float, float, float]:
-    """Run a command; return its seconds, processor seconds and peak resident memory in GiB."""
-    started = time.perf_counter()
-    process = subprocess.Popen(command)
-    _, status, used = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    if status:
-        raise SystemExit(f"failed: {' '.join(command)}")
-    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20
 
 
 def folder_size(folder: Path) -> float:

@@ -9,13 +9,13 @@ mergekit is installed from PyPI in an environment of its own; transplant-vocab i
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from measure import measure
 
 INPUT, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 
@@ -70,15 +70,6 @@ def make_inputs(work: Path, rows: int, width: int, alphabet: Any) -> None:
             kv_heads=4,
         )
         build_stand_in(work / f"{name}-tokenizer", shape, 64, seed, work / name)
-
-
-def measure(command: list[str], log: Path) -> tuple[float, float] | None:
-    """Run a command; return its seconds and peak resident memory in GiB, none if it failed."""
-    started = time.perf_counter()
-    with log.open("w") as handle:
-        process = subprocess.Popen(command, stdout=handle, stderr=subprocess.STDOUT)
-        _, status, used = os.wait4(process.pid, 0)
-    return None if status else (time.perf_counter() - started, used.ru_maxrss / 2**20)
 
 
 def read(folder: Path, name: str) -> Any:
@@ -141,21 +132,20 @@ def main() -> None:
         module = script or ["-m", "mergekit.scripts.tokensurgeon"]
         tail = ["--use-cpu-only"] if flags is None else flags
         log = work / f"theirs-{number}.log"
-        their_cost = measure([arguments.python, *module, *places, *tail], log)
-        if their_cost is None:
+        try:
+            seconds, _, peak = measure([arguments.python, *module, *places, *tail], log)
+        except subprocess.CalledProcessError:
             lines = log.read_text().strip().splitlines()
             print(f"{name}: theirs failed: {lines[-1] if lines else 'no output'}", flush=True)
             continue
-        print(f"{name}: theirs {their_cost[0]:.1f} s, {their_cost[1]:.2f} GiB", flush=True)
+        print(f"{name}: theirs {seconds:.1f} s, {peak:.2f} GiB", flush=True)
         for matrix, method in comparison.ours.items():
             folder = work / f"ours-{number}-{method[0]}"
             if not folder.exists():
                 guide = ["--helper", helper] if methods()[method[0]].needs_helper else []
                 command = [*ours, *guide, "--method", *method, "--out", str(folder)]
-                cost = measure(command, work / f"ours-{number}.log")
-                if cost is None:
-                    raise SystemExit((work / f"ours-{number}.log").read_text())
-                print(f"  ours ({method[0]}) {cost[0]:.1f} s, {cost[1]:.2f} GiB")
+                seconds, _, peak = measure(command, work / f"ours-{number}.log")
+                print(f"  ours ({method[0]}) {seconds:.1f} s, {peak:.2f} GiB")
             print(f"  {compare_rows(folder, out, matrix)}", flush=True)
 
 

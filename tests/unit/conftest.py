@@ -10,6 +10,7 @@ from pathlib import Path
 import hub_server
 import pytest
 import yaml
+from construction_toys import base_tokenizers, prepared
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.evaluation.inference.engine import engines
@@ -25,6 +26,18 @@ def toys(tmp_path_factory):
     build_model(source, folder / "tied", seed=2, tied=True, family="llama")
     build_model(target, folder / "helper", seed=3, hidden_size=24, tied=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def bases(tmp_path_factory) -> dict[str, Path]:
+    """A folder of a tokenizer of each family (only read)."""
+    return base_tokenizers(tmp_path_factory.mktemp("bases"))
+
+
+@pytest.fixture(scope="session")
+def corpora(tmp_path_factory) -> dict[str, Path]:
+    """A prepared corpus of each language that constructions are built from (only read)."""
+    return prepared(tmp_path_factory.mktemp("corpora"))
 
 
 @pytest.fixture

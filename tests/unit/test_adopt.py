@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, base_tokenizers
+from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN
 from tokenizers import AddedToken
 
 from revocab.errors import RevocabError
@@ -27,11 +27,6 @@ TEMPLATE = (
 #: In the order in which they are added, so of ascending ids.
 CHAT_TOKENS = ["<|im_start|>", "<|im_end|>", "<tool>"]
 TALK = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good morning."}]
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    return base_tokenizers(tmp_path_factory.mktemp("bases"))
 
 
 def chat_tokenizer(base):

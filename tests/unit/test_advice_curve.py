@@ -13,10 +13,8 @@ from construction_toys import (
     FAMILIES,
     GREEK,
     ITALIAN,
-    base_tokenizers,
     change,
     mixture,
-    prepared,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,16 +47,6 @@ HELDOUT = [
     *(f"{text}\n\n  {text.upper()} </s>{text}..!?\n\n" for text in ITALIAN[::9] + GREEK[:3]),
     *("", "  ", "▁ ▁▁x\t<unk>", "Ciao日本\u200dπόλη πόλη", "a" * 50),
 ]
-
-
-@pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    return prepared(tmp_path_factory.mktemp("corpora"))
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    return base_tokenizers(tmp_path_factory.mktemp("bases"))
 
 
 def built_counts(way, base, folder, out, sizes=SIZES, heldout=HELDOUT, keep=KEEP):

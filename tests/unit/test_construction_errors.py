@@ -11,13 +11,11 @@ import sys
 import pytest
 from construction_toys import (
     ENGLISH,
-    base_tokenizers,
     build_copied,
     build_trained,
     change,
     edited,
     mixture,
-    prepared,
 )
 
 from revocab.errors import RevocabError
@@ -26,16 +24,6 @@ from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs, constructions
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer
-
-
-@pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    return prepared(tmp_path_factory.mktemp("corpora"))
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    return base_tokenizers(tmp_path_factory.mktemp("bases"))
 
 
 def refused(message, way, base, mixtures, out, **options):

@@ -15,10 +15,8 @@ from construction_toys import (
     FAMILIES,
     GREEK,
     ITALIAN,
-    base_tokenizers,
     change,
     mixture,
-    prepared,
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -61,16 +59,6 @@ class Case:
 
     def tokens(self, text):
         return self.base.tokenize(text), self.made.tokenize(text)
-
-
-@pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    return prepared(tmp_path_factory.mktemp("corpora"))
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    return base_tokenizers(tmp_path_factory.mktemp("bases"))
 
 
 @pytest.fixture(scope="module")

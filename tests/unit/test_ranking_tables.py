@@ -224,13 +224,15 @@ WRONG = [
     (RANKING, {"methods": ["fvt"]}, ".methods: expected 2 or more"),
     (RANKING, {"points": [0, 3]}, ".points: held-out loss is measured at no step 3"),
     (RANKING, {"differences": ["equal"]},
-     ".differences: held-out loss is measured at no step 'equal'"),
+     ".differences: held-out loss is measured at no step 'equal' of these runs (measured: 0, 25, "
+     "50, 75, 100; or by name: first, last, equal-text, equal-flops); "),
     (RANKING, {"rank_by": "end"}, ".rank_by: held-out loss is measured at no step 'end'"),
     (RANKING, {"groups": {"mistral": "de"}},
      ".groups.mistral: no language with held-out text 'de'"),
     (RANKING, {"groups": {"mistrall": "it"}}, ".groups: no run group 'mistrall'"),
     (RANKING, {"groups": {}}, ".groups: expected 1 or more"),
     (CORRELATION, {"steps": [7]}, ".steps: held-out loss is measured at no step 7"),
+    (CORRELATION, {"steps": ["equal-text"]}, ".steps: held-out loss is measured at no step"),
     (CORRELATION, {"end": "best"}, ".end: held-out loss is measured at no step 'best'"),
 ]  # fmt: skip
 

@@ -11,7 +11,6 @@ from construction_toys import (
     FAMILIES,
     GREEK,
     ITALIAN,
-    base_tokenizers,
     edited,
     mixture,
     prepared,
@@ -47,11 +46,6 @@ OTHERS = st.sampled_from(["  ", "\n", "▁", "日本", "Привет", "e\u0301"
 TEXT = st.lists(WORDS | WORDS.map(" {}".format) | OTHERS | st.characters(exclude_categories=["Cs"]),
                 max_size=12).map("".join)  # fmt: skip
 some = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    return base_tokenizers(tmp_path_factory.mktemp("bases"))
 
 
 def trimmed(tokenizer, texts, stay=(), **measure):

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from chat_toys import SPECIAL
 from construction_toys import (
-    base_tokenizers,
     build_copied,
     build_trained,
     change,
     mixture,
-    prepared,
 )
 from six_languages import lines_of_six_languages
 
@@ -45,15 +43,9 @@ def text(tmp_path_factory, shared_folder) -> Path:
 
 
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    return prepared(tmp_path_factory.mktemp("corpora"))
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory, shared_folder) -> dict[str, Path]:
+def bases(bases, shared_folder) -> dict[str, Path]:
     """The real tokenizer of Mistral, and a byte-level one in Llama 3's shape."""
-    toys = base_tokenizers(tmp_path_factory.mktemp("bases"))
-    return {"mistral": shared_folder / "tokenizers/mistral-7b-v0.1", "llama": toys["llama"]}
+    return {"mistral": shared_folder / "tokenizers/mistral-7b-v0.1", "llama": bases["llama"]}
 
 
 def build(way: str, name: str, bases: dict[str, Path], corpora: dict[str, Path], out: Path) -> None:

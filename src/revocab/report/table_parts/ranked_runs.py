@@ -111,9 +111,16 @@ class RankedOptions(TableOptions):
                 yield Entry(method_label(runs[groups[0]][name]), losses_G)
 
     def run_problems(
-        self, experiment: Experiment, key: str, points: Mapping[str, Sequence[Step]]
+        self,
+        experiment: Experiment,
+        key: str,
+        points: Mapping[str, Sequence[Step]],
+        also: Iterable[str] = (),
     ) -> Iterator[str]:
-        """Yield what is wrong with methods and steps, these by the keys that name them."""
+        """Yield what is wrong with methods and steps, these by the keys that name them.
+
+        ``also``: points that are no steps.
+        """
         from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
 
         yield from without_heldout_text(experiment, key)
@@ -129,8 +136,7 @@ class RankedOptions(TableOptions):
             if self.methods is None or name in self.methods
         ]
         for listed, named in points.items():
-            steps = [point for point in named if point not in EQUAL]
-            yield from unmeasured_steps(experiment, f"{key}.{listed}", runs, steps)
+            yield from unmeasured_steps(experiment, f"{key}.{listed}", runs, named, also)
 
 
 def trained_runs(results: Results, group: str) -> dict[str, Run]:

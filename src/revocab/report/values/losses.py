@@ -224,13 +224,18 @@ def without_heldout_text(
 
 
 def unmeasured_steps(
-    experiment: Experiment, key: str, runs: Iterable[str], steps: Iterable[Step]
+    experiment: Experiment,
+    key: str,
+    runs: Iterable[str],
+    steps: Iterable[Step],
+    also: Iterable[str] = (),
 ) -> Iterator[str]:
+    """Yield the steps at which no run has a held-out loss; ``also``: other words that may stand."""
     from revocab.config.lineage import method_runs, run_steps, single_runs
 
     made = method_runs(experiment)
     numbers: set[int] = set()
-    names: dict[str, None] = dict.fromkeys(PLACES)
+    names: dict[str, None] = dict.fromkeys([*PLACES, *also])
     for run in single_runs(experiment, runs):
         group, name = made.get(run, (None, ""))
         recipe = experiment.recipes.get(group.setting(name, "recipe")) if group else None
