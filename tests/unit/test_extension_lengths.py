@@ -13,11 +13,9 @@ from construction_toys import (
     ENGLISH,
     FAMILIES,
     ITALIAN,
-    base_tokenizers,
     build_trained,
     change,
     mixture,
-    prepared,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,20 +48,19 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
+def corpora(tmp_path_factory, corpora):
     folder = tmp_path_factory.mktemp("corpora")
     rows = [{"text": text} for text in HINDI_TEXTS]
     prepare_corpus(rows, {"label": "hi"}, CorpusJob(corpus="hi", language="hi"), folder / "hi")
-    return {**prepared(folder), "hi": folder / "hi"}
+    return {**corpora, "hi": folder / "hi"}
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory, corpora):
-    folder = tmp_path_factory.mktemp("bases")
-    bases = base_tokenizers(folder)
-    bases["gpt2"] = like_gpt2(load_tokenizer(bases["byte_level"]), folder / "gpt2")
+def bases(tmp_path_factory, bases, corpora):
+    folder = tmp_path_factory.mktemp("more-bases")
+    gpt2 = like_gpt2(load_tokenizer(bases["byte_level"]), folder / "gpt2")
     build_trained(mixture(corpora, hi=0.5, el=0.5), "byte_fallback", 700, folder / "donor")
-    return {**bases, "donor": folder / "donor"}
+    return {**bases, "gpt2": gpt2, "donor": folder / "donor"}
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 
 import pytest
-from construction_toys import base_tokenizers
 from fake_results import fake_results
 from splitter_toys import HINDI
 from toy_vocabularies import wordpiece
@@ -18,11 +17,6 @@ from revocab.io import write_csv
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.tokenizers.load import load_tokenizer
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    return base_tokenizers(tmp_path_factory.mktemp("bases"))
 
 
 def test_floors_by_hand(bases, monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from construction_toys import ENGLISH, base_tokenizers
+from construction_toys import ENGLISH
 from splitter_toys import HINDI, gpt2_like
 
 from revocab.advice.text_cost import measure_text
@@ -22,9 +22,8 @@ from revocab.tokenizers.load import load_tokenizer
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    folders = base_tokenizers(tmp_path_factory.mktemp("bases"))
-    return {name: load_tokenizer(folder) for name, folder in folders.items()}
+def bases(bases):
+    return {name: load_tokenizer(folder) for name, folder in bases.items()}
 
 
 def test_a_llama_like_splitter_cuts_at_vowel_signs(bases):
