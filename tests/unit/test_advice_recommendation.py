@@ -84,9 +84,9 @@ def test_the_first_reason_against_is_the_headline():
 
 def test_a_repaired_splitter_is_named_where_it_would_help():
     facts = replace(GOOD, over_floor=1.1, over_repaired=3.0)
-    assert "a splitter that keeps vowel signs in words would allow 33%" in (
-        at_the_floor(facts) or ""
-    )
+    said = at_the_floor(facts) or ""
+    assert "a splitter that keeps vowel signs in words would allow 33%" in said
+    assert said.endswith("use construction extend with join_marks: true")
     assert "vowel" not in (at_the_floor(replace(facts, over_repaired=1.1)) or "")
 
 

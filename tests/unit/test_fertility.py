@@ -132,7 +132,7 @@ def test_held_out_text_is_measured_where_asked(tokenizers, tmp_path):
     measured = {}
     for split in ("train", "heldout"):
         folders = {"t": tmp_path / "tokenizer"}, {"it": tmp_path / "it"}
-        (row,) = fertility_of_folders(*folders, tmp_path / split, FertilityJob(split=split))
+        (row,), _ = fertility_of_folders(*folders, tmp_path / split, FertilityJob(split=split))
         manifest = read_json(tmp_path / split / "manifest.json")
         sums = read_json(tmp_path / "it/manifest.json")["sha256"]
         assert manifest["corpora"] == {"it": sums[split]}
@@ -200,7 +200,13 @@ def test_folders(tmp_path, tokenizers):
             ),
             [tmp_path / "it.txt", tmp_path / "en.txt"],
         )
-    for name in ("fertility.csv", "parallel.csv", "documents.parquet", "manifest.json"):
+    for name in (
+        "fertility.csv",
+        "floors.csv",
+        "parallel.csv",
+        "documents.parquet",
+        "manifest.json",
+    ):
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)
     with (tmp_path / "a" / "fertility.csv").open() as handle:
         (row,) = csv.DictReader(handle)

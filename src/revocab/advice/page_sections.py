@@ -54,7 +54,8 @@ def text_costs(findings: Findings) -> Section:
     costs = [*findings.costs, *findings.kept_costs]
     repaired = [
         f"{cost.name}: the splitter cuts words at vowel signs; if it did not, the floor would be"
-        f" {cost.repaired_floor_tokens:,} tokens instead of {cost.floor_tokens:,}"
+        f" {cost.repaired_floor_tokens:,} tokens instead of {cost.floor_tokens:,} (extend with"
+        " join_marks: true)"
         for cost in costs
         if cost.repaired_floor_tokens is not None
     ]

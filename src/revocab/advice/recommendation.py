@@ -9,9 +9,8 @@ from math import inf
 from revocab.adapting.choices import NEW_SHARE, PASSES
 from revocab.advice.published import about, published
 from revocab.bill.amounts import short
+from revocab.fertility.floor import NEAR_FLOOR
 
-#: A text this close to the splitter's floor cannot get much cheaper.
-NEAR_FLOOR = 1.15
 #: By how much slower the other construction may be before it is taken for keeping every old id.
 ALIKE = 1.03
 
@@ -106,7 +105,7 @@ def at_the_floor(facts: Facts) -> str | None:
     if facts.over_repaired > NEAR_FLOOR:
         reason += (
             "; a splitter that keeps vowel signs in words would allow"
-            f" {1 / facts.over_repaired:.0%}: use construction train with another splitter"
+            f" {1 / facts.over_repaired:.0%}: use construction extend with join_marks: true"
         )
     return reason
 

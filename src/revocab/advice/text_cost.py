@@ -6,16 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from revocab.advice.floor import (
-    repaired_splitter_floor,
-    splits_words,
-    splitter_floor,
-    trainer_floor,
-)
 from revocab.corpora.word_splitters import available_splitter, start_splitting
 from revocab.errors import RevocabError
+from revocab.fertility.floor import measure_floor
 from revocab.fertility.token_counts import count_token_classes, share_split
-from revocab.tokenizer_building.editable import EditableVocabulary
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -38,7 +32,7 @@ class TextCost:
     unknown: int
     #: Share of running words of more than one token; None where no word has a letter.
     words_cut: float | None
-    #: The fewest tokens that any vocabulary could make of the text (:mod:`revocab.advice.floor`).
+    #: The fewest tokens that any vocabulary could make of it (:mod:`revocab.fertility.floor`).
     floor_tokens: int
     #: The same where vowel signs belong to words; None where the splitter needs no such repair.
     repaired_floor_tokens: int | None
@@ -78,13 +72,7 @@ def measure_text(
     splitter = available_splitter(language)
     wait = start_splitting(documents, language, splitter)
     counted = count_token_classes(tokenizer, documents)
-    backend = tokenizer.backend_tokenizer
-    has_splitter = splits_words(backend)
-    floor = (
-        splitter_floor(backend, documents)
-        if has_splitter
-        else trainer_floor(EditableVocabulary.read(tokenizer), documents)
-    )
+    floor = measure_floor(tokenizer, documents)
     words = wait()
     if not any(words.counts):
         raise RevocabError(f"{name}: no words in the text; give text with words")
@@ -99,7 +87,7 @@ def measure_text(
         byte_fallback_tokens=int(counted.bytes_.sum()),
         unknown=int(counted.unknown.sum()),
         words_cut=share_split(tokenizer, words.frequencies),
-        floor_tokens=floor,
-        repaired_floor_tokens=repaired_splitter_floor(backend, documents),
-        has_splitter=has_splitter,
+        floor_tokens=floor.tokens,
+        repaired_floor_tokens=floor.repaired_tokens,
+        has_splitter=floor.has_splitter,
     )

@@ -32,6 +32,7 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> str:
+    from revocab.tokenizer_building.base_text import lines_sentence
     from revocab.tokenizer_building.build import build_from_folders
 
     mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}
@@ -43,9 +44,10 @@ def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> str:
         {name: folder for name, folder in named.items() if folder is not None},
         out,
     )
+    lines = [lines_sentence(corpus, of) for corpus, of in made.get("lines", {}).items()]
     added = f", {made['added']:,} of them new" if "added" in made else ""
     return (
-        f"{out}: {made['vocabulary_size']:,} tokens{added}\n"
+        f"{out}: {made['vocabulary_size']:,} tokens{added}\n{''.join(lines)}"
         f"next: revocab intersect --source OLD --target {out} says what two tokenizers share"
     )
 

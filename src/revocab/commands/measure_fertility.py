@@ -24,14 +24,20 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> str:
+    from revocab.fertility.floors import floor_sentence
     from revocab.fertility.measure import fertility_of_folders
 
-    rows = fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
+    rows, floors = fertility_of_folders(
+        inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files
+    )
     measured = "; ".join(
         f"{row['tokenizer']} on {row['corpus']} {row['fertility']:.3f}" for row in rows
     )
+    keys = ("tokenizer", "corpus", "tokens_per_word", "floor", "joined_floor")
+    said = (floor_sentence(*(row[key] for key in keys)) for row in floors)
     return (
         f"{out}/fertility.csv: tokens per word: {measured}\n"
+        f"{''.join(f'{sentence}{chr(10)}' for sentence in said if sentence)}"
         "next: revocab intersect --source OLD --target NEW says what two tokenizers share"
     )
 

@@ -32,6 +32,7 @@ from revocab.corpora.word_splitters import (
     start_splitting,
 )
 from revocab.errors import RevocabError
+from revocab.fertility.floors import FLOOR_COLUMNS, measure_floors
 from revocab.fertility.samples import token_samples
 from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
 from revocab.io import sha256, write_csv, write_json, write_jsonl
@@ -232,8 +233,10 @@ def fertility_of_folders(
     out: str | Path,
     job: FertilityJob | None = None,
     parallel: Sequence[Path] = (),
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Measure tokenizer folders on the first documents of corpora; write ``out``.
+
+    Returns the rows of :func:`measure_fertility` and of :func:`.floors.measure_floors`.
 
     ``parallel`` are the files behind the job's parallel text.
     """
@@ -260,6 +263,7 @@ def fertility_of_folders(
             )
         measured.append(Text(name, language, documents, splitter))
     rows, distributions = measure_fertility(loaded, measured)
+    floors = measure_floors(loaded, measured)
     side_by_side: list[dict[str, Any]] = []
     if job.parallel is not None:
         rows_of_both = read_numbered(job.parallel, parallel)
@@ -283,8 +287,9 @@ def fertility_of_folders(
         columns["fertility"] += entry["fertility"]
     with output.replaced() as written:
         write_csv(written / "fertility.csv", COLUMNS, rows)
+        write_csv(written / "floors.csv", FLOOR_COLUMNS, floors)
         write_csv(written / "parallel.csv", PARALLEL_COLUMNS, side_by_side)
         pq.write_table(pa.table(columns), written / "documents.parquet")
         write_jsonl(written / "samples.jsonl", token_samples(loaded, measured))
         write_json(written / "manifest.json", manifest)
-    return rows
+    return rows, floors

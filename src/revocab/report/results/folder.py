@@ -28,7 +28,7 @@ from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
 #: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
-SAMPLES = "fertility/samples.jsonl"
+SAMPLES, FLOORS = "fertility/samples.jsonl", "fertility/floors.csv"
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:

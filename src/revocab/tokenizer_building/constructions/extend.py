@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from revocab.limits import Positive, Size
 from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions, Construction
@@ -19,6 +20,9 @@ class ExtendOptions(ChangeOptions):
     add_share: Positive | None = None
     #: Size of the result.
     size: Size | None = None
+    #: Repair the base's splitter where it cuts words at their marks (vowel signs of Hindi, Thai and
+    #: others), so that new tokens can be whole words. Text with marks has other tokens then.
+    join_marks: bool = Field(default=False, exclude_if=lambda value: not value)
 
     @model_validator(mode="after")
     def _one_number(self) -> ExtendOptions:
@@ -50,11 +54,25 @@ def wanted(options: Any, base_size: int) -> int | None:
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
+    from revocab.tokenizer_building.base_text import compare_corpora, with_marks_joined
     from revocab.tokenizer_building.expansion import Change
 
+    base = inputs.tokenizers["base"]
+    facts: dict[str, Any] = {}
+    compared = {}
+    if options.join_marks:
+        joined, repair = with_marks_joined(base)
+        inputs = replace(inputs, tokenizers={**inputs.tokenizers, "base": joined})
+        facts["expressions"] = [
+            {"before": before, "after": after} for before, after in repair.expressions
+        ]
+        compared["marks_joined"] = joined
     change = Change.read(inputs, options)
-    growth = change.expand(change.base, wanted(options, len(change.base)))
-    return change.built(growth, [])
+    built = change.built(change.expand(change.base, wanted(options, len(change.base))), [])
+    if options.join_marks or change.base.model == "Unigram":
+        compared["extended"] = built.tokenizer
+        facts["lines"] = compare_corpora(base, compared, inputs.mixtures["corpora"])
+    return replace(built, facts=built.facts | facts)
 
 
 CONSTRUCTION = Construction(

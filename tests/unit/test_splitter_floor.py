@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 import pytest
-from construction_toys import ENGLISH, base_tokenizers
-from hypothesis import given
-from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from construction_toys import ENGLISH
+from splitter_toys import HINDI, gpt2_like
 
-from revocab.advice.floor import (
+from revocab.advice.text_cost import measure_text
+from revocab.errors import RevocabError
+from revocab.fertility.floor import (
     joined_runs,
-    repair_expression,
     repaired_splitter_floor,
     splits_words,
     splitter_floor,
     trainer_floor,
 )
-from revocab.advice.real_words import cut_text
-from revocab.advice.text_cost import measure_text
-from revocab.errors import RevocabError
+from revocab.fertility.real_words import cut_text
 from revocab.tokenizer_building.editable import EditableVocabulary
-from revocab.tokenizers.alphabets import GPT2_WORDS, LLAMA3_WORDS
+from revocab.tokenizers.alphabets import LLAMA3_WORDS
 from revocab.tokenizers.load import load_tokenizer
-
-#: Three words and a full stop; five of its letters carry a vowel sign.
-HINDI = "किताब की है."
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    folders = base_tokenizers(tmp_path_factory.mktemp("bases"))
-    return {name: load_tokenizer(folder) for name, folder in folders.items()}
-
-
-def gpt2_like() -> Tokenizer:
-    """Byte-level with the expression that the library itself holds."""
-    tokenizer = Tokenizer(models.BPE({chr(33): 0}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
+def bases(bases):
+    return {name: load_tokenizer(folder) for name, folder in bases.items()}
 
 
 def test_a_llama_like_splitter_cuts_at_vowel_signs(bases):
@@ -58,42 +43,6 @@ def test_an_expression_inside_of_the_library_is_repaired_too():
     backend = gpt2_like()
     assert splitter_floor(backend, [HINDI]) == 9
     assert repaired_splitter_floor(backend, [HINDI]) == 4
-
-
-@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
-def test_the_expression_written_here_is_that_of_the_library(text):
-    ours = gpt2_like()
-    ours.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(pattern(GPT2_WORDS), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    assert splitter_floor(ours, [text]) == splitter_floor(gpt2_like(), [text])
-
-
-def pattern(expression):
-    from tokenizers import Regex
-
-    return Regex(expression)
-
-
-@pytest.mark.parametrize(
-    ("expression", "repaired"),
-    [
-        (r"\p{L}+|\p{N}", r"[\p{L}\p{M}]+|\p{N}"),
-        (r"[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{M}\p{N}]?[\p{L}\p{M}]+"),
-        (r"[\p{L}']+", r"[\p{L}\p{M}']+"),
-        (r"[\]\p{L}]+", r"[\]\p{L}\p{M}]+"),
-        (r"\p{L}+|[^\p{L}\p{M}]+", r"[\p{L}\p{M}]+|[^\p{L}\p{M}]+"),
-        # Words have their marks, so there is nothing to repair.
-        (r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+", None),
-        (r"[^\s\p{L}]+|\w+", None),
-        ("", None),
-    ],
-)
-def test_repaired_expressions(expression, repaired):
-    assert repair_expression(expression) == repaired
 
 
 def test_a_repair_changes_no_text_without_marks(bases):

@@ -1,0 +1,102 @@
+"""The fewest tokens that any vocabulary can make of a text while the splitter stays as it is.
+
+A splitter cuts text into pre-tokens, and no token reaches over a cut: tokens >= pre-tokens,
+whatever is added (:mod:`revocab.tokenizers.splitter`, also for splitters that cut words at marks).
+
+Without a splitter (SentencePiece's ``▁`` files) the limit is what the trainer joins: neighbouring
+tokens of the base that together are letters, or punctuation and symbols, after one space at most
+(:func:`revocab.tokenizer_building.pretokens.is_word_part`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from revocab.fertility.real_words import count_tokens, cut_text
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.pretokens import is_word_part
+from revocab.tokenizers.canonical import BYTE_TOKEN
+from revocab.tokenizers.splitter import pretokens_only, repair_splitter
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+#: A text this close to its floor cannot get much cheaper.
+NEAR_FLOOR = 1.15
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The fewest tokens of a text."""
+
+    tokens: int
+    #: The same with marks joined to words; None where the splitter needs no such repair, or no
+    #: repair is exact.
+    repaired_tokens: int | None
+    #: Whether the floor is the splitter's, or what the trainer joins where there is no splitter.
+    has_splitter: bool
+
+
+def measure_floor(tokenizer: PreTrainedTokenizerFast, documents: Sequence[str]) -> Floor:
+    """Return the floor of texts.
+
+    Raises :class:`RevocabError` for a tokenizer without a splitter that cannot be extended.
+    """
+    backend = tokenizer.backend_tokenizer
+    if not splits_words(backend):
+        tokens = trainer_floor(EditableVocabulary.read(tokenizer), documents)
+        return Floor(tokens, None, has_splitter=False)
+    repaired = repaired_splitter_floor(backend, documents)
+    return Floor(splitter_floor(backend, documents), repaired, has_splitter=True)
+
+
+def splits_words(backend: Tokenizer) -> bool:
+    """Return whether a tokenizer cuts words apart before its vocabulary is looked at."""
+    pipeline = pretokens_only(json.loads(backend.to_str()))
+    return count_tokens(pipeline, ["a a"]) > 1
+
+
+def splitter_floor(backend: Tokenizer, documents: Sequence[str]) -> int:
+    """Return the number of pre-tokens, and of added tokens in the text."""
+    return count_tokens(pretokens_only(json.loads(backend.to_str())), documents)
+
+
+def repaired_splitter_floor(backend: Tokenizer, documents: Sequence[str]) -> int | None:
+    """Return the pre-tokens of the repaired splitter; None where there is nothing to repair."""
+    repair = repair_splitter(backend)
+    if not repair.works:
+        return None
+    state = {**json.loads(backend.to_str()), "pre_tokenizer": repair.splitter}
+    return count_tokens(pretokens_only(state), documents)
+
+
+def trainer_floor(vocabulary: EditableVocabulary, documents: Sequence[str]) -> int:
+    """Return the fewest tokens that new ones could make of the base's tokens of a text."""
+    words, _ = cut_text(vocabulary, documents)
+    spelt = {piece: spelling(vocabulary, piece) for word in words.pieces for piece in word}
+    joined = (joined_runs([spelt[piece] for piece in word]) for word in words.pieces)
+    return sum(runs * count for runs, count in zip(joined, words.counts, strict=True))
+
+
+def spelling(vocabulary: EditableVocabulary, token: str) -> bytes:
+    byte = BYTE_TOKEN.fullmatch(token) if vocabulary.style == "byte_fallback" else None
+    return bytes([int(byte[1], 16)]) if byte else vocabulary.text(token)
+
+
+def joined_runs(pieces: Sequence[bytes]) -> int:
+    """Return how many are left of pieces where all neighbours are joined that may be.
+
+    Whatever lies inside what may be joined may be joined itself, so going from left to right, as
+    far as each goes, leaves the fewest.
+    """
+    runs, run = 0, b""
+    for piece in pieces:
+        if run and is_word_part(run + piece):
+            run += piece
+        else:
+            runs, run = runs + 1, piece
+    return runs

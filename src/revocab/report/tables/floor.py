@@ -1,0 +1,54 @@
+"""Tokens per word beside the fewest that the splitter allows, a block per corpus."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from revocab.fertility.floors import floor_sentence
+from revocab.languages import language_label
+from revocab.report import notes
+from revocab.report.kind import TableOptions, TokenizerOptions
+from revocab.report.results import FLOORS, Results, number
+from revocab.report.table_parts.table import Cell, Row, Table, text
+
+#: Column of ``floors.csv`` and header.
+MEASURES = (
+    ("tokens_per_word", "Tokens/word"),
+    ("floor", "Floor"),
+    ("joined_floor", "Floor, marks joined"),
+)
+
+
+class FloorTable(TokenizerOptions, TableOptions):
+    """Tokens per word and the fewest that any vocabulary can have with the tokenizer's splitter."""
+
+    kind: Literal["floor"]
+
+    def build(self, results: Results) -> Table:
+        setting = results.experiment.fertility
+        measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(FLOORS)}
+        rows, said = [], []
+        for corpus in setting.corpora:
+            language = results.experiment.corpora[corpus].language
+            rows.append(Row(section=f"{corpus} ({language_label(language)})"))
+            for tokenizer in setting.tokenizers:
+                row = measured.get((tokenizer, corpus), {})
+                values = [number(row.get(key)) for key, _ in MEASURES]
+                cells = [Cell(value, digits=2, provenance=FLOORS) for value in values]
+                rows.append(Row([text(tokenizer), *cells]))
+                said.append(floor_sentence(tokenizer, corpus, *values))
+        return Table(
+            ["Tokenizer", *(header for _, header in MEASURES)],
+            rows,
+            [
+                "All tokens / all words of the first documents. Floor: the fewest tokens per word"
+                " that any vocabulary can have with this splitter or, without one, with what"
+                " extend joins. Marks joined: the same if the splitter did not cut words at their"
+                " marks.",
+                *(f"{sentence}." for sentence in said if sentence),
+                *notes.synthetic(results),
+            ],
+        )
+
+
+TABLE = FloorTable

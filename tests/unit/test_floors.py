@@ -1,0 +1,96 @@
+"""Tokens per word beside the fewest that a splitter allows: measured, said, and in a table."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from fake_results import fake_results
+from splitter_toys import HINDI
+from toy_vocabularies import wordpiece
+
+from revocab.corpora.prepare import CorpusJob, prepare_corpus
+from revocab.fertility import floors
+from revocab.fertility.floors import FLOOR_COLUMNS, floor_sentence, measure_floors
+from revocab.fertility.measure import FertilityJob, Text, fertility_of_folders
+from revocab.io import write_csv
+from revocab.report.make_tables import build_table
+from revocab.report.results import Results
+from revocab.tokenizers.load import load_tokenizer
+
+
+def test_floors_by_hand(bases, monkeypatch):
+    """Three words of Hindi are seven pre-tokens, four with marks joined (the full stop is none of
+    the words); of the second document only the beginning is left out.
+    """
+    loaded = {name: load_tokenizer(bases[name]) for name in ("byte_level", "mistral")}
+    text = Text("hi", "hi", [HINDI, "क", "never read"], "unicode-words")
+    monkeypatch.setattr(floors, "COUNTED_BYTES", len((HINDI + "क").encode()))
+    byte_level, mistral = measure_floors(loaded, [text])
+    assert tuple(byte_level) == FLOOR_COLUMNS
+    assert (byte_level["documents"], byte_level["words"]) == (2, 4)
+    assert (byte_level["floor_tokens"], byte_level["joined_floor_tokens"]) == (8, 5)
+    assert (byte_level["floor"], byte_level["joined_floor"]) == (2.0, 1.25)
+    tokens = sum(
+        len(loaded["byte_level"](one, add_special_tokens=False).input_ids) for one in (HINDI, "क")
+    )
+    assert (byte_level["tokens"], byte_level["tokens_per_word"]) == (tokens, tokens / 4)
+    assert byte_level["has_splitter"] and not mistral["has_splitter"]
+    assert mistral["joined_floor"] is None and mistral["floor_tokens"] <= mistral["tokens"]
+    (words,) = measure_floors({"wordpiece": wordpiece()}, [Text("it", "it", ["cane"], "unicode")])
+    assert (words["tokens"], words["floor"], words["joined_floor"]) == (1, 1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((1.16, 1.0, None), None),
+        ((1.15, 1.0, None), "1.15 tokens per word are close to 1.00, the fewest that any"),
+        ((1.1, 1.0, 0.9), "can have here"),
+        ((1.1, 1.0, 0.5), "can have here; with marks joined to words (extend, join_marks: true) 0"),
+        ((4.0, 2.0, 1.1), "4.00 tokens per word, and 2.00 at least with any vocabulary, since"),
+        ((4.0, None, None), None),
+        ((None, 1.0, 1.0), None),
+    ],
+)
+def test_what_a_floor_means_is_said(values, said):
+    sentence = floor_sentence("mine", "hi", *values)
+    assert sentence is None if said is None else said in (sentence or "")
+    assert sentence is None or sentence.startswith("mine on hi: ")
+
+
+def test_the_report_and_the_verb_say_it(tmp_path, bases, capsys):
+    from revocab.__main__ import main
+
+    job = CorpusJob(corpus="hi", language="hi")
+    prepare_corpus([{"text": HINDI}], {"label": "x"}, job, tmp_path / "hi")
+    folders = {"byte_level": bases["byte_level"]}, {"hi": tmp_path / "hi"}
+    _, rows = fertility_of_folders(*folders, tmp_path / "one", FertilityJob(splitter="unicode"))
+    with (tmp_path / "one/floors.csv").open() as handle:
+        (row,) = csv.DictReader(handle)
+    assert float(row["floor"]) == rows[0]["floor"] == 7 / 3
+    given = [f"byte_level={bases['byte_level']}", "--corpora", f"hi={tmp_path / 'hi'}"]
+    out = ["--out", str(tmp_path / "two")]
+    main(["fertility", "--tokenizers", *given, "--splitter", "unicode", *out])
+    assert "2.33 at least with any vocabulary, since words are cut at marks; with marks" in (
+        capsys.readouterr().out
+    )
+
+
+def test_table(tmp_path):
+    tables = {"floor": {"kind": "floor", "title": "Floors"}}
+    root = fake_results(tmp_path / "results" / "demo", tables=tables)
+    results = Results(root)
+    empty = build_table(results, "floor")
+    assert [cell.value for cell in empty.data_rows()[0].cells[1:]] == [None] * 3
+    tokenizer, corpus = (results.experiment.fertility.tokenizers[0],
+                         results.experiment.fertility.corpora[0])  # fmt: skip
+    row = dict.fromkeys(FLOOR_COLUMNS) | {"tokenizer": tokenizer, "corpus": corpus}
+    row |= {"tokens_per_word": 1.1, "floor": 1.0, "joined_floor": 0.5}
+    write_csv(root / "fertility" / "floors.csv", FLOOR_COLUMNS, [row])
+    table = build_table(results, "floor")
+    first = table.data_rows()[0].cells
+    assert [cell.number() for cell in first[1:]] == ["1.10", "1.00", "0.50"]
+    assert any(f"{tokenizer} on {corpus}: 1.10 tokens per word are close" in note
+               for note in table.notes)  # fmt: skip
+    assert any(section.section for section in table.rows)
