@@ -22,6 +22,7 @@ from revocab.adapting.choices import (
 )
 from revocab.adapting.source import STAND_IN, STAND_IN_TOKENS
 from revocab.adapting.texts import Text
+from revocab.adapting.ways import TOGETHER, Way, stages
 from revocab.languages import language_label
 
 #: Its id, and with it the name of the results folder.
@@ -71,6 +72,7 @@ class Asked:
     file: str = "adapt.yaml"
     experiment: str = EXPERIMENT
     advised: Advised | None = None
+    way: Way = TOGETHER
 
     @property
     def run(self) -> str:
@@ -164,16 +166,8 @@ def source_tokenizer(asked: Asked) -> dict[str, Any]:
     return {"train": {**trained, "vocabulary_size": STAND_IN_TOKENS, "limit_bytes": 20_000_000}}
 
 
-def _training(asked: Asked) -> Iterator[str]:
-    choices = asked.choices
-    groups = {"embeddings": {"learning_rate": choices.embedding_rate}}
-    stage = {
-        "name": "everything",
-        "share": 1.0,
-        "learning_rate": choices.body_rate,
-        "groups": groups,
-    }
-    recipe = {
+def recipe_of(choices: Choices, way: Way) -> dict[str, Any]:
+    return {
         "sequence_length": choices.row,
         "batch_size": choices.rows,
         "steps": choices.steps,
@@ -182,8 +176,12 @@ def _training(asked: Asked) -> Iterator[str]:
         "checkpoint_every": choices.every,
         "heldout_every": max(1, choices.steps // 4),
         "repeat_corpora": True,
-        "stages": [stage],
+        "stages": stages(choices, way),
     }
+
+
+def _training(asked: Asked) -> Iterator[str]:
+    choices, recipe = asked.choices, recipe_of(asked.choices, asked.way)
     tokens = choices.steps * choices.rows * choices.row
     yield f"\n# {tokens:,} tokens, as asked for or as the time allows, at most {PASSES}"
     time = asked.advised.time if asked.advised else f"{choices.minutes:.1f} minutes here"
