@@ -80,9 +80,7 @@ def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
     """
     given = look_at_given(model, options, options.out)
     choices = choose(given.source, given.texts, given.keep, options, flops())
-    return Asked(
-        command, given.source.name, given.place, options.method, choices, way=options.way
-    )
+    return Asked(command, given.source.name, given.place, options.method, choices, way=options.way)
 
 
 def told(plan: Plan, out: Path) -> str:

@@ -31,6 +31,7 @@ GROUP, CHECK = "adapted", "check"
 #: Steps of the check that an advised experiment begins with.
 CHECK_STEPS = 4
 TABLE, SAMPLES = "before-and-after", "token-samples"
+TOKENIZERS = {"kind": "tokenizers", "title": "Tokenizers on held-out text"}
 #: How the stand-in is trained.
 STAND_IN_RECIPE = {
     "sequence_length": 256,
@@ -104,7 +105,7 @@ def experiment_text(asked: Asked) -> str:
         f"experiment: {asked.experiment}",
         f"title: {flow(f'{asked.name} adapted to {labels}')}",
         "seed: 17",
-        *_data(asked),
+        *data_lines(asked),
         *_training(asked),
         *_runs(asked),
         *_shown(asked),
@@ -112,7 +113,7 @@ def experiment_text(asked: Asked) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _data(asked: Asked) -> Iterator[str]:
+def data_lines(asked: Asked) -> Iterator[str]:
     choices = asked.choices
     yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most 50 kB: measuring takes time."
     yield "corpora:"
@@ -198,18 +199,26 @@ def _training(asked: Asked) -> Iterator[str]:
         yield f"  stand-in: {flow(STAND_IN_RECIPE)}"
 
 
-def _runs(asked: Asked) -> Iterator[str]:
+def model_lines(asked: Asked) -> Iterator[str]:
     pretrain = {**STAND_IN, "mixture": "stand-in", "recipe": "stand-in"}
     made = {"pretrain": pretrain} if asked.place is None else dict(asked.place)
     yield "\nmodels:"
     yield f"  source: {flow({'tokenizer': 'source', **made})}"
-    group = {
+
+
+def group_of(asked: Asked, recipe: str) -> dict[str, str]:
+    return {
         "label": asked.name,
         "source": "source",
         "target": "target",
         "mixture": "adaptation",
-        "recipe": "adapt",
+        "recipe": recipe,
     }
+
+
+def _runs(asked: Asked) -> Iterator[str]:
+    yield from model_lines(asked)
+    group = group_of(asked, "adapt")
     more = {"method": "lapt", "start": {"run": asked.run, "step": "last"}, "evaluate": False}
     yield "\nruns:"
     if asked.advised:
@@ -227,8 +236,19 @@ def _runs(asked: Asked) -> Iterator[str]:
     yield f"      # unchanged: {flow({'method': 'lapt', 'evaluate': False})}"
 
 
+def languages_of(asked: Asked) -> list[str]:
+    return [text.language for text in asked.choices.corpora]
+
+
+def measured_lines(languages: list[str]) -> Iterator[str]:
+    """Yield what is measured: held-out text of languages, by loss and by both tokenizers."""
+    yield f"\nevaluation: {flow({'heldout': languages})}"
+    measured = {"split": "heldout", "tokenizers": ["source", "target"], "corpora": languages}
+    yield f"fertility: {flow(measured)}"
+
+
 def _shown(asked: Asked) -> Iterator[str]:
-    ids = [text.language for text in asked.choices.corpora]
+    ids = languages_of(asked)
     columns: list[dict[str, Any]] = [{"vocabulary": {}}]
     for language in ids:
         columns.append({"fertility": {"corpus": language}, "label": f"{language}: tokens per word"})
@@ -236,9 +256,7 @@ def _shown(asked: Asked) -> Iterator[str]:
         for step, label in ((0, "start"), ("last", "end")):
             heading = f"{language}: bits per byte, {label}"
             columns.append({"heldout": {"language": language, "step": step}, "label": heading})
-    yield f"\nevaluation: {flow({'heldout': ids})}"
-    measured = {"split": "heldout", "tokenizers": ["source", "target"], "corpora": ids}
-    yield f"fertility: {flow(measured)}"
+    yield from measured_lines(ids)
     runs = [f"{GROUP}-base", asked.run]
     before = {"kind": "runs", "title": "Before and after", "runs": runs}
     yield "\ntables:"
@@ -246,7 +264,7 @@ def _shown(asked: Asked) -> Iterator[str]:
     yield from (f"    {key}: {flow(value)}" for key, value in before.items())
     yield "    columns:"
     yield from (f"      - {flow(column)}" for column in columns)
-    yield f"  tokenizers: {flow({'kind': 'tokenizers', 'title': 'Tokenizers on held-out text'})}"
+    yield f"  tokenizers: {flow(TOKENIZERS)}"
     cut = {"kind": "token_samples", "title": "The same text in old and new tokens"}
     yield f"  {SAMPLES}: {flow(cut)}"
     yield "figures:"

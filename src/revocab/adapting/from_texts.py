@@ -100,15 +100,19 @@ def check_free(out: Path) -> None:
 
 
 @contextmanager
-def nothing_left(out: Path) -> Iterator[None]:
-    """Remove what was made in a new folder if the command is refused: the text of a demo."""
-    new = not out.exists()
+def nothing_left(out: Path, *, always: bool = False) -> Iterator[None]:
+    """Remove what was made in a new folder, the text of a demo, if the command is refused, or
+    ``always``.
+    """
+    new, leave = not out.exists(), not always
     try:
         yield
     except RevocabError:
-        if new and out.exists():
-            shutil.rmtree(out)
+        leave = False
         raise
+    finally:
+        if new and not leave and out.exists():
+            shutil.rmtree(out)
 
 
 def look_at_given(model: str | None, options: TextOptions, out: Path) -> Given:
