@@ -177,7 +177,7 @@ def recommended(
 
     A file that is there stays: it may be edited, or have run.
     """
-    chosen = probed.judgement.start(probed.judgement.recommended)
+    chosen = probed.chosen
     if chosen is None:
         yield f"go on    edit {options.out / FILE}: more steps; then the same command again"
         return

@@ -86,8 +86,8 @@ def _recipes(asked: Asked, probed: Sequence[Start], seeds: int) -> Iterator[str]
     choices = asked.choices
     tokens = choices.steps * choices.rows * choices.row
     trainings = (len(probed) + 1) * seeds
-    yield f"\n# {trainings} trainings of {tokens:,} tokens each; about {choices.minutes:.1f}"
-    yield "# minutes here in all. The rate is constant after the warm-up: the loss at a step is that of a"
+    yield f"\n# {trainings} trainings of {tokens:,} tokens each; {choices.minutes:.1f} minutes"
+    yield "# or so. The rate is constant after the warm-up: the loss at a step is that of a"
     yield "# training that ends there, so that curves may be compared after as many operations."
     yield "recipes:"
     for way in dict.fromkeys([TOGETHER, *(start.way for start in probed)]):

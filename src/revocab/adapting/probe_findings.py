@@ -82,7 +82,7 @@ class Probe(Closed):
 
     model: OneLine
     #: Where the model is, as keys of an experiment.
-    place: dict[Literal["path", "hub", "revision"], OneLine] | None
+    place: dict[Literal["path", "hub", "revision"], OneLine]
     languages: list[Language] = Field(min_length=1)
     #: Tokens of the new vocabulary.
     vocabulary: Count
@@ -93,6 +93,11 @@ class Probe(Closed):
     tokens: Tokens
     seeds: Count
     judgement: Judgement
+
+    @property
+    def chosen(self) -> Ranked | None:
+        """Return the start that is recommended; None: the old vocabulary is ahead."""
+        return self.judgement.start(self.judgement.recommended)
 
 
 def read_probe(folder: Path) -> Probe:
@@ -181,18 +186,15 @@ def sentences(probe: Probe) -> Iterator[str]:
 
 def recommendation(probe: Probe) -> str:
     judgement, budget = probe.judgement, f"{probe.tokens:,} tokens"
-    chosen = judgement.start(judgement.recommended)
+    chosen, best = probe.chosen, judgement.best
     saves = f"the new vocabulary takes {probe.saved:.0%} fewer tokens for the text"
+    if best.loss is None or best.minus_unchanged is None:
+        return "no start has a loss to compare: every training blew up"
     if chosen is None or chosen.minus_unchanged is None:
-        best = judgement.best
-        gap = (
-            f": {best.name}, the best, ends {best.minus_unchanged.told()} it"
-            if (best.minus_unchanged)
-            else ""
-        )
         return (
-            f"do not adapt at this budget: after {budget} of training the old vocabulary is"
-            f" ahead{gap}. {saves.capitalize()}, and a longer training may turn the order"
+            f"do not adapt at this budget: after {budget} of training {best.name}, the best, ends"
+            f" {best.minus_unchanged.told()} the old vocabulary. {saves.capitalize()}, and a longer"
+            " training may turn the order"
         )
     gain = f"{chosen.minus_unchanged.told()} the old vocabulary after {budget}"
     if judgement.verdict == "adapt":

@@ -30,10 +30,12 @@ def read_results(plan: Plan, out: Path) -> Probe:
     recipe = experiment.recipes[run.recipe or ""]
     model = experiment.models[run.source]
     keys = ("path", "hub", "revision")
-    place = {key: str(value) for key in keys if (value := getattr(model, key, None)) is not None}
+    place = {key: str(value) for key in keys if (value := getattr(model, key)) is not None}
+    if not place:  # a stand-in, whose folder is here
+        place = {"path": str((out / plan.root(run.id).path).absolute())}
     return Probe(
         model=experiment.runs[GROUP].label,
-        place=place or None,
+        place=place,
         languages=[*target.corpora],
         vocabulary=target.size,
         saved=saved_tokens(results, [*target.corpora]),
