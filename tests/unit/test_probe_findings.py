@@ -12,7 +12,7 @@ import yaml
 from revocab.adapting.choices import choose
 from revocab.adapting.experiment_file import Asked
 from revocab.adapting.probe import ProbeOptions
-from revocab.adapting.probe_file import Start, probe_text, rounded, starts
+from revocab.adapting.probe_file import POINTS, Start, probe_text, rounded, starts
 from revocab.adapting.probe_findings import (
     RECORD,
     Judgement,
@@ -157,7 +157,7 @@ def test_the_file_is_a_valid_experiment(tmp_path, seeds):
     place, source = look_at_stand_in()
     options = ProbeOptions(tokens=10_000, ways=["together", "rows-first", "embeddings-first"])
     choices = rounded(choose(source, texts[:1], texts[1:], options, 1e9))
-    assert choices.steps % 8 == 0
+    assert choices.steps % POINTS == 0
     asked = Asked("revocab probe --demo", "Stand-in", place, "fvt", choices, experiment="probe")
     experiment = validate(
         yaml.safe_load(probe_text(asked, starts(options.methods, options.ways), seeds))

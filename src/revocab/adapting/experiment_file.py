@@ -193,7 +193,11 @@ def _training(asked: Asked) -> Iterator[str]:
     yield "  adapt:"
     yield from (f"    {key}: {flow(value)}" for key, value in recipe.items())
     if asked.advised:
-        brief = {key: CHECK_STEPS for key in ("steps", "checkpoint_every", "heldout_every")}
+        brief: dict[str, Any] = dict.fromkeys(
+            ("steps", "checkpoint_every", "heldout_every"), CHECK_STEPS
+        )
+        if asked.way != TOGETHER:  # its first stage has a single step
+            brief["warmup_share"] = 0.0
         yield f"  {CHECK}: {flow({**recipe, **brief})}"
     if asked.place is None:
         yield f"  stand-in: {flow(STAND_IN_RECIPE)}"

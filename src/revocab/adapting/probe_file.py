@@ -26,7 +26,7 @@ FILE, GROUP = "probe.yaml", "probed"
 #: The run that goes on with the old vocabulary.
 UNCHANGED = "unchanged"
 #: Held-out losses in a training besides the one before it.
-POINTS = 8
+POINTS = 4
 #: Where all are compared: after as many operations.
 EQUAL = "equal-flops"
 ORDERS = "orders"
