@@ -98,8 +98,9 @@ def probe(words: Sequence[str]) -> str:
         return cost(model, options, command)
     file = options.out / FILE
     write_once(file, command, lambda: content(ask(model, options, command), options))
+    plan = Plan(read(file))
     run(file, options.cores)
-    return told(model, options, Plan(read(file)))
+    return told(model, options, plan)
 
 
 def ask(model: str | None, options: ProbeOptions, command: str) -> Asked:
@@ -133,7 +134,8 @@ def cost(model: str | None, options: ProbeOptions, command: str) -> str:
     from revocab.bill.device import BillOptions
     from revocab.bill.plan import lines_of
 
-    check_free(options.out)
+    if options.demo:
+        check_free(options.out)  # its text is made there
     with nothing_left(options.out, always=True):
         asked = ask(model, options, command)
         plan = Plan(validate(yaml.safe_load(content(asked, options))))

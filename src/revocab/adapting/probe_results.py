@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from revocab.adapting.probe_file import EQUAL, GROUP, UNCHANGED, ranking_id, recipe_id
+from revocab.adapting.probe_file import EQUAL, FILE, GROUP, UNCHANGED, ranking_id, recipe_id
 from revocab.adapting.probe_findings import BySeed, Probe, judge
 from revocab.adapting.ways import ALONE, TOGETHER, Way
+from revocab.errors import RevocabError
 from revocab.evaluation.ranking import Sample
 from revocab.plan.plan import Plan
 from revocab.report.results import Results
@@ -17,11 +18,21 @@ from revocab.report.tables.ranking import RankingTable
 
 
 def read_results(plan: Plan, out: Path) -> Probe:
-    """Return what a finished probe in the folder ``out`` found."""
+    """Return what a finished probe in the folder ``out`` found.
+
+    Raises :class:`RevocabError` where its experiment file was changed so that nothing can be read.
+    """
     results = Results(out / plan.paths.results)
     experiment, runs = results.experiment, trained_runs(results, GROUP)
     target = experiment.tokenizers["target"].extend
-    assert target is not None  # as this command writes it
+    missing = [name for name in map(ranking_id, target.corpora if target else ())
+               if not isinstance(experiment.tables.get(name), RankingTable)]  # fmt: skip
+    if target is None or missing:
+        keys = ["tokenizers.target.extend"] if target is None else [f"tables.{n}" for n in missing]
+        raise RevocabError(
+            f"{out / FILE}: {key}: what a probe says is read from it, and it is gone; put it back"
+            for key in keys
+        )
     losses = losses_of(results, [*target.corpora])
     starts = {
         name: (run.method, way_of(run.recipe)) for name, run in runs.items() if name != UNCHANGED
