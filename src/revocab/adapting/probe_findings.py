@@ -82,7 +82,7 @@ class Probe(Closed):
 
     model: OneLine
     #: Where the model is, as keys of an experiment.
-    place: dict[Literal["path", "hub", "revision"], OneLine]
+    place: dict[str, OneLine]
     languages: list[Language] = Field(min_length=1)
     #: Tokens of the new vocabulary.
     vocabulary: Count

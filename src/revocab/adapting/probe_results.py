@@ -25,23 +25,22 @@ def read_results(plan: Plan, out: Path) -> Probe:
     results = Results(out / plan.paths.results)
     experiment, runs = results.experiment, trained_runs(results, GROUP)
     target = experiment.tokenizers["target"].extend
-    missing = [name for name in map(ranking_id, target.corpora if target else ())
-               if not isinstance(experiment.tables.get(name), RankingTable)]  # fmt: skip
-    if target is None or missing:
-        keys = ["tokenizers.target.extend"] if target is None else [f"tables.{n}" for n in missing]
+    tables = ranking_tables(results, [*target.corpora] if target else [])
+    if target is None or not all(tables.values()):
+        gone = [f"tables.{name}" for name, table in tables.items() if table is None]
         raise RevocabError(
             f"{out / FILE}: {key}: what a probe says is read from it, and it is gone; put it back"
-            for key in keys
+            for key in (gone or ["tokenizers.target.extend"])
         )
-    losses = losses_of(results, [*target.corpora])
+    losses = losses_of(results, [*filter(None, tables.values())])
     starts = {
         name: (run.method, way_of(run.recipe)) for name, run in runs.items() if name != UNCHANGED
     }
     run = runs[UNCHANGED]
     recipe = experiment.recipes[run.recipe or ""]
     model = experiment.models[run.source]
-    keys = ("path", "hub", "revision")
-    place = {key: str(value) for key in keys if (value := getattr(model, key)) is not None}
+    given = {key: getattr(model, key) for key in ("path", "hub", "revision")}
+    place = {key: str(value) for key, value in given.items() if value is not None}
     if not place:  # a stand-in, whose folder is here
         place = {"path": str((out / plan.root(run.id).path).absolute())}
     return Probe(
@@ -61,10 +60,18 @@ def way_of(recipe: str | None) -> Way:
     return next((way for way in ALONE if recipe_id(way) == recipe), TOGETHER)
 
 
-def losses_of(results: Results, languages: Sequence[str]) -> dict[str, BySeed]:
+def ranking_tables(results: Results, languages: Sequence[str]) -> dict[str, RankingTable | None]:
+    """Return the tables of languages by id; None: there is none, or of another kind."""
+    tables = results.experiment.tables
+    named = {name: tables.get(name) for name in map(ranking_id, languages)}
+    return {
+        name: table if isinstance(table, RankingTable) else None for name, table in named.items()
+    }
+
+
+def losses_of(results: Results, tables: Sequence[RankingTable]) -> dict[str, BySeed]:
     """Return the losses of each run's seeds at the place of comparison, means over languages."""
-    by_language = [losses_in(results, results.experiment.tables[ranking_id(language)])
-                   for language in languages]  # fmt: skip
+    by_language = [losses_in(results, table) for table in tables]
     names = by_language[0]
     return {name: mean_by_seed([losses[name] for losses in by_language]) for name in names}
 
