@@ -98,6 +98,11 @@ def test_a_start_that_the_old_vocabulary_beats_is_not_taken_for_one_that_it_may_
     )
     assert (judgement.verdict, judgement.recommended) == ("unclear", "random")
     assert "within chance" in recommendation(probe_of(judgement))
+    # Where neither is above it, one that is below it goes before one of which that cannot be told.
+    judgement = judge(
+        UNCHANGED, {"fvt": beside(-0.2, 0.01, 0.2), "random": beside(-0.1, -0.101, -0.099)}, STARTS
+    )
+    assert (judgement.verdict, judgement.recommended) == ("adapt", "random")
 
 
 @pytest.mark.parametrize(("seeds", "interval"), [(1, False), (2, True)])

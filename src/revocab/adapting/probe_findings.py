@@ -130,9 +130,9 @@ def judge(
 ) -> Judgement:
     """Return what losses say, by the name of a start; ``starts`` has its method and way.
 
-    Of the starts that may be the best and are not above the old vocabulary beyond chance, the first
-    named is recommended: a better mean within chance is no reason for another one. Intervals of
-    differences hold for all starts at once (Bonferroni).
+    Of the starts that may be the best, the first named is recommended that is below the old
+    vocabulary beyond chance, else the first that is not above it: a better mean within chance is no
+    reason for another one. Intervals of differences hold for all starts at once (Bonferroni).
     """
     known = [name for name in starts if losses[name]]
     best_first = sorted(known, key=lambda name: fmean(losses[name].values()))
@@ -162,14 +162,13 @@ def judge(
         for name in starts
         if name in known and by_name[name].may_be_best
     }
-    left = [name for name, side in sides.items() if side != "above"]
-    recommended = left[0] if left else None
-    below = recommended is not None and sides[recommended] == "below"
+    below = [name for name, side in sides.items() if side == "below"]
+    left = below or [name for name, side in sides.items() if side is None]
     return Judgement(
         unchanged=fmean(unchanged.values()) if unchanged else None,
         ranked=ranked,
         verdict="adapt" if below else "unclear" if left else "keep",
-        recommended=recommended,
+        recommended=left[0] if left else None,
     )
 
 
@@ -199,9 +198,11 @@ def recommendation(probe: Probe) -> str:
     gain = f"{chosen.minus_unchanged.told()} the old vocabulary after {budget}"
     if judgement.verdict == "adapt":
         return f"adapt with {chosen.name}: {gain}; {saves}"
+    few = f"which fewer than {FEWEST_SEEDS} seeds cannot tell from chance"
+    chance = few if probe.seeds < FEWEST_SEEDS else "which is within chance"
     return (
-        f"unclear: {chosen.name} is {gain}, which is within chance; {saves}, so adapt with"
-        f" {chosen.name} if that is what you want"
+        f"unclear: {chosen.name} is {gain}, {chance}; {saves}, so adapt with {chosen.name} if that"
+        " is what you want"
     )
 
 
