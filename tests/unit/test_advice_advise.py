@@ -134,7 +134,7 @@ def test_a_probe_says_the_method_and_what_it_measured(folder, tmp_path):
     out = tmp_path / "out"
     data = json.loads(advise([*words, "--out", str(out)]))
     (reason,) = (one for one in data["reasons"] if one.startswith("method "))
-    assert reason.startswith("method mean, rows-first. The probe of 3 seeds says: adapt with")
+    assert reason.startswith("method mean, rows-first. A probe (seeds: 3) says: adapt with")
     assert "0.200 ± " in reason and "a vocabulary extended to 640 tokens, not this one" in reason
     experiment = yaml.safe_load((out / "advised.yaml").read_text())
     assert [*experiment["runs"]["adapted"]["methods"]] == ["mean"]

@@ -130,7 +130,7 @@ def test_a_lost_probe_speaks_against_a_training_of_its_length_alone():
     for planned, against in ((32_768, True), (32_769, False)):
         advice = recommend(replace(lost, planned=planned))
         assert ["do not adapt at this" in one for one in advice.against] == [True] * against
-        assert "method fvt. The probe of 3 seeds says: do not adapt" in " ".join(advice.reasons)
+        assert "method fvt. A probe (seeds: 3) says: do not adapt" in " ".join(advice.reasons)
     won = recommend(replace(GOOD, probe=probe_of(-0.1), planned=32_768))
     assert not won.against and "says: adapt with fvt: 0.100 ±" in " ".join(won.reasons)
     assert "not this one" not in " ".join(won.reasons)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 
 LINE = (
     "probe my-model --text sw=swahili.txt --keep en=english.txt --methods fvt random"
-    " --ways together --seeds 2 --tokens 2560 --cores 2"
+    " --ways together --seeds 1 --tokens 2560 --cores 2"
 )
 
 
@@ -49,7 +49,7 @@ def revocab(folder: Path, line: str) -> str:
 
 def test_a_killed_probe_goes_on_and_its_record_is_of_use(folder):
     said = revocab(folder, f"{LINE} --dry-run")
-    assert said.count("probed-") == 6 and "nothing was written" in said
+    assert said.count("probed-") == 3 and "nothing was written" in said
     assert not (folder / "probed").exists()
     run = folder / "probed/results/probe/runs/probed-unchanged-seed1"
     with (folder / "killed.log").open("w") as log:
@@ -64,13 +64,13 @@ def test_a_killed_probe_goes_on_and_its_record_is_of_use(folder):
     record = json.loads((folder / "probed/probe.json").read_text())
     judgement = record["judgement"]
     assert {entry["name"] for entry in judgement["ranked"]} == {"fvt", "random"}
-    # Two seeds have intervals, and say nothing of chance.
+    # A single seed has no interval, and says nothing of chance.
     assert judgement["verdict"] == "unclear" and judgement["recommended"] == "fvt"
     gain = judgement["ranked"][0]["minus_unchanged"]
-    assert gain["low"] < gain["value"] < gain["high"] and gain["side"] is None
+    assert gain["low"] is gain["high"] is gain["side"] is None and gain["value"] != 0
     page = (folder / "probed/probe.md").read_text(encoding="utf-8")
     table = (folder / "probed/results/probe/tables/ranking-sw.md").read_text("utf-8").strip()
-    assert table in said and table in page and "with 2 of at least 3 seeds nothing is" in said
+    assert table in said and table in page and "with 1 of at least 3 seeds nothing is" in said
     # The same as in the table, to its digits.
     fvt = next(entry for entry in judgement["ranked"] if entry["name"] == "fvt")
     assert f"{fvt['loss']:.3f}" in next(line for line in table.splitlines() if "FVT" in line)
@@ -84,4 +84,4 @@ def test_a_killed_probe_goes_on_and_its_record_is_of_use(folder):
     adapt = next(line for line in said.splitlines() if line.startswith("adapt  "))
     assert recommended.read_text().partition("\n")[0] == f"# {adapt.split(None, 1)[1]}"
     advised = revocab(folder, "advise my-model sw=swahili.txt --probe probed")
-    assert "method fvt, together. The probe of 2 seeds says: unclear" in " ".join(advised.split())
+    assert "method fvt, together. A probe (seeds: 1) says: unclear" in " ".join(advised.split())

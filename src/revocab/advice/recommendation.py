@@ -175,7 +175,7 @@ def method(facts: Facts) -> str:
 def method_of_probe(probe: Probe, best: Option) -> str:
     chosen = probe.chosen
     name = f"method {chosen.method}, {chosen.way}" if chosen else "method fvt"
-    reason = f"{name}. The probe of {probe.seeds} seeds says: {recommendation(probe)}"
+    reason = f"{name}. A probe (seeds: {probe.seeds}) says: {recommendation(probe)}"
     if (best.construction, best.vocabulary) != ("extend", probe.vocabulary):
         reason += f"; it had a vocabulary extended to {probe.vocabulary:,} tokens, not this one"
     return reason
