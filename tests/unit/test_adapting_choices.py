@@ -9,9 +9,10 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
-from revocab.adapting.adapt import AdaptOptions, adapt, without_cores
+from revocab.adapting.adapt import AdaptOptions, adapt
 from revocab.adapting.choices import bytes_by_language, choose, mixture, shares, vocabulary_size
 from revocab.adapting.experiment_file import Asked, experiment_text
+from revocab.adapting.from_texts import without_cores
 from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure
 from revocab.config import validate

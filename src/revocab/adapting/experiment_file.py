@@ -22,6 +22,7 @@ from revocab.adapting.choices import (
 )
 from revocab.adapting.source import STAND_IN, STAND_IN_TOKENS
 from revocab.adapting.texts import Text
+from revocab.adapting.ways import TOGETHER, Way, stages
 from revocab.languages import language_label
 
 #: Its id, and with it the name of the results folder.
@@ -30,6 +31,7 @@ GROUP, CHECK = "adapted", "check"
 #: Steps of the check that an advised experiment begins with.
 CHECK_STEPS = 4
 TABLE, SAMPLES = "before-and-after", "token-samples"
+TOKENIZERS = {"kind": "tokenizers", "title": "Tokenizers on held-out text"}
 #: How the stand-in is trained.
 STAND_IN_RECIPE = {
     "sequence_length": 256,
@@ -71,6 +73,7 @@ class Asked:
     file: str = "adapt.yaml"
     experiment: str = EXPERIMENT
     advised: Advised | None = None
+    way: Way = TOGETHER
 
     @property
     def run(self) -> str:
@@ -102,7 +105,7 @@ def experiment_text(asked: Asked) -> str:
         f"experiment: {asked.experiment}",
         f"title: {flow(f'{asked.name} adapted to {labels}')}",
         "seed: 17",
-        *_data(asked),
+        *data_lines(asked),
         *_training(asked),
         *_runs(asked),
         *_shown(asked),
@@ -110,7 +113,7 @@ def experiment_text(asked: Asked) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _data(asked: Asked) -> Iterator[str]:
+def data_lines(asked: Asked) -> Iterator[str]:
     choices = asked.choices
     yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most 50 kB: measuring takes time."
     yield "corpora:"
@@ -164,16 +167,8 @@ def source_tokenizer(asked: Asked) -> dict[str, Any]:
     return {"train": {**trained, "vocabulary_size": STAND_IN_TOKENS, "limit_bytes": 20_000_000}}
 
 
-def _training(asked: Asked) -> Iterator[str]:
-    choices = asked.choices
-    groups = {"embeddings": {"learning_rate": choices.embedding_rate}}
-    stage = {
-        "name": "everything",
-        "share": 1.0,
-        "learning_rate": choices.body_rate,
-        "groups": groups,
-    }
-    recipe = {
+def recipe_of(choices: Choices, way: Way) -> dict[str, Any]:
+    return {
         "sequence_length": choices.row,
         "batch_size": choices.rows,
         "steps": choices.steps,
@@ -182,8 +177,12 @@ def _training(asked: Asked) -> Iterator[str]:
         "checkpoint_every": choices.every,
         "heldout_every": max(1, choices.steps // 4),
         "repeat_corpora": True,
-        "stages": [stage],
+        "stages": stages(choices, way),
     }
+
+
+def _training(asked: Asked) -> Iterator[str]:
+    choices, recipe = asked.choices, recipe_of(asked.choices, asked.way)
     tokens = choices.steps * choices.rows * choices.row
     yield f"\n# {tokens:,} tokens, as asked for or as the time allows, at most {PASSES}"
     time = asked.advised.time if asked.advised else f"{choices.minutes:.1f} minutes here"
@@ -194,24 +193,36 @@ def _training(asked: Asked) -> Iterator[str]:
     yield "  adapt:"
     yield from (f"    {key}: {flow(value)}" for key, value in recipe.items())
     if asked.advised:
-        brief = {key: CHECK_STEPS for key in ("steps", "checkpoint_every", "heldout_every")}
+        brief: dict[str, Any] = dict.fromkeys(
+            ("steps", "checkpoint_every", "heldout_every"), CHECK_STEPS
+        )
+        if asked.way != TOGETHER:  # its first stage has a single step
+            brief["warmup_share"] = 0.0
         yield f"  {CHECK}: {flow({**recipe, **brief})}"
     if asked.place is None:
         yield f"  stand-in: {flow(STAND_IN_RECIPE)}"
 
 
-def _runs(asked: Asked) -> Iterator[str]:
+def model_lines(asked: Asked) -> Iterator[str]:
     pretrain = {**STAND_IN, "mixture": "stand-in", "recipe": "stand-in"}
     made = {"pretrain": pretrain} if asked.place is None else dict(asked.place)
     yield "\nmodels:"
     yield f"  source: {flow({'tokenizer': 'source', **made})}"
-    group = {
+
+
+def group_of(asked: Asked, recipe: str) -> dict[str, str]:
+    return {
         "label": asked.name,
         "source": "source",
         "target": "target",
         "mixture": "adaptation",
-        "recipe": "adapt",
+        "recipe": recipe,
     }
+
+
+def _runs(asked: Asked) -> Iterator[str]:
+    yield from model_lines(asked)
+    group = group_of(asked, "adapt")
     more = {"method": "lapt", "start": {"run": asked.run, "step": "last"}, "evaluate": False}
     yield "\nruns:"
     if asked.advised:
@@ -229,8 +240,19 @@ def _runs(asked: Asked) -> Iterator[str]:
     yield f"      # unchanged: {flow({'method': 'lapt', 'evaluate': False})}"
 
 
+def languages_of(asked: Asked) -> list[str]:
+    return [text.language for text in asked.choices.corpora]
+
+
+def measured_lines(languages: list[str]) -> Iterator[str]:
+    """Yield what is measured: held-out text of languages, by loss and by both tokenizers."""
+    yield f"\nevaluation: {flow({'heldout': languages})}"
+    measured = {"split": "heldout", "tokenizers": ["source", "target"], "corpora": languages}
+    yield f"fertility: {flow(measured)}"
+
+
 def _shown(asked: Asked) -> Iterator[str]:
-    ids = [text.language for text in asked.choices.corpora]
+    ids = languages_of(asked)
     columns: list[dict[str, Any]] = [{"vocabulary": {}}]
     for language in ids:
         columns.append({"fertility": {"corpus": language}, "label": f"{language}: tokens per word"})
@@ -238,9 +260,7 @@ def _shown(asked: Asked) -> Iterator[str]:
         for step, label in ((0, "start"), ("last", "end")):
             heading = f"{language}: bits per byte, {label}"
             columns.append({"heldout": {"language": language, "step": step}, "label": heading})
-    yield f"\nevaluation: {flow({'heldout': ids})}"
-    measured = {"split": "heldout", "tokenizers": ["source", "target"], "corpora": ids}
-    yield f"fertility: {flow(measured)}"
+    yield from measured_lines(ids)
     runs = [f"{GROUP}-base", asked.run]
     before = {"kind": "runs", "title": "Before and after", "runs": runs}
     yield "\ntables:"
@@ -248,7 +268,7 @@ def _shown(asked: Asked) -> Iterator[str]:
     yield from (f"    {key}: {flow(value)}" for key, value in before.items())
     yield "    columns:"
     yield from (f"      - {flow(column)}" for column in columns)
-    yield f"  tokenizers: {flow({'kind': 'tokenizers', 'title': 'Tokenizers on held-out text'})}"
+    yield f"  tokenizers: {flow(TOKENIZERS)}"
     cut = {"kind": "token_samples", "title": "The same text in old and new tokens"}
     yield f"  {SAMPLES}: {flow(cut)}"
     yield "figures:"

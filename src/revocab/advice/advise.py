@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from revocab.adapting.probe_findings import Probe, read_probe
 from revocab.adapting.source import describe, find
 from revocab.adapting.texts import Text, measure_texts, shared_text
 from revocab.advice.experiment import FILE, experiment
@@ -70,6 +71,9 @@ class AdviseOptions(Device):
     served: Annotated[float, Field(gt=0), TEXT_BYTES] | None = Field(
         default=None, description="characters per month that the model will write"
     )
+    probe: Path | None = Field(
+        default=None, description="folder of a revocab probe of this model and text"
+    )
     measure: bool = Field(default=False, description="calculate with the speed of this machine")
     out: Path | None = Field(
         default=None, description="folder for the page, its figures and the experiment file"
@@ -95,12 +99,12 @@ def advise(words: Sequence[str]) -> str:
         options = options.model_copy(update={"gpu": GPU})
     if not named:
         raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME}")
-    place, folder, texts, keep = inputs(named[0], options)
+    place, folder, texts, keep, probe = inputs(named[0], options)
     read = [folder, *options.text.values(), *options.keep.values()]
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.out is None else OutputFolder(options.out, "advice", read)
     source = describe(folder)
-    findings = look(folder, source, texts, keep, options, spoken())
+    findings = look(folder, source, texts, keep, options, spoken(), probe)
     data = data_of(findings)
     if output is not None:
         command = shlex.join(["revocab", "advise", *words])
@@ -122,8 +126,11 @@ def advise(words: Sequence[str]) -> str:
 
 def inputs(
     model: str, options: AdviseOptions
-) -> tuple[dict[str, str], Path, list[Text], list[Text]]:
-    """Return where the model is, and the texts; raise :class:`RevocabError` with all problems."""
+) -> tuple[dict[str, str], Path, list[Text], list[Text], Probe | None]:
+    """Return where the model is, the texts, and a probe of both if one is named.
+
+    Raises :class:`RevocabError` with all problems.
+    """
     problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
     twice = sorted(options.keep.keys() & options.text.keys())
     problems += [
@@ -143,6 +150,7 @@ def inputs(
         lambda: found_model(model),
         lambda: measure_texts(options.text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
+        lambda: read_probe(options.probe) if options.probe else None,
     ):
         try:
             looked_at.append(look_at())
@@ -150,8 +158,27 @@ def inputs(
             problems += error.problems
     if problems:
         raise RevocabError(problems)
-    (place, folder), texts, keep = looked_at
-    return place, folder, texts, keep
+    (place, folder), texts, keep, probe = looked_at
+    if probe is not None:
+        check_probe(probe, place, options)
+    return place, folder, texts, keep, probe
+
+
+def check_probe(probe: Probe, place: dict[str, str], options: AdviseOptions) -> None:
+    """Raise :class:`RevocabError` unless a probe is of this model and these languages."""
+    what = f"--probe {options.probe}: is of"
+    problems = []
+    if probe.place != place:
+        problems.append(f"{what} the model {told(probe.place)}, not of {told(place)}")
+    if {*probe.languages} != {*options.text}:
+        asked = ", ".join(options.text)
+        problems.append(f"{what} text in {', '.join(probe.languages)}, not in {asked}")
+    if problems:
+        raise RevocabError(f"{problem}; give a probe of the same, or none" for problem in problems)
+
+
+def told(place: Mapping[str, str]) -> str:
+    return "@".join(place.values())
 
 
 def found_model(model: str) -> tuple[dict[str, str], Path]:

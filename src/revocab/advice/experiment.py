@@ -15,12 +15,14 @@ from revocab.adapting.choices import choose
 from revocab.adapting.experiment_file import CHECK, Advised, Asked, experiment_text
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
+from revocab.adapting.ways import TOGETHER
 from revocab.advice.recommendation import Advice, Facts
 from revocab.config.load import validate
 from revocab.plan.plan import Plan
 
 #: The file in the output folder; its stem is the experiment's id.
 FILE = "advised.yaml"
+#: How new rows are made where no probe says it.
 METHOD = "fvt"
 
 
@@ -41,7 +43,9 @@ def experiment(
     choices = choose(source, texts, keep, options, flops=1.0)
     kept = best.vocabulary - best.added
     settings = {} if best.construction == "extend" else {"keep": kept}
-    path = f"results/{file.stem}/runs/{CHECK}-{METHOD}/manifest.json"
+    chosen = facts.probe.chosen if facts.probe else None
+    method, way = (chosen.method, chosen.way) if chosen else (METHOD, TOGETHER)
+    path = f"results/{file.stem}/runs/{CHECK}-{method}/manifest.json"
     against = [f"Advised against: {reason}" for reason in advice.against]
     advised = Advised(
         best.construction, settings, [*against, *advice.reasons], f"{hours:,.3g} device hours",
@@ -49,11 +53,11 @@ def experiment(
     )  # fmt: skip
     content = experiment_text(
         Asked(
-            command, source.name, place, METHOD,
+            command, source.name, place, method,
             replace(choices, vocabulary=best.vocabulary),
-            file=str(file), experiment=file.stem, advised=advised,
+            file=str(file), experiment=file.stem, advised=advised, way=way,
         )
     )  # fmt: skip
     plan = Plan(validate(yaml.safe_load(content)))
-    assert plan.paths.run(f"{CHECK}-{METHOD}") == str(Path(path).parent)
+    assert plan.paths.run(f"{CHECK}-{method}") == str(Path(path).parent)
     return content

@@ -15,6 +15,7 @@ from revocab.adapting.choices import (
     PASSES,
     vocabulary_size,
 )
+from revocab.adapting.probe_findings import Probe
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
 from revocab.advice.curve import SIZES, Curve, CurvePoint, extend_curve, optimise_curve
@@ -120,6 +121,7 @@ def look(
     keep: Sequence[Text],
     options: Any,
     say: Say,
+    probe: Probe | None = None,
 ) -> Findings:
     """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on."""
     from transformers import AutoConfig
@@ -162,6 +164,7 @@ def look(
         passes=planned / (tokens * (1 - best.saved_tokens)) * PASSES / passes,
         served=options.served,
         chat=bool(tokenizer.chat_template),
+        probe=probe,
     )
     low, high, _ = interval(about(best.construction))
     asked = "as asked for" if options.budget else f"{PASSES} passes over the text"

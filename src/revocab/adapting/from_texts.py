@@ -1,0 +1,186 @@
+"""What commands that make and run an experiment from a model and texts share.
+
+They write an experiment file and run it as `revocab run` does; the same command goes on with that
+file, whatever stopped the first one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field
+
+from revocab.adapting.choices import check_stand_in_text
+from revocab.adapting.source import Source, look_at, look_at_stand_in
+from revocab.adapting.texts import Text, measure_texts, shared_text
+from revocab.closed import Closed
+from revocab.config.load import validate
+from revocab.errors import RevocabError, ending
+from revocab.io import write_text
+from revocab.limits import Count, Size, Tokens
+
+#: Where in the output folder the generated text of a stand-in is.
+WORLD = "demo-text"
+
+
+class TextOptions(Closed):
+    """Flags of a command that makes an experiment; each has its own ``out`` and ``minutes``."""
+
+    text: dict[str, Path] = Field(
+        default_factory=dict,
+        description="text of the new language, by its code: a file (.txt, .jsonl, .parquet, also"
+        " .gz) or a folder of such files",
+    )
+    keep: dict[str, Path] = Field(
+        default_factory=dict, description="text of a language that the model should not forget"
+    )
+    vocabulary: Size | None = Field(
+        default=None, description="tokens of the new vocabulary; default: by the text's size"
+    )
+    tokens: Tokens | None = Field(default=None, description="training tokens, in place of time")
+    cores: Count | None = Field(default=None, description="default: all")
+    demo: bool = Field(default=False, description="train a small stand-in in place of MODEL")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user's words name, looked at."""
+
+    #: The model's folder or Hub id, as the keys ``path`` or ``hub``; None for a stand-in.
+    place: dict[str, str] | None
+    source: Source
+    texts: list[Text]
+    keep: list[Text]
+
+
+def without_cores(words: Sequence[str]) -> list[str]:
+    """Return the words that decide a result: the number of cores does not."""
+    before = ["", *words]
+    return [
+        word
+        for flag, word in zip(before, words, strict=False)
+        if flag != "--cores" and not word.startswith("--cores")
+    ]
+
+
+def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
+    """Write an experiment file, whose first line is the command; or go on with that one.
+
+    Raises :class:`RevocabError` where another command wrote it or something else is in its folder,
+    and for what ``content`` and :func:`validate` refuse, after which a new folder is gone again.
+    """
+    if not file.is_file():
+        check_free(file.parent)
+        with nothing_left(file.parent):
+            text = content()
+            validate(yaml.safe_load(text))
+        write_text(file, text)
+    elif file.read_text(encoding="utf-8").partition("\n")[0] != f"# {command}":
+        raise RevocabError(
+            f"{file}: was written by another command; to run it: cd {file.parent} && revocab run"
+            f" {file.name}; for this command, give another --out"
+        )
+    print(f"{file} says what will be done, and why", file=sys.stderr)
+
+
+def check_free(out: Path) -> None:
+    if out.exists() and not (out.is_dir() and {entry.name for entry in out.iterdir()} <= {WORLD}):
+        raise RevocabError(
+            f"{out}: already exists and was not created by this command; give another --out"
+        )
+
+
+@contextmanager
+def nothing_left(out: Path, *, always: bool = False) -> Iterator[None]:
+    """Remove what was made in a new folder, the text of a demo, if the command is refused, or
+    ``always``.
+    """
+    new, leave = not out.exists(), not always
+    try:
+        yield
+    except RevocabError:
+        leave = False
+        raise
+    finally:
+        if new and not leave and out.exists():
+            shutil.rmtree(out)
+
+
+def look_at_given(model: str | None, options: TextOptions, out: Path) -> Given:
+    """Look at model and texts; those of a demo are made in ``out``.
+
+    Raises :class:`RevocabError` with all problems.
+    """
+    problems = []
+    if options.demo == (model is not None):
+        problems.append("give either MODEL, a folder or Hub id, or --demo")
+    if not options.text and not options.demo:
+        problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
+    twice = sorted(options.keep.keys() & options.text.keys())
+    problems += [f"--keep {name}=…: is also a language of --text; give each once" for name in twice]
+    if not twice:
+        problems += shared_text([*options.text.items(), *options.keep.items()])
+    if problems:
+        raise RevocabError(problems)
+    looked_at: list[Any] = []
+    for look in (
+        lambda: look_at_stand_in() if model is None else look_at(model),
+        lambda: texts_of(options.text, "it", "--text", options, out),
+        lambda: texts_of(options.keep, "en", "--keep", options, out),
+    ):
+        try:
+            looked_at.append(look())
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
+    (place, source), texts, keep = looked_at
+    if model is None:
+        check_stand_in_text(keep)
+    return Given(place, source, texts, keep)
+
+
+def texts_of(
+    files: dict[str, Path], usual: str, flag: str, options: TextOptions, out: Path
+) -> list[Text]:
+    """Return what the texts hold; of a demo without any the generated text of its world."""
+    if files or not options.demo:
+        return measure_texts(files, flag)
+    from revocab.demoworld.build import WorldOptions, write_world
+
+    world = out / WORLD
+    if not (world / "manifest.json").is_file():
+        sizes = {"documents": 2000, "parallel": 20, "questions": 20, "items": 4}
+        write_world(world, WorldOptions(**sizes))
+    return measure_texts({usual: world / f"documents.{usual}.jsonl.gz"}, flag)
+
+
+def flops() -> float:
+    """Return the operations per second of this device, in the precision of training."""
+    import torch
+
+    from revocab.training.machine.costs import measured_peak
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return measured_peak(device, torch.float32)[0]
+
+
+def run(file: Path, cores: int | None) -> None:
+    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
+    used = str(cores or os.cpu_count() or 1)
+    words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used]
+    done = subprocess.run([sys.executable, *words], cwd=file.parent, check=False)
+    if done.returncode:
+        raise RevocabError(
+            f"{file.parent}: the run stopped ({ending(done.returncode)}); the messages above name"
+            f" the failed job's log (under {file.parent}); run the same command again to continue"
+        )
