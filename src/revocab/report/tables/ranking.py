@@ -155,7 +155,7 @@ class RankingTable(RankedOptions):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         points = {"points": self.points, "differences": self.differences, "rank_by": [self.rank_by]}
-        yield from self.run_problems(experiment, key, points, EQUAL)
+        yield from self.run_problems(experiment, key, points, [*map(str, EQUAL)])
         for group, trained in trained_names(experiment, self.groups).items():
             if self.reference not in trained:
                 what = f"trained run of group {group!r}"
