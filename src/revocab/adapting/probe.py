@@ -32,6 +32,7 @@ from revocab.adapting.from_texts import (
 )
 from revocab.adapting.probe_file import (
     FILE,
+    GROUP,
     ORDERS,
     probe_text,
     ranking_id,
@@ -45,6 +46,7 @@ from revocab.adapting.texts import Text
 from revocab.adapting.ways import TOGETHER, Way
 from revocab.closed import Id
 from revocab.command import of_flags
+from revocab.config.expand import run_id
 from revocab.config.load import read, validate
 from revocab.errors import RevocabError
 from revocab.flags import leading, values_of
@@ -184,7 +186,8 @@ def recommended(
         yield f"go on    edit {options.out / FILE}: more steps; then the same command again"
         return
     given = look_at_given(model, options, options.out)
-    run = next(run for run in plan.runs.values() if run.name == chosen.name)
+    wanted_id = run_id(GROUP, chosen.name)
+    run = next(run for run in plan.runs.values() if wanted_id in (run.id, run.replicate_of))
     name = model or str((options.out / plan.root(run.id).path).absolute())
     place, source = look_at(name) if model is None else (given.place, given.source)
     wanted = SimpleNamespace(vocabulary=probed.vocabulary, tokens=None, minutes=math.inf)
