@@ -86,7 +86,11 @@ def test_table(tmp_path):
     tokenizer, corpus = (results.experiment.fertility.tokenizers[0],
                          results.experiment.fertility.corpora[0])  # fmt: skip
     row = dict.fromkeys(FLOOR_COLUMNS) | {"tokenizer": tokenizer, "corpus": corpus}
-    row |= {"tokens_per_word": 1.1, "floor": 1.0, "joined_floor": 0.5}
+    row |= {"tokens_per_word": 1.1, "floor": 1.0}
+    write_csv(root / "fertility" / "floors.csv", FLOOR_COLUMNS, [row])
+    cells = build_table(results, "floor").data_rows()[0].cells
+    assert (cells[3].value, cells[3].text) == (None, "–")  # nothing to repair: no gap
+    row |= {"joined_floor": 0.5}
     write_csv(root / "fertility" / "floors.csv", FLOOR_COLUMNS, [row])
     table = build_table(results, "floor")
     first = table.data_rows()[0].cells

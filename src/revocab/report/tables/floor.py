@@ -9,7 +9,7 @@ from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import TableOptions, TokenizerOptions
 from revocab.report.results import FLOORS, Results, number
-from revocab.report.table_parts.table import Cell, Row, Table, text
+from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
 
 #: Column of ``floors.csv`` and header.
 MEASURES = (
@@ -32,9 +32,15 @@ class FloorTable(TokenizerOptions, TableOptions):
             language = results.experiment.corpora[corpus].language
             rows.append(Row(section=f"{corpus} ({language_label(language)})"))
             for tokenizer in setting.tokenizers:
-                row = measured.get((tokenizer, corpus), {})
-                values = [number(row.get(key)) for key, _ in MEASURES]
-                cells = [Cell(value, digits=2, provenance=FLOORS) for value in values]
+                row = measured.get((tokenizer, corpus))
+                values = [number(row[key]) if row else None for key, _ in MEASURES]
+                # A splitter with nothing to repair has no joined floor: a dash, and no gap.
+                cells = [
+                    Cell(value, digits=2, provenance=FLOORS)
+                    if value is not None or row is None
+                    else text(MISSING)
+                    for value in values
+                ]
                 rows.append(Row([text(tokenizer), *cells]))
                 said.append(floor_sentence(tokenizer, corpus, *values))
         return Table(
