@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from measure import measure
+from support.measure import measure
 
 from revocab.cli import run
 

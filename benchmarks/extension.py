@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from measure import measure
+from support.measure import measure
 
 #: Runs in the other process: checkout, base, documents, number, file to write.
 THEIRS = """

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure import measure
+from support.measure import measure
 
 INPUT, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 

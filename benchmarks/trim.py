@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from conversion import SHAPES, folder_size, write_model
-from measure import measure
+from support.measure import measure
 
 PLAIN = "least used ids"
 

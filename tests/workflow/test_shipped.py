@@ -107,8 +107,8 @@ SHIPPED = {
     },
     # Starts and ways on, three seeds: 24 in Russian, 16 in Italian.
     ("ranking-local",): {
-        "pretrain_stand_in": 3, "train_auxiliary": 2, "adapt_model": 3 * (24 + 16),
-        "init_embeddings": 3 * (24 + 16), "score_multiple_choice": 0,
+        "pretrain_stand_in": 4, "train_auxiliary": 3, "adapt_model": 3 * (25 + 15 + 15),
+        "init_embeddings": 3 * (25 + 15 + 15),
     },
     ("bilingual",): {
         "fetch_model": 7, "change_model": 3, "adapt_model": 36, "score_multiple_choice": 18,
