@@ -105,7 +105,7 @@ SHIPPED = {
         "pretrain_stand_in": 1, "build_tokenizer": 4, "init_embeddings": 6 + 3 * (9 + 2 + 1),
         "adapt_model": 6 + 3 * (9 + 1), "measure_heldout": 6, "score_multiple_choice": 0,
     },
-    # Starts and ways on, three seeds: 24 in Russian, 16 in Italian.
+    # Starts and ways on, three seeds: 25 in Russian, 15 in Italian, 15 in Greek.
     ("ranking-local",): {
         "pretrain_stand_in": 4, "train_auxiliary": 3, "adapt_model": 3 * (25 + 15 + 15),
         "init_embeddings": 3 * (25 + 15 + 15),
