@@ -17,13 +17,12 @@ from taught_pico import (
     write_packed_text,
 )
 from torch.nn import functional
-from training_pico import assert_same, at, changed, losses, table, weights
+from training_pico import assert_same, at, changed, losses, stop_training, table, weights
 
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.initialise.rows.new_rows import read_new_rows
 from revocab.training.loop import chunk_likelihoods
-from revocab.training.loop import trainer as trainer_module
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -167,19 +166,11 @@ def test_micro_batches_change_no_loss(matched, tmp_path):
     assert losses(tmp_path / "out") == pytest.approx(losses(out), rel=1e-3, abs=1e-6)
 
 
-def test_a_stop_inside_the_stage_changes_no_byte(matched, tmp_path, monkeypatch):
+def test_a_stop_inside_the_stage_changes_no_byte(matched, tmp_path):
     root, name, out, _ = matched
 
-    def stop(self, step, rate):
-        usual(self, step, rate)
-        if step == 5:
-            raise KeyboardInterrupt
-
-    usual = trainer_module.RecipeTrainer.finish_step
     run = alm_run(root, tmp_path / "out", name=name)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(trainer_module.RecipeTrainer, "finish_step", stop)
-        train(run)
+    stop_training(run, after=5)
     assert list((tmp_path / "out/state").glob("checkpoint-*"))
     train(run)
     assert_same(tmp_path / "out", out)

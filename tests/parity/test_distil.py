@@ -6,13 +6,12 @@ import pytest
 import torch
 from taught_pico import BATCH, EVERYTHING, LENGTH, STEPS, opened, taught_run, write_packed_text
 from torch.nn import functional
-from training_pico import assert_same, at, changed, table, weights
+from training_pico import assert_same, at, changed, stop_training, table, weights
 
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.initialise.rows.new_rows import read_new_rows
 from revocab.training.data.taught_rows import with_lessons
-from revocab.training.loop import trainer as trainer_module
 from revocab.training.run import Settings
 from revocab.training.stage import Distil, Stage
 from revocab.training.train import train
@@ -120,19 +119,11 @@ def test_micro_batches_change_no_loss(distilled, tmp_path):
     assert ours == pytest.approx(whole, rel=1e-4)
 
 
-def test_a_stop_inside_the_stage_changes_no_byte(distilled, tmp_path, monkeypatch):
+def test_a_stop_inside_the_stage_changes_no_byte(distilled, tmp_path):
     root, name, out, _ = distilled
 
-    def stop(self, step, rate):
-        usual(self, step, rate)
-        if step == 5:
-            raise KeyboardInterrupt
-
-    usual = trainer_module.RecipeTrainer.finish_step
     run = distil_run(root, tmp_path / "out", name=name)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(trainer_module.RecipeTrainer, "finish_step", stop)
-        train(run)
+    stop_training(run, after=5)
     assert list((tmp_path / "out/state").glob("checkpoint-*"))
     train(run)
     assert_same(tmp_path / "out", out)

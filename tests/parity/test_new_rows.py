@@ -16,6 +16,7 @@ from training_pico import (
     changed,
     new_ids,
     run_of,
+    stop_training,
     table,
     weights,
     write_adapted,
@@ -23,7 +24,6 @@ from training_pico import (
 
 from revocab.errors import RevocabError
 from revocab.initialise.rows.new_rows import FILE
-from revocab.training.loop import trainer as trainer_module
 from revocab.training.loop.new_rows import drop_other_rows
 from revocab.training.stage import Stage
 from revocab.training.train import train
@@ -138,21 +138,13 @@ def test_a_step_by_hand_on_two_rows():
 
 
 def test_a_stop_inside_the_stage_changes_no_byte_and_its_state_has_no_moment_of_others(
-    trained, tmp_path, monkeypatch
+    trained, tmp_path
 ):
     """A moment of a copied row in the state would move it on resuming."""
     root, tied = trained
 
-    def stop(self, step, rate):
-        usual(self, step, rate)
-        if step == 5:
-            raise KeyboardInterrupt
-
-    usual = trainer_module.RecipeTrainer.finish_step
     run = rows_run(root, tmp_path / "out", ROWS, EVERYTHING)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(trainer_module.RecipeTrainer, "finish_step", stop)
-        train(run)
+    stop_training(run, after=5)
     (state,) = (tmp_path / "out/state").glob("checkpoint-*/optimizer.pt")
     kept = torch.load(state, weights_only=True)["state"]
     matrices = [

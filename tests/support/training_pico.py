@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from revocab import io
 from revocab.initialise.rows.new_rows import write_new_rows
 from revocab.initialise.rows.source_weights import SourceWeights, mean_weights, write_source_weights
 from revocab.training.data.shards import SHARD_BYTES, new_shards
+from revocab.training.loop.trainer import RecipeTrainer
 from revocab.training.run import Settings, TrainingRun
+from revocab.training.train import train
 
 VOCABULARY, SOURCE_ROWS, LENGTH, BATCH = 64, 40, 16, 4
 RECIPE = {
@@ -166,6 +169,20 @@ def weights(folder: Path) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     return load_file(folder / "model.safetensors")
+
+
+def stop_training(run: TrainingRun, after: int) -> None:
+    """Train as a process does that Ctrl-C reaches when step ``after`` is finished."""
+    usual = RecipeTrainer.finish_step
+
+    def stop(trainer: Any, step: int, rate: float) -> None:
+        usual(trainer, step, rate)
+        if step == after:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RecipeTrainer, "finish_step", stop)
+        train(run)
 
 
 def assert_same(out: Path, whole: Path, *, but: tuple[str, ...] = ()) -> None:

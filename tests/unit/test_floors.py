@@ -26,7 +26,7 @@ def test_floors_by_hand(bases, monkeypatch):
     loaded = {name: load_tokenizer(bases[name]) for name in ("byte_level", "mistral")}
     text = Text("hi", "hi", [HINDI, "क", "never read"], "unicode-words")
     monkeypatch.setattr(floors, "COUNTED_BYTES", len((HINDI + "क").encode()))
-    byte_level, mistral = measure_floors(loaded, [text])
+    byte_level, mistral = measure_floors(loaded, [text], {"hi": [3, 1, 2]})
     assert tuple(byte_level) == FLOOR_COLUMNS
     assert (byte_level["documents"], byte_level["words"]) == (2, 4)
     assert (byte_level["floor_tokens"], byte_level["joined_floor_tokens"]) == (8, 5)
@@ -37,7 +37,8 @@ def test_floors_by_hand(bases, monkeypatch):
     assert (byte_level["tokens"], byte_level["tokens_per_word"]) == (tokens, tokens / 4)
     assert byte_level["has_splitter"] and not mistral["has_splitter"]
     assert mistral["joined_floor"] is None and mistral["floor_tokens"] <= mistral["tokens"]
-    (words,) = measure_floors({"wordpiece": wordpiece()}, [Text("it", "it", ["cane"], "unicode")])
+    text = Text("it", "it", ["cane"], "unicode")
+    (words,) = measure_floors({"wordpiece": wordpiece()}, [text], {"it": [1]})
     assert (words["tokens"], words["floor"], words["joined_floor"]) == (1, 1.0, None)
 
 

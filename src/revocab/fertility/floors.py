@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from revocab.corpora.word_splitters import start_splitting
 from revocab.errors import RevocabError
 from revocab.fertility.floor import NEAR_FLOOR, measure_floor
 from revocab.fertility.real_words import count_tokens
@@ -25,10 +24,13 @@ FLOOR_COLUMNS = (
 
 
 def measure_floors(
-    tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: Sequence[Text]
+    tokenizers: Mapping[str, PreTrainedTokenizerFast],
+    corpora: Sequence[Text],
+    words: Mapping[str, Sequence[int]],
 ) -> list[dict[str, Any]]:
     """Return a row (:data:`FLOOR_COLUMNS`) of each tokenizer on the first documents of each corpus.
 
+    ``words`` has those of each document of a corpus, as :func:`.measure.measure_fertility` counts.
     ``floor`` and ``joined_floor`` are tokens per word: the fewest with the splitter as it is, and
     with marks joined to words; None where there is none (:class:`~revocab.fertility.floor.Floor`).
     """
@@ -36,9 +38,9 @@ def measure_floors(
     for text in corpora:
         ends = accumulate(len(document.encode()) for document in text.documents)
         documents = text.documents[: 1 + sum(end < COUNTED_BYTES for end in ends)]
-        words = sum(start_splitting(documents, text.language, text.splitter)().counts)
+        counted = sum(words[text.corpus][: len(documents)])
         for name, tokenizer in tokenizers.items():
-            row = floor_row(tokenizer, documents, words)
+            row = floor_row(tokenizer, documents, counted)
             rows.append({"tokenizer": name, "corpus": text.corpus, **row})
     return rows
 

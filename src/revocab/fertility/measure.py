@@ -143,9 +143,9 @@ def measure_fertility(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Measure every tokenizer on every corpus.
 
-    Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus`` and
-    ``fertility``, a list with one value per document. Raises :class:`RevocabError` for a corpus
-    without a word.
+    Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus``, and
+    ``fertility`` and ``words``, lists with one value per document. Raises :class:`RevocabError` for
+    a corpus without a word.
     """
     rows, distributions = [], []
     for text in corpora:
@@ -163,7 +163,10 @@ def measure_fertility(
             split = share_split(tokenizer, words.frequencies)
             row, ratios = fertility_row(name, text, words, counted[name], split)
             rows.append(row)
-            distributions.append({"tokenizer": name, "corpus": text.corpus, "fertility": ratios})
+            distributions.append({
+                "tokenizer": name, "corpus": text.corpus,
+                "fertility": ratios, "words": words.counts,
+            })  # fmt: skip
     return rows, distributions
 
 
@@ -263,7 +266,8 @@ def fertility_of_folders(
             )
         measured.append(Text(name, language, documents, splitter))
     rows, distributions = measure_fertility(loaded, measured)
-    floors = measure_floors(loaded, measured)
+    words = {entry["corpus"]: entry["words"] for entry in distributions}
+    floors = measure_floors(loaded, measured, words)
     side_by_side: list[dict[str, Any]] = []
     if job.parallel is not None:
         rows_of_both = read_numbered(job.parallel, parallel)

@@ -158,7 +158,9 @@ def snippets_of(
         f" are in the packed rows; {len(windows)} snippets of them",
         file=sys.stderr,
     )
-    return _taught(packed, stage, StageText(windows, pair, wanted_V), described, len(ids))
+    text = StageText(windows, pair, wanted_V)
+    first = text.step(packed.tokens, 0, packed.batch_size)
+    return Taught(stage, text, source_share(packed, first), described, len(ids))
 
 
 def chunks_of(packed: PackedRows, settings: Settings, number: int, pair: Pair) -> Taught:
@@ -182,20 +184,13 @@ def chunks_of(packed: PackedRows, settings: Settings, number: int, pair: Pair) -
         f" the source model, and {counts['chunks']} chunks of both",
         file=sys.stderr,
     )
-    return _taught(packed, stage, text, {"stage": stage.name, "first_step": counts})
+    described = {"stage": stage.name, "first_step": counts}
+    return Taught(stage, text, source_share(packed, first), described)
 
 
-def _taught(
-    packed: PackedRows,
-    stage: Stage,
-    lesson: Lesson,
-    described: Mapping[str, Any],
-    new_tokens: int | None = None,
-) -> Taught:
-    """Return a stage's lesson, of which the first step says how much the source model reads."""
-    first = lesson.step(packed.tokens, 0, packed.batch_size)
-    share = first["source_sizes"].sum() / (packed.batch_size * packed.sequence_length)
-    return Taught(stage, lesson, float(share), described, new_tokens)
+def source_share(packed: PackedRows, first: Mapping[str, np.ndarray]) -> float:
+    """Return the tokens that the source model reads for each packed one, by the first step."""
+    return float(first["source_sizes"].sum() / (packed.batch_size * packed.sequence_length))
 
 
 def positions_of_model(folder: Path) -> int:
