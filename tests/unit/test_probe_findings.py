@@ -129,6 +129,8 @@ def test_a_start_that_blew_up_is_last_and_said():
     nothing = judge(UNCHANGED, {"fvt": {}, "random": {}}, STARTS)
     assert nothing.recommended is None
     assert "every training blew up" in recommendation(probe_of(nothing))
+    alone = judge({}, {"fvt": beside(-0.1, -0.1, -0.1), "random": {}}, STARTS)
+    assert "the old vocabulary has no loss" in recommendation(probe_of(alone))
 
 
 def test_the_record_is_read_as_written_and_no_other(tmp_path):

@@ -13,7 +13,7 @@ from revocab.adapting.experiment_file import SAMPLES, TABLE, Asked, experiment_t
 from revocab.adapting.from_texts import (
     TextOptions,
     flops,
-    look_at_given,
+    look_at_inputs,
     run,
     without_cores,
     write_once,
@@ -78,9 +78,11 @@ def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
 
     Raises :class:`RevocabError` with all problems.
     """
-    given = look_at_given(model, options, options.out)
-    choices = choose(given.source, given.texts, given.keep, options, flops())
-    return Asked(command, given.source.name, given.place, options.method, choices, way=options.way)
+    inputs = look_at_inputs(model, options, options.out)
+    choices = choose(inputs.source, inputs.texts, inputs.keep, options, flops())
+    return Asked(
+        command, inputs.source.name, inputs.place, options.method, choices, way=options.way
+    )
 
 
 def told(plan: Plan, out: Path) -> str:

@@ -52,8 +52,8 @@ class TextOptions(Closed):
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the user's words name, looked at."""
+class Inputs:
+    """The model and the texts that a command names, looked at."""
 
     #: The model's folder or Hub id, as the keys ``path`` or ``hub``; None for a stand-in.
     place: dict[str, str] | None
@@ -115,7 +115,7 @@ def nothing_left(out: Path, *, always: bool = False) -> Iterator[None]:
             shutil.rmtree(out)
 
 
-def look_at_given(model: str | None, options: TextOptions, out: Path) -> Given:
+def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs:
     """Look at model and texts; those of a demo are made in ``out``.
 
     Raises :class:`RevocabError` with all problems.
@@ -146,7 +146,7 @@ def look_at_given(model: str | None, options: TextOptions, out: Path) -> Given:
     (place, source), texts, keep = looked_at
     if model is None:
         check_stand_in_text(keep)
-    return Given(place, source, texts, keep)
+    return Inputs(place, source, texts, keep)
 
 
 def texts_of(

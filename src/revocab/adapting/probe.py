@@ -17,14 +17,13 @@ import yaml
 from pydantic import Field
 
 from revocab.adapting.adapt import FILE as ADAPT_FILE
-from revocab.adapting.choices import Choices, choose
+from revocab.adapting.choices import choose
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.from_texts import (
-    Given,
     TextOptions,
     check_free,
     flops,
-    look_at_given,
+    look_at_inputs,
     nothing_left,
     run,
     without_cores,
@@ -34,6 +33,7 @@ from revocab.adapting.probe_file import (
     FILE,
     GROUP,
     ORDERS,
+    UNCHANGED,
     probe_text,
     ranking_id,
     rounded,
@@ -85,7 +85,7 @@ class ProbeOptions(TextOptions):
 
 
 def probe(words: Sequence[str]) -> str:
-    """Return what was found, after trying it; or raise :class:`RevocabError`."""
+    """Train, and return the findings; or raise :class:`RevocabError`."""
     named, flags = leading(words, 1)
     try:
         options = of_flags(ProbeOptions, values_of([ProbeOptions], NAME, ABOUT, flags))
@@ -97,12 +97,12 @@ def probe(words: Sequence[str]) -> str:
     model = named[0] if named else None
     command = shlex.join(["revocab", "probe", *without_cores(words)])
     if options.dry_run:
-        return cost(model, options, command)
+        return show_cost(model, options, command)
     file = options.out / FILE
-    write_once(file, command, lambda: content(ask(model, options, command), options))
+    write_once(file, command, lambda: experiment_of(ask(model, options, command), options))
     plan = Plan(read(file))
     run(file, options.cores)
-    return told(model, options, plan)
+    return write_findings(model, options, plan)
 
 
 def ask(model: str | None, options: ProbeOptions, command: str) -> Asked:
@@ -110,27 +110,24 @@ def ask(model: str | None, options: ProbeOptions, command: str) -> Asked:
 
     Raises :class:`RevocabError` with all problems.
     """
-    given = look_at_given(model, options, options.out)
+    inputs = look_at_inputs(model, options, options.out)
     trainings = (len(starts(options.methods, options.ways)) + 1) * options.seeds
     each = SimpleNamespace(
         vocabulary=options.vocabulary, tokens=options.tokens, minutes=options.minutes / trainings
     )
-    choices = rounded(choose(given.source, given.texts, given.keep, each, flops()))
+    choices = rounded(choose(inputs.source, inputs.texts, inputs.keep, each, flops()))
     choices = replace(choices, minutes=choices.minutes * trainings)
-    return asked_of(command, given, options.methods[0], choices)
-
-
-def asked_of(command: str, given: Given, method: str, choices: Choices) -> Asked:
     return Asked(
-        command, given.source.name, given.place, method, choices, file=FILE, experiment=EXPERIMENT
-    )
+        command, inputs.source.name, inputs.place, options.methods[0], choices,
+        file=FILE, experiment=EXPERIMENT,
+    )  # fmt: skip
 
 
-def content(asked: Asked, options: ProbeOptions) -> str:
+def experiment_of(asked: Asked, options: ProbeOptions) -> str:
     return probe_text(asked, starts(options.methods, options.ways), options.seeds)
 
 
-def cost(model: str | None, options: ProbeOptions, command: str) -> str:
+def show_cost(model: str | None, options: ProbeOptions, command: str) -> str:
     """Return the bill of a probe on this machine, which leaves nothing behind."""
     from revocab.bill.bill import bill_of
     from revocab.bill.device import BillOptions
@@ -140,17 +137,17 @@ def cost(model: str | None, options: ProbeOptions, command: str) -> str:
         check_free(options.out)  # its text is made there
     with nothing_left(options.out, always=True):
         asked = ask(model, options, command)
-        plan = Plan(validate(yaml.safe_load(content(asked, options))))
+        plan = Plan(validate(yaml.safe_load(experiment_of(asked, options))))
         device = BillOptions(peak=flops())
         lines = [*lines_of(bill_of(plan, device), device, explain=False)]
     minutes = f"about {asked.choices.minutes:.1f} minutes of training, and as measured here:"
     return "\n".join([minutes, *lines, "dry run: nothing was written"])
 
 
-# What was found -----------------------------------------------------------------------------------
+# Findings -----------------------------------------------------------------------------------------
 
 
-def told(model: str | None, options: ProbeOptions, plan: Plan) -> str:
+def write_findings(model: str | None, options: ProbeOptions, plan: Plan) -> str:
     """Return what the terminal shows, after writing page, record and the recommended file."""
     out = options.out
     results = out / plan.paths.results
@@ -168,37 +165,40 @@ def told(model: str | None, options: ProbeOptions, plan: Plan) -> str:
     write_text(out / PAGE, "\n\n".join([title, said, *tables]) + "\n")
     after = [
         f"page     {results / 'report.html'}, and {out / PAGE}",
-        f"advise   revocab advise MODEL it=FILE … --probe {out}",
-        *recommended(model, options, plan, probed),
+        *next_steps(model, options, plan, probed),
     ]
     return "\n".join(["", "\n\n".join(tables), "", *lines, "", *after])
 
 
-def recommended(
+def next_steps(
     model: str | None, options: ProbeOptions, plan: Plan, probed: Probe
 ) -> Iterator[str]:
-    """Write the experiment file of what is recommended, and yield what to do with it.
+    """Write the experiment file of what is recommended, and yield what to do next.
 
     A file that is there stays: it may be edited, or have run.
     """
     chosen = probed.chosen
+    inputs = look_at_inputs(model, options, options.out)
+    wanted_id = run_id(GROUP, chosen.name if chosen else UNCHANGED)
+    run = next(run for run in plan.runs.values() if wanted_id in (run.id, run.replicate_of))
+    name = model or str((options.out / plan.root(run.id).path).absolute())
+    texts = [f"{text.language}={text.path}" for text in inputs.texts]
+    keep = pairs("--keep", inputs.keep)
+    advise = ["revocab", "advise", name, *texts, *keep, "--probe", str(options.out)]
+    yield f"advise   {shlex.join(advise)}"
     if chosen is None:
         yield f"go on    edit {options.out / FILE}: more steps; then the same command again"
         return
-    given = look_at_given(model, options, options.out)
-    wanted_id = run_id(GROUP, chosen.name)
-    run = next(run for run in plan.runs.values() if wanted_id in (run.id, run.replicate_of))
-    name = model or str((options.out / plan.root(run.id).path).absolute())
-    place, source = look_at(name) if model is None else (given.place, given.source)
+    place, source = look_at(name) if model is None else (inputs.place, inputs.source)
     wanted = SimpleNamespace(vocabulary=probed.vocabulary, tokens=None, minutes=math.inf)
-    choices = choose(source, given.texts, given.keep, wanted, flops=1.0)
+    choices = choose(source, inputs.texts, inputs.keep, wanted, flops=1.0)
     tokens = choices.steps * choices.rows * choices.row
     timing = read_json(options.out / plan.paths.run(run.id) / "timing.json")
     choices = replace(choices, minutes=tokens / timing["tokens_per_second"] / 60)
     folder = options.out / RECOMMENDED
     command = shlex.join([
         "revocab", "adapt", name,
-        *pairs("--text", given.texts), *pairs("--keep", given.keep),
+        *pairs("--text", inputs.texts), *keep,
         "--method", chosen.method, "--way", chosen.way, "--vocabulary", str(probed.vocabulary),
         "--tokens", str(tokens), "--out", str(folder),
     ])  # fmt: skip

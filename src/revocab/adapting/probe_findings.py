@@ -35,8 +35,8 @@ class Difference(Closed):
     #: Whether the interval is of enough seeds, and on which side of 0 it lies.
     side: Literal["below", "above"] | None = None
 
-    def told(self) -> str:
-        """Return it in words, as an amount below or above what it was taken from."""
+    def in_words(self) -> str:
+        """Return an amount below or above what it was taken from."""
         where = "below" if self.value < 0 else "above"
         if self.low is None or self.high is None:
             return f"{abs(self.value):.3f} bits per byte {where} (no interval)"
@@ -179,23 +179,30 @@ def sentences(probe: Probe) -> Iterator[str]:
     """Yield what the probe can tell, what it cannot, and what to do, a line each."""
     judgement = probe.judgement
     yield f"do: {recommendation(probe)}"
-    yield from told_apart(judgement)
-    yield from not_told(probe)
+    yield from say_differences(judgement)
+    yield from say_limits(probe)
 
 
 def recommendation(probe: Probe) -> str:
     judgement, budget = probe.judgement, f"{probe.tokens:,} tokens"
     chosen, best = probe.chosen, judgement.best
     saves = f"the new vocabulary takes {probe.saved:.0%} fewer tokens for the text"
-    if best.loss is None or best.minus_unchanged is None:
-        return "no start has a loss to compare: every training blew up"
+    if best.loss is None:
+        return (
+            "no start has a loss: every training blew up; try a smaller learning_rate in the file"
+        )
+    if best.minus_unchanged is None:
+        return (
+            "the old vocabulary has no loss to compare with: its trainings blew up; try a smaller"
+            " learning_rate in the file"
+        )
     if chosen is None or chosen.minus_unchanged is None:
         return (
             f"do not adapt at this budget: after {budget} of training {best.name}, the best, ends"
-            f" {best.minus_unchanged.told()} the old vocabulary. {saves.capitalize()}, and a longer"
-            " training may turn the order"
+            f" {best.minus_unchanged.in_words()} the old vocabulary. {saves.capitalize()}, and a"
+            " longer training may turn the order"
         )
-    gain = f"{chosen.minus_unchanged.told()} the old vocabulary after {budget}"
+    gain = f"{chosen.minus_unchanged.in_words()} the old vocabulary after {budget}"
     if judgement.verdict == "adapt":
         return f"adapt with {chosen.name}: {gain}; {saves}"
     few = f"which fewer than {FEWEST_SEEDS} seeds cannot tell from chance"
@@ -206,7 +213,7 @@ def recommendation(probe: Probe) -> str:
     )
 
 
-def told_apart(judgement: Judgement) -> Iterator[str]:
+def say_differences(judgement: Judgement) -> Iterator[str]:
     for what, sides in (
         ("ends below the old vocabulary beyond chance", "below"),
         ("ends above the old vocabulary beyond chance", "above"),
@@ -228,7 +235,7 @@ def told_apart(judgement: Judgement) -> Iterator[str]:
         yield f"without a loss, since training blew up: {', '.join(lost)}"
 
 
-def not_told(probe: Probe) -> Iterator[str]:
+def say_limits(probe: Probe) -> Iterator[str]:
     judgement = probe.judgement
     possible = [entry.name for entry in judgement.ranked if entry.may_be_best]
     if probe.seeds < FEWEST_SEEDS:

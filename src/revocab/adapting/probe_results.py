@@ -39,8 +39,8 @@ def read_results(plan: Plan, out: Path) -> Probe:
     run = runs[UNCHANGED]
     recipe = experiment.recipes[run.recipe or ""]
     model = experiment.models[run.source]
-    given = {key: getattr(model, key) for key in ("path", "hub", "revision")}
-    place = {key: str(value) for key, value in given.items() if value is not None}
+    keys = {key: getattr(model, key) for key in ("path", "hub", "revision")}
+    place = {key: str(value) for key, value in keys.items() if value is not None}
     if not place:  # a stand-in, whose folder is here
         place = {"path": str((out / plan.root(run.id).path).absolute())}
     return Probe(

@@ -169,7 +169,8 @@ def check_probe(probe: Probe, place: dict[str, str], options: AdviseOptions) -> 
     what = f"--probe {options.probe}: is of"
     problems = []
     if probe.place != place:
-        problems.append(f"{what} the model {told(probe.place)}, not of {told(place)}")
+        made_of, model = place_in_words(probe.place), place_in_words(place)
+        problems.append(f"{what} the model {made_of}, not of {model}")
     if {*probe.languages} != {*options.text}:
         asked = ", ".join(options.text)
         problems.append(f"{what} text in {', '.join(probe.languages)}, not in {asked}")
@@ -177,7 +178,7 @@ def check_probe(probe: Probe, place: dict[str, str], options: AdviseOptions) -> 
         raise RevocabError(f"{problem}; give a probe of the same, or none" for problem in problems)
 
 
-def told(place: Mapping[str, str]) -> str:
+def place_in_words(place: Mapping[str, str]) -> str:
     return "@".join(place.values())
 
 
