@@ -53,7 +53,8 @@ class Repair:
     """A splitter (the state of a pre-tokenizer) with marks joined to words.
 
     ``expressions`` has each one that changes, before and after; none where no word is cut at a
-    mark. ``problems`` says what cannot be repaired exactly. Either way ``splitter`` is of no use.
+    mark. ``problems`` says what cannot be repaired exactly. ``works`` says whether
+    ``splitter`` may be used.
     """
 
     splitter: Any
@@ -64,7 +65,8 @@ class Repair:
     def works(self) -> bool:
         return bool(self.expressions) and not self.problems
 
-    def expression(self, expression: str) -> str:
+    def join_in(self, expression: str) -> str:
+        """Return an expression with marks joined to words, and note what speaks against it."""
         repaired = repair_expression(expression)
         if negated := NEGATED.search(expression):
             self.problems.append(
@@ -81,23 +83,23 @@ class Repair:
             )
         return repaired
 
-    def steps(self, step: dict[str, Any]) -> list[dict[str, Any]]:
+    def replace_step(self, step: dict[str, Any]) -> list[dict[str, Any]]:
         """Return what stands in a step's place."""
         if step["type"] == "Sequence":
-            return [made for inner in step["pretokenizers"] for made in self.steps(inner)]
+            return [made for inner in step["pretokenizers"] for made in self.replace_step(inner)]
         if step["type"] == "ByteLevel" and step["use_regex"]:
             if step["add_prefix_space"]:
                 self.problems.append(
                     "ByteLevel with use_regex: true has add_prefix_space: true, a space that no"
                     " other step puts before a text; allowed is add_prefix_space: false"
                 )
-            pattern = {"Regex": self.expression(GPT2_WORDS)}
+            pattern = {"Regex": self.join_in(GPT2_WORDS)}
             split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
             return [split, {**step, "use_regex": False}]
         if step["type"] != "Split" or "Regex" not in step["pattern"]:
             return [step]
         before = step["pattern"]["Regex"]
-        after = self.expression(before)
+        after = self.join_in(before)
         if after != before and step["behavior"] == "Removed" and not step["invert"]:
             self.problems.append(
                 f"expression {before!r} has behavior: Removed, so the text itself would change;"
@@ -112,7 +114,7 @@ def repair_splitter(backend: Tokenizer) -> Repair:
         return Repair(None)
     splitter = json.loads(backend.pre_tokenizer.__getstate__())
     repair = Repair(splitter)
-    steps = repair.steps(splitter)
+    steps = repair.replace_step(splitter)
     repair.splitter = {"type": "Sequence", "pretokenizers": steps} if len(steps) > 1 else steps[0]
     if not repair.problems:
         changed = pretokens_only({"pre_tokenizer": repair.splitter, "added_tokens": []})
