@@ -20,7 +20,7 @@ from revocab.demoworld.stories import build
 pytestmark = pytest.mark.long
 
 LINE = (
-    "probe my-model --text sw=swahili.txt --keep en=english.txt --methods fvt random"
+    "probe my-model --text it=italian.txt --keep en=english.txt --methods fvt random"
     " --ways together --seeds 1 --tokens 2560 --cores 2"
 )
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("probe")
     build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "my-model")
     world = build(17)
-    for language, name, number in (("it", "swahili", 160), ("en", "english", 60)):
+    for language, name, number in (("it", "italian", 160), ("en", "english", 60)):
         rows = documents(world, language, number, 17)
         lines = "\n".join(row["text"].replace("\n", " ") for row in rows)
         (folder / f"{name}.txt").write_text(lines, encoding="utf-8")
@@ -69,7 +69,7 @@ def test_a_killed_probe_goes_on_and_its_record_is_of_use(folder):
     gain = judgement["ranked"][0]["minus_unchanged"]
     assert gain["low"] is gain["high"] is gain["side"] is None and gain["value"] != 0
     page = (folder / "probed/probe.md").read_text(encoding="utf-8")
-    table = (folder / "probed/results/probe/tables/ranking-sw.md").read_text("utf-8").strip()
+    table = (folder / "probed/results/probe/tables/ranking-it.md").read_text("utf-8").strip()
     assert table in said and table in page and "with 1 of at least 3 seeds nothing is" in said
     # The same as in the table, to its digits.
     fvt = next(entry for entry in judgement["ranked"] if entry["name"] == "fvt")
@@ -83,5 +83,5 @@ def test_a_killed_probe_goes_on_and_its_record_is_of_use(folder):
     assert experiment.tokenizers["target"].extend.size == record["vocabulary"]
     adapt = next(line for line in said.splitlines() if line.startswith("adapt  "))
     assert recommended.read_text().partition("\n")[0] == f"# {adapt.split(None, 1)[1]}"
-    advised = revocab(folder, "advise my-model sw=swahili.txt --probe probed")
+    advised = revocab(folder, "advise my-model it=italian.txt --probe probed")
     assert "method fvt, together. A probe (seeds: 1) says: unclear" in " ".join(advised.split())
