@@ -106,7 +106,7 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 test: install  ## style, types, tests, a small experiment
 	$(PARALLEL) -m "not hub and not long"
 
-long: install  ## run whole experiments, the real vLLM, a cluster, the quick start and notebooks (CI does, after `make test`)
+long: install  ## run whole experiments, several processes, kills, the real vLLM, a cluster and notebooks (CI does, after `make test`)
 	$(PARALLEL) -m "long and not hub"
 
 soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes

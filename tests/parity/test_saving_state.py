@@ -119,6 +119,7 @@ def finished_often(inputs, tmp_path_factory):
     return out
 
 
+@pytest.mark.long
 def test_signals_at_random_moments_change_no_byte(tmp_path, repository):
     script = repository / "tests/support/stop_by_signals.py"
     done = subprocess.run(

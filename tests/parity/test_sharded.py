@@ -94,6 +94,7 @@ def assert_same_losses(out, alone):
         assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=1e-4)
 
 
+@pytest.mark.long
 def test_two_plain_processes_agree_with_one(inputs, tmp_path):
     """By torchrun, with both kinds of adapters: each process has them whole, and steps them by the
     gradient that both have exchanged. SIGTERM to the launcher stops both after the same step, with
@@ -128,6 +129,7 @@ def test_two_plain_processes_agree_with_one(inputs, tmp_path):
             torch.testing.assert_close(made[name], tensor, rtol=0.02, atol=1e-3, msg=name)
 
 
+@pytest.mark.long
 def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_path):
     """With rows of padding, which change nothing either."""
     out, padded = tmp_path / "out", pad(inputs / "adapted", tmp_path / "padded", ROWS)

@@ -84,13 +84,8 @@ def test_the_source_models_operations_are_counted(folders, alone):
     assert own + (most - 2 * rows * 32) / 2 < timing["flops_per_token"] < own + 2.5 * most
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        pytest.param((), id="plain"),
-        pytest.param(("--fsdp",), id="sharded", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("flags", [(), ("--fsdp",)], ids=["plain", "sharded"])
 def test_two_processes_agree_with_one(folders, alone, tmp_path, repository, flags):
     run = taught_run(folders, tmp_path / "out", *STAGES)
     options = {

@@ -187,6 +187,7 @@ train(run_of(Path(sys.argv[2]), Path(sys.argv[3])))
 """
 
 
+@pytest.mark.long
 def test_a_real_kill_in_the_middle_of_it(inputs, reference, tmp_path, capsys):
     out = tmp_path / "out"
     done = subprocess.run(

@@ -210,6 +210,7 @@ def command(inputs, out, **changes):
 LONG = {"steps": 100, "checkpoint_every": 5, "warmup_steps": 10, "seed": 18}
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(inputs, tmp_path, capsys):
     reference, killed = tmp_path / "reference", tmp_path / "killed"
     train(run_of(inputs, reference, **LONG))
@@ -235,6 +236,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(inputs, tmp_path, cap
     assert_same(killed, reference)
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_is_a_clear_error_and_the_run_goes_on_after_it(
     inputs, finished, tmp_path
 ):

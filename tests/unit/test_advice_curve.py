@@ -218,6 +218,7 @@ def test_text_of_any_language_is_taken_that_no_word_list_tells():
     assert sample_text("mine", [f"{text} " * 40 for text in ENGLISH]).of_documents
 
 
+@pytest.mark.long
 @pytest.mark.shared_data
 @pytest.mark.parametrize("way", ["extend", "optimise"])
 def test_real_mistral_and_swahili(way, shared_folder, tmp_path):

@@ -103,6 +103,7 @@ def content(out):
     return {one.relative_to(out): one.read_bytes() for one in out.rglob("*") if one.is_file()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["answer", "judge"])
 def test_a_killed_process_is_gone_on_with_and_gives_the_same_bytes(
     verb, given, tmp_path, capsys, monkeypatch

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import pytest
 from run_snakemake import copy_checkout
 
 from revocab.workflow.run import LOCKS, Holder, records
@@ -26,6 +27,7 @@ def started_jobs(locks, run: subprocess.Popen) -> tuple[Holder, list[int]]:
     raise AssertionError("no job has begun")
 
 
+@pytest.mark.long
 def test_the_same_command_goes_on_after_a_kill(repository, tmp_path):
     copy_checkout(repository, tmp_path)
     given = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path / "src")}}
