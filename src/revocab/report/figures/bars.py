@@ -9,7 +9,7 @@ from pydantic import Field
 
 from revocab.closed import Id
 from revocab.report.annotations import Experiment, Figure, Layout
-from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
+from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
@@ -17,6 +17,9 @@ from revocab.report.references import unknowns
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.runs import RunsTable
+
+#: Light enough for errors and published values to stand out on it; no method's own.
+COLOUR = "#8FB4D9"
 
 
 class BarsFigure(FigureOptions):
@@ -46,7 +49,7 @@ class BarsFigure(FigureOptions):
         for place, cell in enumerate(cells.values()):
             if cell.value is not None:
                 error = None if cell.stderr is None else cell.stderr * cell.scale
-                axes.barh(place, cell.value * cell.scale, 0.7, xerr=error, color=SPARE_COLOURS[0])
+                axes.barh(place, cell.value * cell.scale, 0.7, xerr=error, color=COLOUR)
             if cell.published is not None:
                 axes.vlines(cell.published * cell.scale, place - 0.35, place + 0.35, "black", lw=2)
         if not axes.has_data():
@@ -61,9 +64,14 @@ class BarsFigure(FigureOptions):
         place = table.header.index(self.column)
         cells = {}
         for run, row in zip(map(results.run, runs), rows, strict=True):
-            model = f"{results.model_label(run)}: " if run.made else ""
+            model = f"{results.model_label(run)}: " if run.made and self.several(results) else ""
             cells[f"{model}{method_label(run)}"] = row[place]
         return cells
+
+    def several(self, results: Results) -> bool:
+        """Return whether the bars are of several models, which their labels then name."""
+        runs = [run for table in self.shown(results.experiment).values() for run in table.runs]
+        return len({results.model_label(results.run(run)) for run in runs}) > 1
 
     def shown(self, experiment: Experiment) -> dict[str, RunsTable]:
         tables = {name: experiment.tables.get(name) for name in self.tables}
