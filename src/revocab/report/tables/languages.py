@@ -51,14 +51,13 @@ class LanguagesTable(LanguageTable):
             rows = [LanguageRow(language, shown, made, base) for language in languages]
             blocks.append((label if several else None, rows))
         count = sum(map(len, self.groups.values()))
-        best = "Best of a row in bold, second underlined; models that are shown as they are, are"
         return Languages(
             heads,
             blocks,
             "All" if several else None,
             {"Average": count} if count > 1 else {},
             "the base model of the group",
-            [f"{best} not ranked."],
+            ["Best of a row in bold, second underlined; unadapted models are not ranked."],
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
