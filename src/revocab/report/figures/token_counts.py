@@ -13,6 +13,8 @@ from revocab.report.results import Results, number
 
 #: Part of a group's place that its bars fill.
 FILLED = 0.8
+#: Characters that fit above a panel, and those that a legend's patch and space take.
+LEGEND, PATCH = 75, 6
 
 
 class TokenCountsFigure(ParallelOptions, FigureOptions):
@@ -95,10 +97,13 @@ def draw_bars(
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.margins(x=0.14)
+    axes.margins(x=0.18)
+    axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter("{x:,.9g}")
     if drawn:
+        columns = LEGEND // (max(map(len, names.values())) + PATCH)
         axes.legend(
-            loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(names), 4), fontsize=8,
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=max(1, columns), fontsize=8,
             borderaxespad=0.2,
         )  # fmt: skip
     else:
