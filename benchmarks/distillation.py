@@ -136,7 +136,7 @@ def pair_of(work: Path) -> Any:
 
 
 def train_ours(work: Path, snippets: dict[str, Any], updates: int, out: Path) -> None:
-    """Update new rows by the loss of a stage with ``distil``, and print each loss."""
+    """Update new rows by the loss of a stage with ``distil``, and write the model."""
     import numpy as np
     import torch
     from transformers import AutoModelForCausalLM

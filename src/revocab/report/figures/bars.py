@@ -62,9 +62,9 @@ class BarsFigure(FigureOptions):
         table, runs = build_table(results, name), self.shown(results.experiment)[name].runs
         rows = [row.cells for row in table.rows if row.section is None]
         place = table.header.index(self.column)
-        cells = {}
+        cells, several = {}, self.several(results)
         for run, row in zip(map(results.run, runs), rows, strict=True):
-            model = f"{results.model_label(run)}: " if run.made and self.several(results) else ""
+            model = f"{results.model_label(run)}: " if run.made and several else ""
             cells[f"{model}{method_label(run)}"] = row[place]
         return cells
 
