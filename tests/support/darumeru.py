@@ -1,6 +1,6 @@
 """Small stand-ins of Darumeru's data sets, laid out as released, and answerers that know or guess.
 
-Rows are as docs/released.md (section 3) describes them; the texts are made up.
+Rows are as docs/papers.md (section 3) describes them; the texts are made up.
 """
 
 from __future__ import annotations

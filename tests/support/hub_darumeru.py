@@ -1,6 +1,6 @@
 """The data sets of Darumeru for a local Hub: a few rows of each task.
 
-Files, fields, roles and splits as docs/released.md (section 3) has them; the contents say nothing.
+Files, fields, roles and splits as docs/papers.md (section 3) has them; the contents say nothing.
 """
 
 from __future__ import annotations

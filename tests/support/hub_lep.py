@@ -1,4 +1,4 @@
-"""The repositories of ``config/lep.yaml`` for a local Hub, laid out as docs/released.md has them.
+"""The repositories of ``config/lep.yaml`` for a local Hub, laid out as docs/papers.md has them.
 
 Russian is the world's Italian in Cyrillic letters: two bytes each, as in real text.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 #: What a line begins with that is taken for a command.
 PROGRAMS = ("revocab", "snakemake", "make", "python")
 #: Pages about other people's programs.
-OTHERS = ("docs/released.md", "docs/papers/", "docs/decisions/")
+OTHERS = ("docs/papers/", "docs/decisions/")
 BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.M | re.S)
 INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 #: Before the program: a prompt, variables, a scheduler or a container with its flags.

@@ -1,5 +1,5 @@
 """Darumeru's tasks of config/lep.yaml that are answered with text, from repositories laid out as
-theirs (docs/released.md, 3.1, 3.9, 3.11 to 3.14), and what they give to answerers.
+theirs (docs/papers.md, 3.1, 3.9, 3.11 to 3.14), and what they give to answerers.
 """
 
 from __future__ import annotations

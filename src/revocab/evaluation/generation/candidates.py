@@ -3,7 +3,7 @@
 A candidate stands where an answer would, after the label if that begins the answer. It is worth the
 mean log-probability of the answer's first M tokens, where M is the number of tokens of the shortest
 of the prompt's candidates, so that none is judged by its length. Ties: the earlier candidate first.
-As in the code that LEP's authors released (docs/released.md, 3.13).
+As in the code that LEP's authors released (docs/papers.md, 3.13).
 """
 
 from __future__ import annotations
