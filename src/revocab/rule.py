@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,7 +123,7 @@ class Rule:
     def name(self) -> str:
         return self.step.__module__.rpartition(".")[2]
 
-    @property
+    @cached_property
     def wildcards(self) -> list[str]:
         return [*signature(self.step).parameters][1:]
 

@@ -45,9 +45,9 @@ def _model_behind(experiment: Experiment, reference: ModelReference) -> str | No
 
 
 def check_models(experiment: Experiment) -> Iterator[str]:
-    for key, name, what in references(experiment):
-        model = experiment.models.get(name) if what == "model" else None
-        if model is not None and model.vocabulary_only and not key.endswith(".helper"):
+    helpers = {name for name, model in experiment.models.items() if model.vocabulary_only}
+    for key, name, what in references(experiment) if helpers else ():
+        if what == "model" and name in helpers and not key.endswith(".helper"):
             yield (
                 f"{key}: model {name!r} is vocabulary_only, so it can only be a helper: it has"
                 " no blocks between embedding and head; name another, or fetch all of it"

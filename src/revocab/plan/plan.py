@@ -64,8 +64,10 @@ def made_by(known: Mapping[str, NamedJob], job: NamedJob) -> Iterator[tuple[str,
     """Yield the files that a job reads with the job that makes each; not those it makes itself."""
     for file in (file for files in job.step.files().values() for file in files):
         # The job whose output is the file, or the nearest folder around it.
-        places = map(str, (PurePath(file), *PurePath(file).parents))
-        maker = next((known[place] for place in places if place in known), job)
+        place = file
+        while place and place not in known:
+            place = place.rpartition("/")[0]
+        maker = known.get(place, job)
         if maker is not job:
             yield file, maker
 

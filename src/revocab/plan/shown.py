@@ -122,11 +122,11 @@ class Shown(Artefacts):
         folder, names = f"{self.paths.results}/figures", self.experiment.figures
         return [f"{folder}/{name}.{ending}" for name in names for ending in FIGURE_ENDINGS]
 
-    @property
+    @cached_property
     def read_by_tables(self) -> list[str]:
         return self._needed(self.experiment.tables.values())
 
-    @property
+    @cached_property
     def read_by_figures(self) -> list[str]:
         return self._needed(self.experiment.figures.values())
 
