@@ -38,6 +38,7 @@ def command_line(task: Path, model: Path, folder: Path, limit: int) -> dict[str,
     return json.loads(written.read_text())["results"][task.stem]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share_contexts", [True, False])
 def test_scores_equal_the_command_line(share_contexts, cli_scores):
     model, task, expected = cli_scores

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from scratch_package import REPOSITORY, blocks, run_scratch, scratch
 
 #: Reads the small experiment with the lines more, and the same with a mistake in each.
@@ -169,6 +170,7 @@ def line(page: str, name: str) -> str:
     return line_of_it
 
 
+@pytest.mark.long
 def test_one_file_and_one_line(toys, tmp_path):
     files = {}
     for page, section, kind, file, _ in SHOWN:

@@ -99,6 +99,7 @@ changed_model.change_model(job, Path(sys.argv[2]), {}, Path(sys.argv[3]))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("earlier", [False, True])
 def test_a_kill_while_writing_leaves_the_place_as_it_was(toys, tmp_path, earlier):
     source, out = shard(toys / "untied", tmp_path / "source"), tmp_path / "out"

@@ -267,6 +267,7 @@ print(json.dumps([[one(text).input_ids for text in texts] for one in made]))
 """
 
 
+@pytest.mark.long
 def test_a_fresh_process_encodes_the_same(cases, tmp_path):
     shown = [ITALIAN[7], GREEK[3], ENGLISH[5], "  ▁ naïve 日本\n\n\t12 <0x0A>😀"]
     (tmp_path / "texts.json").write_text(json.dumps(shown))
@@ -294,6 +295,7 @@ def build_some(corpus, mistral, unigram, out):
     build_trained(text, "byte_fallback", 600, out / "unigram", model="unigram")
 
 
+@pytest.mark.long
 def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
     paths = (corpora["el"], bases["mistral"], bases["unigram"])
     build_some(*paths, tmp_path / "here")

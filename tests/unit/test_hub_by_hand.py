@@ -37,6 +37,7 @@ def revocab(hub, tmp_path):
     return run
 
 
+@pytest.mark.long
 def test_a_model_is_adapted_from_ids_alone(revocab, hub, tmp_path):
     commit = hub.repositories["models", "toys/untied"].refs["main"]
     words = ["--source", f"toys/untied@{commit}", "--target-tokenizer", "toys/helper"]

@@ -194,6 +194,7 @@ def test_what_cannot_be_read_is_said_and_nothing_is_written(prepare, arguments, 
     assert not out.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("data_set", "path", "arguments"),
     [

@@ -28,6 +28,7 @@ def leaves(loaded: dict):
             yield one
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("experiment", ["bilingual", "vocadt"])
 def test_every_task_of_an_experiment_scores_them(repository, monkeypatch, experiment):
     from lm_eval.api.task import ConfigurableTask

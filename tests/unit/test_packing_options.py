@@ -140,6 +140,7 @@ def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_by
     assert not list(folders.glob("*full*"))
 
 
+@pytest.mark.long
 def test_a_killed_packing_leaves_nothing_that_is_read(folders):
     """Its folder never got its name; the next packing clears it away."""
     killed = subprocess.Popen(command(folders, "out", "--rows", "400000", "--shard-bytes", "9999"))

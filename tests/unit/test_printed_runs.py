@@ -143,6 +143,7 @@ def call(words: list[str]) -> None:
     assert not done.returncode, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_run_in_its_order(page, named, tmp_path, monkeypatch):
     for place in named.iterdir():

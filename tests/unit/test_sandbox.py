@@ -14,7 +14,7 @@ from revocab.chat.template import ChatTemplate, load_template
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, set_template
 from revocab.sandbox import Sandbox, explain
-from revocab.template_budget import Refused
+from revocab.template_budget import MAX_COST, Refused
 from revocab.tokenizers.load import load_tokenizer
 
 #: Each would take minutes or gigabytes, or leave the sandbox, in a plain environment of Jinja's.
@@ -91,8 +91,14 @@ def attack(name: str) -> str:
     return DOUBLED.replace("NEW", text.removeprefix("DOUBLED ")) if "DOUBLED" in text else text
 
 
+@pytest.fixture(params=[pytest.param(MAX_COST, marks=pytest.mark.long), MAX_COST // 20])
+def budget(request, monkeypatch):
+    """Have a rendering cost at most this much; an attack spends all of it."""
+    monkeypatch.setattr("revocab.template_budget.MAX_COST", request.param)
+
+
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_refused_with_little_memory(name, tmp_path, monkeypatch):
+def test_an_attack_is_refused_with_little_memory(budget, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(Exception) as caught:
@@ -165,7 +171,7 @@ CHAT_ATTACKS = ["repeated text", "nested loops", "nested lists", "center", "shel
 
 
 @pytest.mark.parametrize("name", CHAT_ATTACKS)
-def test_a_chat_template_to_learn_from_is_refused(name, folder, tmp_path):
+def test_a_chat_template_to_learn_from_is_refused(budget, name, folder, tmp_path):
     file = tmp_path / "mine.jinja"
     file.write_text(attack(name) + "{% generation %}{% endgeneration %}")
     with pytest.raises(RevocabError, match=r"mine\.jinja.*template refused"):
@@ -175,7 +181,7 @@ def test_a_chat_template_to_learn_from_is_refused(name, folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", CHAT_ATTACKS)
-def test_a_models_own_chat_template_is_refused(name, folder):
+def test_a_models_own_chat_template_is_refused(budget, name, folder):
     tokenizer = load_tokenizer(folder)
     tokenizer.chat_template = attack(name)
     with pytest.raises(RevocabError, match="chat template: template refused"):

@@ -233,6 +233,7 @@ for command, words in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.long
 def test_both_forms_of_the_hub_for_every_reader(hub, place, values, toys, expected):
     calls, outs = [], []
     for form in HUB:

@@ -184,6 +184,7 @@ for alphabet in ("byte_fallback", "byte_level"):
 """
 
 
+@pytest.mark.long
 def test_fresh_processes_give_the_same_bytes(tmp_path, corpus):
     sums = []
     for seed, threads in (("1", "1"), ("2", "2")):
