@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -141,6 +141,14 @@ class Job(Closed):
     It holds nothing of a machine (paths, threads, devices) and nothing that only labels a result,
     so that Snakemake reruns a rule exactly when its job changes.
     """
+
+    @classmethod
+    def of(cls, *sections: BaseModel, **own: Any) -> Self:
+        """Return the job of the keys that it shares with sections of an experiment, and its own."""
+        stated: dict[str, Any] = {}
+        for section in sections:
+            stated |= section.model_dump(include=cls.model_fields.keys() - own.keys())
+        return cls(**stated, **own)
 
     def canonical(self) -> str:
         """Return the job as JSON with every default: equal jobs give equal text."""

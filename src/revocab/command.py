@@ -11,13 +11,14 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
 from revocab.closed import Closed, Job, checked, problems_of
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, all_of
 from revocab.flags import flag_of, values_of
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
@@ -110,18 +111,14 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
             f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
             f"{', '.join(unknown) or ' '.join(words[::2])}"
         )
-    parts: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, model in command.parts.items():
-        try:
-            parts[name] = checked(model, _json(values.get(f"--{name}", "{}")), name)
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+
+    def part(name: str) -> Any:
+        return checked(getattr(command, name), _json(values.get(f"--{name}", "{}")), name)
+
+    inputs, job, machine = all_of(partial(part, name) for name in PARTS)
     made = json.loads(values.get("--made", "{}"))
     record = Path(values["--record"]) if "--record" in values else None
-    return Call(**parts, out=Path(values["--out"]), made=made, record=record)
+    return Call(inputs, job, machine, Path(values["--out"]), made, record)
 
 
 def _json(text: str) -> str:
@@ -137,23 +134,22 @@ def _json(text: str) -> str:
 
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     written = create_model("Written", out=(Path, Field(description=command.out)))
-    asked: dict[str, type[BaseModel]] = {**command.parts, "written": written}
-    models: list[type[BaseModel]] = [*command.parts.values(), command.shorthand, written]
+    parts: list[type[BaseModel]] = [*command.parts.values(), written]
     about = sys.modules[command.run.__module__].__doc__
-    values = values_of(models, name, about, words)
+    values = values_of([*parts[:-1], command.shorthand, written], name, about, words)
     short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
     values = of_flags(command.shorthand, short).spelt_out(values, command.job)
-    parts: dict[str, Any] = {}
-    problems: list[str] = []
-    for part, model in asked.items():
-        try:
-            own = {key: values[key] for key in model.model_fields if key in values}
-            parts[part] = of_flags(model, own)
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
-    return Call(**{name: parts[name] for name in PARTS}, out=parts["written"].out, by_hand=True)
+
+    def part(model: type[BaseModel]) -> Any:
+        return of_flags(model, {key: values[key] for key in model.model_fields if key in values})
+
+    inputs, job, machine, to = all_of(partial(part, model) for model in parts)
+    return Call(inputs, job, machine, to.out, by_hand=True)
+
+
+def options_of(model: type[AnyModel], name: str, about: str, words: Sequence[str]) -> AnyModel:
+    """Return the options of a verb that is no :class:`Command`."""
+    return of_flags(model, values_of([model], name, about, words))
 
 
 def of_flags(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from revocab.adapting.choices import ALONE, TOGETHER, Way
 from revocab.adapting.probe_file import EQUAL, FILE, GROUP, UNCHANGED, ranking_id, recipe_id
 from revocab.adapting.probe_findings import BySeed, Probe, judge
-from revocab.adapting.ways import ALONE, TOGETHER, Way
 from revocab.errors import RevocabError
 from revocab.evaluation.ranking import Sample
 from revocab.plan.plan import Plan

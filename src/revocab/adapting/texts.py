@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from revocab.closed import near
 from revocab.corpora.formats import TextDocuments
 from revocab.corpora.source import Form, read_rows
 from revocab.corpora.text_files import reading_of
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, all_of
 from revocab.languages import languages
 
 #: What separates the documents of a text file, where it has any.
@@ -44,16 +45,20 @@ def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
     Raises :class:`RevocabError` with a line for each text that is missing, empty, no text, or a
     single line, for each name that is no language's code, and where two have the same text.
     """
-    measured, problems = [], shared_text(texts.items())
-    for language, path in texts.items():
-        try:
-            check_language(language, flag)
-            measured.append(measure(language, path))
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
-    return measured
+
+    def looked_at(language: str, path: Path) -> Text:
+        check_language(language, flag)
+        return measure(language, path)
+
+    return all_of((partial(looked_at, *text) for text in texts.items()), shared_text(texts.items()))
+
+
+def overlaps(text: Mapping[str, Path], keep: Mapping[str, Path], where: str) -> list[str]:
+    """Return a problem for each language or file of both; ``where`` is how texts are given."""
+    twice = sorted(keep.keys() & text.keys())
+    if twice:
+        return [f"--keep {name}=…: is also a language of {where}; give each once" for name in twice]
+    return shared_text([*text.items(), *keep.items()])
 
 
 def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from revocab.adapting.probe_findings import Probe, read_probe
 from revocab.adapting.source import describe, find
-from revocab.adapting.texts import Text, measure_texts, shared_text
+from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.experiment import FILE, experiment
 from revocab.advice.findings import Findings, look
 from revocab.advice.page import as_markdown, as_text
@@ -25,9 +25,9 @@ from revocab.advice.roofline import Shape
 from revocab.bill.device import Device
 from revocab.bill.sizes import read_config
 from revocab.closed import Language
-from revocab.command import of_flags
-from revocab.errors import RevocabError
-from revocab.flags import leading, values_of
+from revocab.command import options_of
+from revocab.errors import RevocabError, all_of
+from revocab.flags import leading
 from revocab.io import write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.output import OutputFolder
@@ -93,8 +93,7 @@ def advise(words: Sequence[str]) -> str:
     named, flags = leading(words)
     if len(named) > 1:
         flags = ["--text", *named[1:], *flags]
-    values = values_of([AdviseOptions], NAME, ABOUT, flags)
-    options = of_flags(AdviseOptions, values)
+    options = options_of(AdviseOptions, NAME, ABOUT, flags)
     if options.gpu is None and options.peak is None:
         options = options.model_copy(update={"gpu": GPU})
     if not named:
@@ -127,17 +126,9 @@ def advise(words: Sequence[str]) -> str:
 def inputs(
     model: str, options: AdviseOptions
 ) -> tuple[dict[str, str], Path, list[Text], list[Text], Probe | None]:
-    """Return where the model is, the texts, and a probe of both if one is named.
-
-    Raises :class:`RevocabError` with all problems.
-    """
+    """Return where the model is, the texts, and a probe of both if one is named."""
     problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
-    twice = sorted(options.keep.keys() & options.text.keys())
-    problems += [
-        f"--keep {name}=…: is also a language of the text; give each once" for name in twice
-    ]
-    if not twice:
-        problems += shared_text([*options.text.items(), *options.keep.items()])
+    problems += overlaps(options.text, options.keep, "the text")
     known = [*options.text, *options.keep]
     problems += share_problems(options)
     problems += [
@@ -145,20 +136,13 @@ def inputs(
         for name in options.share
         if name not in known
     ]
-    looked_at: list[Any] = []
-    for look_at in (
+    looks: list[Callable[[], Any]] = [
         lambda: found_model(model),
         lambda: measure_texts(options.text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
         lambda: read_probe(options.probe) if options.probe else None,
-    ):
-        try:
-            looked_at.append(look_at())
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
-    (place, folder), texts, keep, probe = looked_at
+    ]
+    (place, folder), texts, keep, probe = all_of(looks, problems)
     if probe is not None:
         check_probe(probe, place, options)
     return place, folder, texts, keep, probe

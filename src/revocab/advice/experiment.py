@@ -6,16 +6,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import yaml
 
-from revocab.adapting.choices import choose
+from revocab.adapting.choices import TOGETHER, choose
 from revocab.adapting.experiment_file import CHECK, Advised, Asked, experiment_text
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
-from revocab.adapting.ways import TOGETHER
 from revocab.advice.recommendation import Advice, Facts
 from revocab.config.load import validate
 from revocab.plan.plan import Plan
@@ -39,8 +37,8 @@ def experiment(
 ) -> str:
     """Return a valid experiment file; raise :class:`RevocabError` where none can be made."""
     best = facts.best
-    options = SimpleNamespace(vocabulary=source.tokens + best.added, tokens=int(facts.planned))
-    choices = choose(source, texts, keep, options, flops=1.0)
+    size, tokens = source.tokens + best.added, int(facts.planned)
+    choices = choose(source, texts, keep, vocabulary=size, tokens=tokens)
     kept = best.vocabulary - best.added
     settings = {} if best.construction == "extend" else {"keep": kept}
     chosen = facts.probe.chosen if facts.probe else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.options import AnswerJob, AnswerOptions
+from revocab.answering.options import AnswerJob
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input
@@ -43,15 +43,8 @@ COMMAND = Command(
 def planned(plan: Plan, corpus: str) -> Step:
     entry = plan.experiment.corpora[corpus]
     answers = entry.answers
-    assert answers is not None and entry.messages_field is not None  # or there would be no such job
-    options = answers.model_dump(include=set(AnswerOptions.model_fields))
-    job = AnswerJob(
-        source=entry.source.form,
-        messages_field=entry.messages_field,
-        message_roles=entry.message_roles,
-        keep=entry.keep,
-        **options,
-    )
+    assert answers is not None  # or there would be no such job
+    job = AnswerJob.of(entry, answers, source=entry.source.form)
     inputs: dict[str, Given] = {
         "model": plan.referred(answers.model),
         "files": plan.source(entry.source),
@@ -60,8 +53,9 @@ def planned(plan: Plan, corpus: str) -> Step:
     return Step(plan.paths.answers(corpus), job, inputs)
 
 
-def ids(plan: Plan) -> list[str]:
-    return [name for name, corpus in plan.experiment.corpora.items() if corpus.answers]
-
-
-RULE = Rule(COMMAND, planned, ids, lasting=True)
+RULE = Rule(
+    COMMAND,
+    planned,
+    lambda plan: [name for name, corpus in plan.experiment.corpora.items() if corpus.answers],
+    lasting=True,
+)

@@ -9,7 +9,6 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.evaluation.probes.build import ProbeJob
-from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.rule import Plan, Rule, Step
 
 
@@ -31,8 +30,7 @@ COMMAND = Command(run, job=ProbeJob, inputs=Inputs, finds=("evaluation/probes/ki
 def planned(plan: Plan, task: str) -> Step:
     entry = plan.experiment.evaluation.multiple_choice.tasks[task]
     assert entry.probe is not None  # or there would be no such job
-    options = entry.probe.model_dump(include=set(ProbeOptions.model_fields))
-    job = ProbeJob(language=entry.language, seed=plan.experiment.seed, **options)
+    job = ProbeJob.of(entry.probe, language=entry.language, seed=plan.experiment.seed)
     inputs = {"corpora": plan.corpora(entry.probe.corpora, "heldout")}
     return Step(plan.paths.probe(task), job, inputs)
 

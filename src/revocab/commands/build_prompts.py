@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.generation.kind import PromptOptions, find_kind
+from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import PromptJob
 from revocab.rule import Plan, Rule, Step
 
@@ -42,13 +42,13 @@ COMMAND = Command(
 
 def planned(plan: Plan, task: str) -> Step:
     entry = plan.experiment.evaluation.generation.tasks[task]
-    job = PromptJob(
+    job = PromptJob.of(
+        entry,
         option=entry.model_dump(mode="json", include=set(find_kind(entry.kind).own_options)),
         task=task,
         seed=plan.experiment.seed,
         pool=entry.pool.form,
         test=entry.test.form,
-        **entry.model_dump(include=set(PromptOptions.model_fields)),
     )
     inputs = {"pool_files": plan.task_text(entry.pool), "test_files": plan.task_text(entry.test)}
     return Step(plan.paths.prompts(task), job, inputs)

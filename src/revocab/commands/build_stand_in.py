@@ -29,11 +29,7 @@ COMMAND = Command(run, job=StandInJob, inputs=Inputs)
 def planned(plan: Plan, model: str) -> Step:
     entry = plan.experiment.models[model]
     assert entry.pretrain is not None  # or there would be no such job
-    job = StandInJob(
-        **entry.pretrain.architecture.model_dump(),
-        context_length=entry.pretrain.context_length,
-        seed=plan.experiment.seed,
-    )
+    job = StandInJob.of(entry.pretrain, entry.pretrain.architecture, seed=plan.experiment.seed)
     out = f"{plan.paths.model(model)}/untrained"
     return Step(out, job, {"tokenizer": plan.tokenizer(entry.tokenizer)})
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
+from revocab.evaluation.multiple_choice.tasks import TaskJob
 from revocab.rule import Artefact, Given, Plan, Rule, Step, near
 
 
@@ -47,11 +47,9 @@ def planned(plan: Plan, task: str) -> Step:
 
     choices = plan.experiment.evaluation.multiple_choice
     entry = choices.tasks[task]
-    options = entry.model_dump(include=set(TaskOptions.model_fields))
     data = entry.data
-    if entry.harness:
-        options["language"] = None  # a shipped task has its own words
-    job = TaskJob(task=task, hub=data.hub if data else None, **options)
+    language = None if entry.harness else entry.language  # a shipped task has its own words
+    job = TaskJob.of(entry, task=task, language=language, hub=data.hub if data else None)
     files = [plan.probe(task)] if entry.probe else plan.source(data) if data else []
     folder = choices.templates
     own = Path(folder) if folder else None

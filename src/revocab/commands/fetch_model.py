@@ -35,9 +35,7 @@ COMMAND = Command(
 def planned(plan: Plan, model: str) -> Step:
     entry = plan.experiment.models[model]
     path = Artefact(entry.path, ()) if entry.path else None
-    only = entry.vocabulary_only
-    job = FetchJob(hub=entry.hub, revision=entry.revision, vocabulary_only=only)
-    return Step(f"{plan.paths.model(model)}/snapshot", job, {"path": path})
+    return Step(f"{plan.paths.model(model)}/snapshot", FetchJob.of(entry), {"path": path})
 
 
 def ids(plan: Plan) -> list[str]:

@@ -9,12 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
-from revocab.evaluation.options import (
-    Generating,
-    GenerationHardware,
-    GenerationJob,
-    GenerationOptions,
-)
+from revocab.evaluation.options import Generating, GenerationHardware, GenerationJob
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Given, Plan, Rule, Step
 
@@ -53,13 +48,9 @@ def planned(plan: Plan, run: str) -> Step:
     generation, entry = plan.experiment.evaluation.generation, plan.runs[run]
     limits = {generation.tasks[task].limit for task in plan.generation_tasks(entry)}
     asking, template = plan.asking(entry)
-    job = GenerationJob(
-        run=run,
-        **asking.model_dump(),
-        # What the score table records as the limit: one number where all tasks share it.
-        limit=next(iter(limits)) if len(limits) == 1 else None,
-        **generation.model_dump(include=set(GenerationOptions.model_fields)),
-    )
+    # What the score table records as the limit: one number where all tasks share it.
+    limit = next(iter(limits)) if len(limits) == 1 else None
+    job = GenerationJob.of(asking, generation, run=run, limit=limit)
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(entry, entry.select(generation.steps)),
         "chat_template": template,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.fertility.measure import FertilityJob, FertilityOptions
+from revocab.fertility.measure import FertilityJob
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Plan, Rule, Step
 
@@ -48,8 +48,8 @@ COMMAND = Command(run, job=FertilityJob, inputs=Inputs)
 def planned(plan: Plan) -> Step:
     fertility = plan.experiment.fertility
     parallel = fertility.parallel
-    job = FertilityJob(
-        **fertility.model_dump(include=set(FertilityOptions.model_fields)),
+    job = FertilityJob.of(
+        fertility,
         parallel=parallel.source.form if parallel else None,
         languages=parallel.languages if parallel else [],
     )

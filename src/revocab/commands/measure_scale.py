@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.initialise.options import ChosenMethod, ScaleJob, ScaleOptions
+from revocab.initialise.options import ChosenMethod, ScaleJob
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Plan, Rule, Step
 
@@ -39,8 +39,8 @@ COMMAND = Command(run, job=ScaleJob, inputs=Inputs, finds=("initialise/methods",
 def planned(plan: Plan) -> Step:
     scale = plan.experiment.scale
     assert scale is not None  # or there would be no such job
-    job = ScaleJob(
-        **scale.model_dump(include=set(ScaleOptions.model_fields)),
+    job = ScaleJob.of(
+        scale,
         methods={
             name: ChosenMethod(method=entry.method, option=entry.options)
             for name, entry in scale.methods.items()

@@ -14,7 +14,7 @@ from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import RowBudget
-from revocab.training.recipe import ANSWERS, PackingOptions
+from revocab.training.recipe import ANSWERS
 
 
 class Inputs(Closed):
@@ -67,18 +67,14 @@ COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand
 
 
 def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
-    """Return the job that packs the rows of a whole recipe.
-
-    Its folder is called after the first mixture and recipe of the experiment that give these rows.
-    """
     experiment = plan.experiment
     entry = experiment.recipes[recipe]
     staged = plan.stage_mixtures(recipe, mixture)
     mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
     corpora = list(dict.fromkeys(corpus for mixture in mixtures for corpus in mixture))
     rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
-    job = PackingJob(
-        **entry.model_dump(include=set(PackingOptions.model_fields)),
+    job = PackingJob.of(
+        entry,
         rows=entry.steps * entry.batch_size,
         seed=experiment.seed,
         shares={corpus: [mixture.get(corpus, 0) for mixture in mixtures] for corpus in corpora},

@@ -8,7 +8,7 @@ from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.multiple_choice.named_tasks import tasks_field
-from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob, ScoringOptions
+from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Artefact, Given, Plan, Rule, Step
 
@@ -58,8 +58,7 @@ def planned(plan: Plan, run: str) -> Step:
             for task in plan.choice_tasks(entry)
         ],
     }
-    options = choices.model_dump(include=set(ScoringOptions.model_fields))
-    job = ScoringJob(run=run, **asking.model_dump(), **options)
+    job = ScoringJob.of(asking, choices, run=run)
     return Step(f"{plan.paths.run(run)}/multiple_choice.csv", job, inputs)
 
 

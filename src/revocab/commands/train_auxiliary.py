@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
+from revocab.initialise.reading.fasttext import AuxiliaryJob
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Plan, Rule, Step
 
@@ -43,8 +43,7 @@ def planned(plan: Plan, target: str) -> Step:
         ],
         "corpora": plan.corpora(auxiliary.corpora),
     }
-    options = auxiliary.model_dump(include=set(FastTextOptions.model_fields))
-    job = AuxiliaryJob(**options, seed=plan.experiment.seed)
+    job = AuxiliaryJob.of(auxiliary, seed=plan.experiment.seed)
     return Step(plan.paths.auxiliary(target), job, inputs)
 
 
