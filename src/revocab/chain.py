@@ -195,7 +195,6 @@ def files_of(out: Path) -> Iterator[Path]:
 
 
 def keep(record: Path, out: Path, reads: Mapping[str, str]) -> None:
-    """Write the record of a job that has ended."""
     writes = {os.path.normpath(file): Stamp.of(file) for file in sorted(files_of(out))}
     Record(record.stem, os.path.normpath(out), writes, reads).write(record)
 

@@ -46,7 +46,6 @@ class AdaptOptions(TextOptions):
 
 
 def adapt(words: Sequence[str]) -> str:
-    """Return what was made, after making it; or raise :class:`RevocabError`."""
     model, options, command = read_words(words, AdaptOptions, "revocab adapt", ABOUT)
     file = options.out / FILE
 

@@ -79,7 +79,6 @@ class Choices:
 
 
 def heldout_bytes(size: int) -> int:
-    """Return how many of a text's bytes are held out."""
     return max(1, min(HELDOUT_BYTES, int(size * HELDOUT_SHARE)))
 
 
@@ -99,7 +98,6 @@ def shares(sizes: Mapping[str, int], total: float = 1.0) -> dict[str, float]:
 
 
 def mixture(texts: Sequence[Text], keep: Sequence[Text]) -> dict[str, float]:
-    """Return the shares of training tokens."""
     if not keep:
         return shares(bytes_by_language(texts))
     old = shares(bytes_by_language(keep), round(1 - NEW_SHARE, 4))

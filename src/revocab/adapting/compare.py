@@ -76,7 +76,6 @@ class Loss:
 
 
 def compare(words: Sequence[str]) -> str:
-    """Return the page, after writing it where that is asked for."""
     named, flags = leading(words, 2)
     if len(named) < 2 and not asks_for_help(flags):
         raise RevocabError("give two models, folders or Hub ids: revocab compare OLD NEW …")
@@ -107,7 +106,6 @@ def compare(words: Sequence[str]) -> str:
 def compared(
     folders: Sequence[Path], text: Text, documents: Sequence[str], device: str
 ) -> dict[str, Any]:
-    """Return what the models do with one text, old and new, and how they differ."""
     from revocab.evaluation.resampling import compare as resampled
 
     sources = [look_at(str(folder))[1] for folder in folders]

@@ -183,7 +183,6 @@ def flops() -> float:
 
 
 def run(file: Path, cores: int | None) -> None:
-    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
     used = str(cores or os.cpu_count() or 1)
     words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used]
     done = subprocess.run([sys.executable, *words], cwd=file.parent, check=False)

@@ -78,7 +78,6 @@ class ProbeOptions(TextOptions):
 
 
 def probe(words: Sequence[str]) -> str:
-    """Train, and return the findings; or raise :class:`RevocabError`."""
     model, options, command = read_words(words, ProbeOptions, "revocab probe", ABOUT)
     if options.dry_run:
         return show_cost(model, options, command)
@@ -90,7 +89,6 @@ def probe(words: Sequence[str]) -> str:
 
 
 def ask(model: str | None, options: ProbeOptions, command: str) -> Asked:
-    """Look at model and texts, and choose the rest."""
     inputs = look_at_inputs(model, options, options.out)
     trainings = (len(starts(options.methods, options.ways)) + 1) * options.seeds
     each = choose(

@@ -103,7 +103,6 @@ class Probe(Closed):
 
 
 def read_probe(folder: Path) -> Probe:
-    """Return the record of a probe; raise :class:`RevocabError` where there is none, or another."""
     file = folder / RECORD
     if not file.is_file():
         raise RevocabError(
@@ -174,7 +173,6 @@ def judge(
 
 
 def sentences(probe: Probe) -> Iterator[str]:
-    """Yield what the probe can tell, what it cannot, and what to do, a line each."""
     judgement = probe.judgement
     yield f"do: {recommendation(probe)}"
     yield from say_differences(judgement)

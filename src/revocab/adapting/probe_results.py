@@ -61,7 +61,6 @@ def way_of(recipe: str | None) -> Way:
 
 
 def ranking_tables(results: Results, languages: Sequence[str]) -> dict[str, RankingTable | None]:
-    """Return the tables of languages by id; None: there is none, or of another kind."""
     tables = results.experiment.tables
     named = {name: tables.get(name) for name in map(ranking_id, languages)}
     return {
@@ -91,7 +90,6 @@ def mean_by_seed(sample: Sample) -> BySeed:
 
 
 def saved_tokens(results: Results, languages: Sequence[str]) -> float:
-    """Return the share of held-out text's tokens that the new vocabulary saves."""
     rows: Mapping[tuple[str, str], Mapping[str, str]] = results.measured_tokenizers
     old, new = (
         sum(int(rows[tokenizer, language]["tokens"]) for language in languages)

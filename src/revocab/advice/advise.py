@@ -89,7 +89,6 @@ class AdviseOptions(Device):
 
 
 def advise(words: Sequence[str]) -> str:
-    """Return the page, after writing it where that is asked for; or raise :class:`RevocabError`."""
     named, flags = leading(words)
     if len(named) > 1:
         flags = ["--text", *named[1:], *flags]
@@ -149,7 +148,6 @@ def inputs(
 
 
 def check_probe(probe: Probe, place: dict[str, str], options: AdviseOptions) -> None:
-    """Raise :class:`RevocabError` unless a probe is of this model and these languages."""
     what = f"--probe {options.probe}: is of"
     problems = []
     if probe.place != place:

@@ -107,10 +107,6 @@ def extend_curve(
     sizes: Iterable[int] = SIZES,
     say: Say = silent,
 ) -> Curve:
-    """Return the curve of ``extend``; ``sizes`` are numbers of new tokens.
-
-    Raises :class:`RevocabError` where the training text does not give the smallest of them.
-    """
     base = EditableVocabulary.read(tokenizer)
     return _draw("extend", base, lambda words: _Ground(base), training, heldout, sizes, say)
 

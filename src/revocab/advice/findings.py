@@ -57,7 +57,6 @@ class Use:
         return new if self.old is None else self.share * new + (1 - self.share) * self.old
 
     def amounts(self, kind: str, option: Option | None) -> list[Amount]:
-        """Return the terms of a kind, as it is or with an option."""
         if option is None:
             return KINDS[kind](self.shape, self.mixed(0.0), self.service)
         sized = self.shape.resized(option.vocabulary)
@@ -123,7 +122,6 @@ def look(
     say: Say,
     probe: Probe | None = None,
 ) -> Findings:
-    """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on."""
     from transformers import AutoConfig
 
     from revocab.tokenizers.load import load_tokenizer
@@ -196,7 +194,6 @@ def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
 
 
 def text_characters(text: Text, cost: TextCost) -> float:
-    """Return about how many characters a text has, of which a sample was counted."""
     return text.bytes * cost.characters / cost.bytes
 
 

@@ -100,7 +100,6 @@ def tokens_of(per_character: float) -> Factor:
 
 
 def training(shape: Shape, per_character: float, on: Service) -> list[Amount]:
-    """Return the seconds of training all weights on a million characters."""
     tokens = tokens_of(per_character)
     wide: Sequence[Factor] = (12, (shape.attended, "wide"), (on.length, "positions"))
     return [

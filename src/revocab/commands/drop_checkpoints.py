@@ -49,7 +49,6 @@ COMMAND = Command(run, job=DropJob, inputs=Inputs, out="JSON file to write", wri
 
 
 def planned(plan: Plan, run: str) -> Step:
-    """Return the job that removes a run's checkpoints when all that read them is there."""
     entry = plan.runs[run]
     readers = readers_of(plan, entry)
     steps = dropped_steps(plan, entry)
@@ -61,7 +60,6 @@ def planned(plan: Plan, run: str) -> Step:
 
 
 def dropped_steps(plan: Plan, run: Run) -> list[int]:
-    """Return the steps whose checkpoints are removed, as the run's recipe says."""
     keep = plan.experiment.recipes[run.recipe].keep if run.recipe else None
     between = run.steps[1:-1]
     if keep == EVALUATED:

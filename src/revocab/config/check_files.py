@@ -60,7 +60,6 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
 
 
 def kind_problems(path: str, what: What) -> Iterator[str]:
-    """Yield a problem for a path that exists but is of the wrong kind."""
     if what in ("text", "pattern"):
         for file in [path] if what == "text" else matching(path):
             data_files(file)  # raises

@@ -109,9 +109,6 @@ def score_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every corpus of translations or copying tasks whose language lacks the
-    words of the instruction.
-    """
     for name, corpus in experiment.corpora.items():
         try:
             _ = corpus.translation and corpus.translation.layouts
@@ -171,7 +168,6 @@ def heldout_problems(
 
 
 def holds_out_nothing(experiment: Experiment, key: str, name: str) -> Iterator[str]:
-    """Yield a problem if ``key`` names a corpus without held-out text."""
     corpus = experiment.corpora.get(name)
     if corpus is not None and not corpus.heldout_bytes:
         yield f"{key}: {name!r} holds out no text; give corpora.{name}.heldout_bytes"

@@ -43,9 +43,6 @@ def recipe_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def best_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every training that keeps its best checkpoint without held-out text of a
-    corpus that it trains on.
-    """
     for key, mixture, name in trainings(experiment):
         recipe = experiment.recipes.get(name)
         if recipe is None or not recipe.keep_best:
@@ -63,9 +60,6 @@ def best_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def corpus_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every recipe whose corpora are of the wrong kind, and for missing
-    held-out text.
-    """
     trained = list(dict.fromkeys(trained_on(experiment)))
     for mixture, recipe in trained:
         yield from _mixture_problems(experiment, mixture, recipe)
@@ -79,9 +73,7 @@ def corpus_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def trained_on(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield mixture and recipe of everything that is trained, once for each mixture of its stages.
-    Names that do not exist are left out.
-    """
+    """Yield mixture and recipe of all that is trained, once for each mixture of its stages."""
     for _, mixture, recipe in trainings(experiment):
         if recipe not in experiment.recipes:
             continue

@@ -23,7 +23,6 @@ from revocab.report.references import wrong_steps
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every set of shares in the file that does not sum to 1."""
     shares: dict[str, Mapping[str, Any]] = {
         f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()
     }
@@ -46,9 +45,6 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for a section that names only half of what is measured, for trainings without
-    held-out text, and for corpora without any.
-    """
     e = experiment
     if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
         yield (

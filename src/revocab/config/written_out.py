@@ -110,7 +110,6 @@ def mapping(values: Any, key: str) -> dict[str, Any]:
 
 
 def check_number(runs: list[RawRun]) -> None:
-    """Raise :class:`RevocabError` if sweeps and seeds give more runs than are planned."""
     total, largest = sum(run.number for run in runs), max(runs, key=lambda run: run.number)
     if total > RUNS:
         raise RevocabError(

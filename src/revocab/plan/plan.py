@@ -79,10 +79,6 @@ class Plan(Shown):
         self._waits: dict[str, set[str]] = {}
 
     def step(self, rule: str, **wildcards: str) -> Step:
-        """Return the job of a rule for its wildcards.
-
-        Raises :class:`RevocabError` for an unknown rule.
-        """
         return self.job(JOIN.join([rule, *(wildcards[name] for name in find_rule(rule).wildcards)]))
 
     def job(self, name: str) -> Step:
@@ -139,7 +135,6 @@ class Plan(Shown):
         return needed
 
     def waits_for(self, name: str) -> set[str]:
-        """Return the names of all jobs that are done when the job called ``name`` begins."""
         if name not in self._waits:
             makers = {maker.name for _, maker in made_by(self._by_place, self.jobs[name])}
             self._waits[name] = makers.union(*map(self.waits_for, makers))

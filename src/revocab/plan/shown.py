@@ -107,7 +107,6 @@ class Shown(Artefacts):
 
     @property
     def published(self) -> list[str]:
-        """Return the files of published values, none where the experiment names no folder."""
         folder = self.experiment.paper_values
         return sorted(map(str, Path(folder).glob("*.csv"))) if folder else []
 

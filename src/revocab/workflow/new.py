@@ -47,11 +47,7 @@ ASKED = ("model", "text", "vocabulary")
 
 
 def new(words: Sequence[str]) -> str:
-    """Write the file that the words ask for, and return what it plans and the command that runs it.
-
-    Raises :class:`RevocabError`, and writes nothing, where an answer is missing or the experiment
-    would not be valid.
-    """
+    """Write the file that the words ask for; return what it plans and the command that runs it."""
     named = [*words[:1]] if words and not words[0].startswith("-") else []
     flags = [*words[len(named) :]]
     options = read(flags)
@@ -92,10 +88,6 @@ def answer(key: str) -> list[str]:
 
 
 def filled(file: Path, options: NewOptions) -> dict[str, Any]:
-    """Return what the template of an experiment names.
-
-    Raises :class:`RevocabError` for a model, text or vocabulary that no experiment can be made of.
-    """
     from revocab.adapting import choices
     from revocab.adapting.experiment_file import flow
     from revocab.adapting.source import LONGEST_ROW, look_at
@@ -178,7 +170,6 @@ def rendered(template: str, **values: Any) -> str:
 
 
 def planned_jobs(content: str) -> int:
-    """Return how many jobs an experiment plans; raise :class:`RevocabError` if it is not valid."""
     from revocab.config import validate
     from revocab.plan import Plan
 

@@ -89,7 +89,6 @@ def parser() -> Parser:
 
 
 def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
-    """Raise :class:`RevocabError` naming what has to be made first, and how."""
     asked = []
     for rule, name in (("score_multiple_choice", "tasks"), ("generate_text", "prompts")):
         if step := step_of(plan, rule, run):
