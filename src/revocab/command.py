@@ -11,9 +11,9 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
@@ -45,15 +45,13 @@ class Shorthand(Closed):
 class Command:
     """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``.
 
-    It may return what was made and what comes next, for the person who called it by hand.
+    The types of its parameters are the models of ``inputs`` (paths of files and folders, by name),
+    ``job``, and ``machine`` (what a computer decides and no output depends on: devices, threads,
+    sizes of batches). It may return what was made and what comes next, for the person who called it
+    by hand.
     """
 
     run: Callable[[Any, Any, Any, Path], str | None]
-    job: type[Job] = Job
-    #: Paths of files and folders, by name.
-    inputs: type[Closed] = Nothing
-    #: What a computer decides and no output depends on: devices, threads, sizes of batches.
-    machine: type[Closed] = Nothing
     #: By hand alone.
     shorthand: type[Shorthand] = Shorthand
     #: What is written, for the help.
@@ -69,9 +67,18 @@ class Command:
     def name(self) -> str:
         return self.run.__module__.rpartition(".")[2]
 
-    @property
+    @cached_property
     def parts(self) -> dict[str, type[Closed]]:
-        return {name: getattr(self, name) for name in PARTS}
+        types = get_type_hints(self.run)
+        return {name: types[name] for name in PARTS}
+
+    @property
+    def job(self) -> Any:
+        return self.parts["job"]
+
+    @property
+    def machine(self) -> type[Closed]:
+        return self.parts["machine"]
 
 
 @dataclass(frozen=True)
@@ -108,23 +115,13 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
         )
 
     def part(name: str) -> Any:
-        return checked(getattr(command, name), _json(values.get(f"--{name}", "{}")), name)
+        text = values.get(f"--{name}", "{}")
+        return checked(command.parts[name], sys.stdin.read() if text == "-" else text, name)
 
     inputs, job, machine = all_of(partial(part, name) for name in PARTS)
     made = json.loads(values.get("--made", "{}"))
     record = Path(values["--record"]) if "--record" in values else None
     return Call(inputs, job, machine, Path(values["--out"]), made, record)
-
-
-def _json(text: str) -> str:
-    if text == "-":
-        return sys.stdin.read()
-    if text.lstrip().startswith("{"):
-        return text
-    try:
-        return Path(text).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise RevocabError(f"{text}: no such file; give JSON, or a file that holds it") from None
 
 
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:

@@ -65,3 +65,12 @@ def all_of(calls: Iterable[Callable[[], Any]], problems: Iterable[str] = ()) -> 
     if told:
         raise RevocabError(told)
     return returned
+
+
+def refused(call: Callable[..., object], *given: object) -> list[str]:
+    """Return the problems that a call raises."""
+    try:
+        call(*given)
+    except RevocabError as error:
+        return error.problems
+    return []

@@ -85,9 +85,7 @@ def test_half_is_a_curve_of_every_other_document(corpora, bases):
     tokenizer, training = load_tokenizer(bases["mistral"]), list(texts(corpora["it"]))
     curve = extend_curve(tokenizer, training, HELDOUT, SIZES)
     alone = extend_curve(tokenizer, training[::2], HELDOUT, SIZES)
-    assert curve.half == alone.points
-    pairs = zip(curve.points, alone.points, strict=True)
-    assert curve.half_difference == max(abs(b.tokens / a.tokens - 1) for a, b in pairs)
+    assert curve.half == alone.points != curve.points
 
 
 def test_text_that_gives_too_few_tokens_ends_the_curve(bases):
@@ -102,8 +100,6 @@ def test_text_that_gives_too_few_tokens_ends_the_curve(bases):
     assert curve.most == 3
     with pytest.raises(RevocabError, match="gives 3 new tokens, and 4 is the smallest number"):
         extend_curve(tokenizer, words, ["gbfd"], (4, 5))
-    with pytest.raises(RevocabError, match=r"sizes \[0, 3\]: numbers of new tokens"):
-        extend_curve(tokenizer, words, ["gbfd"], (3, 0))
 
 
 def test_sizes_in_as_few_runs_as_there_are_alphabets(bases):
@@ -158,10 +154,8 @@ def test_knee_by_hand(tokens, knee):
 
 def test_what_a_point_saves():
     points = (CurvePoint(1000, 750, 2000), CurvePoint(2000, 1200, 3000))
-    half = (CurvePoint(1000, 765, 2000),)
-    curve = Curve("extend", 1000, 1000, 1000, 1000, points, half, 1000, None, 9, 1, 1)
+    curve = Curve("extend", 1000, 1000, 1000, 1000, points, (), 1000, None, 9, 1, 1)
     assert [curve.saving(point) for point in points] == pytest.approx([0.25, -0.2])
-    assert curve.half_difference == pytest.approx(0.02)
 
 
 def documents(count):
@@ -170,23 +164,20 @@ def documents(count):
 
 def test_a_sample_hangs_on_the_set_of_documents_alone():
     whole = documents(300)
-    sample = sample_text("mine", whole, "it")
-    assert sample == sample_text("mine", [*reversed(whole)], "it")
+    sample = sample_text("mine", whole, "it", 10**7)
+    assert sample == sample_text("mine", [*reversed(whole)], "it", 10**7)
     assert {*sample.training, *sample.heldout} == {*whole}
     assert not {*sample.training} & {*sample.heldout}
-    assert sample.bytes == sample.of_bytes == sum(len(text.encode()) for text in whole)
-    assert 0.1 <= sum(len(text.encode()) for text in sample.heldout) / sample.bytes < 0.12
-    assert sample_text("mine", whole, "it", seed=1).heldout != sample.heldout
-    repeated = sample_text("mine", [*whole, *whole, " \n"], "it")
-    assert (repeated.training, repeated.heldout) == (sample.training, sample.heldout)
-    assert (repeated.of_documents, repeated.of_bytes) == (600, 2 * sample.bytes)
+    heldout, size = (sum(len(text.encode()) for text in part) for part in (sample.heldout, whole))
+    assert 0.1 <= heldout / size < 0.12
+    assert sample_text("mine", [*whole, *whole, " \n"], "it", 10**7) == sample
 
 
 def test_a_sample_keeps_to_its_limit():
     whole = documents(300)
-    sample = sample_text("mine", whole, limit_bytes=150_000)
+    sample = sample_text("mine", whole, "it", 150_000)
     lengths = [len(text.encode()) for text in (*sample.training, *sample.heldout)]
-    assert 140_000 < sum(lengths) == sample.bytes <= 150_000
+    assert 140_000 < sum(lengths) <= 150_000
     assert max(lengths) <= 1500
     assert all(any(one.startswith(text) for one in whole) for text in sample.heldout)
 
@@ -209,13 +200,13 @@ def test_a_sample_keeps_to_its_limit():
 )  # fmt: skip
 def test_text_that_tells_nothing_is_refused(content, language, message):
     with pytest.raises(RevocabError, match=message) as caught:
-        sample_text("mine", content, language)
+        sample_text("mine", content, language, 10**7)
     assert caught.value.problems[0].startswith("mine: ")
 
 
 def test_text_of_any_language_is_taken_that_no_word_list_tells():
-    assert sample_text("mine", [f"{n} Η πόλη βλέπει " * 99 for n in range(99)], "el").of_documents
-    assert sample_text("mine", [f"{text} " * 40 for text in ENGLISH]).of_documents
+    greek = [f"{n} Η πόλη βλέπει " * 99 for n in range(99)]
+    assert sample_text("mine", greek, "el", 10**7).training
 
 
 @pytest.mark.long

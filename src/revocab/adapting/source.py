@@ -69,7 +69,7 @@ def look_at(model: str) -> tuple[dict[str, str], Source]:
 
 
 def find(model: str) -> tuple[dict[str, str], Path]:
-    """Return where an experiment finds a model, and a folder with its configuration and tokenizer."""
+    """Return where an experiment finds a model, and a folder with its settings and tokenizer."""
     from revocab.models.folder import read_settings
 
     folder, place = Path(model), {"path": str(Path(model).absolute())}

@@ -8,29 +8,34 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import yaml
 from pydantic import Field, model_validator
 
+from revocab.adapting.choices import TOGETHER, choose
+from revocab.adapting.experiment_file import CHECK, Advised, Asked, experiment_text
+from revocab.adapting.from_texts import Inputs
 from revocab.adapting.probe_findings import Probe, read_probe
 from revocab.adapting.source import describe, find
 from revocab.adapting.texts import Text, measure_texts, overlaps
-from revocab.advice.experiment import FILE, experiment
 from revocab.advice.findings import Findings, look
-from revocab.advice.page import as_markdown, as_text
-from revocab.advice.page_html import draw_figures, write_page
+from revocab.advice.page import as_markdown, as_text, draw_figures, write_page
 from revocab.advice.page_sections import data_of, formulas, headline, sections, title
 from revocab.advice.roofline import Shape
 from revocab.bill.device import Device
 from revocab.bill.sizes import read_config
 from revocab.closed import Language
 from revocab.command import options_of
+from revocab.config.load import validate
 from revocab.errors import RevocabError, all_of
 from revocab.flags import leading
-from revocab.io import write_text
+from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.output import OutputFolder
+from revocab.plan.plan import Plan
 from revocab.progress import spoken
 
 NAME = "revocab advise MODEL it=FILE …"
@@ -39,6 +44,10 @@ ABOUT = """Say whether a new vocabulary is worth it: revocab advise MODEL it=FIL
 MODEL is a folder or a Hub id; its configuration and tokenizer are read, but no weights. Shows what
 the text costs today, what larger vocabularies would save, what their training costs, after how much
 text it pays off, and what is lost. Recommends what to do; with --out also as an experiment file."""
+#: The file in the output folder; its stem is the experiment's id.
+FILE = "advised.yaml"
+#: How new rows are made where no probe says it.
+METHOD = "fvt"
 #: By how much shares may miss 1.
 ROUNDING = 1e-6
 #: The device if none is named.
@@ -106,13 +115,11 @@ def advise(words: Sequence[str]) -> str:
     data = data_of(findings)
     if output is not None:
         command = shlex.join(["revocab", "advise", *words])
-        content = experiment(
-            command, place, source, texts, keep, findings.facts, findings.advice,
-            findings.planned.hours.value, output.path / FILE,
-        )  # fmt: skip
+        given = Inputs(place, source, texts, keep)
+        content = experiment(command, given, findings, output.path / FILE)
         with output.replaced(keeps_job=False) as part:
             write_text(part / FILE, content)
-            write_text(part / "advice.json", json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+            write_json(part / "advice.json", data)
             write_text(part / "advice.md", page(findings, markdown=True))
             draw_figures(part, findings)
             shown = [*sections(findings), formulas(findings)]
@@ -199,3 +206,31 @@ def next_steps(options: AdviseOptions) -> list[str]:
         f"cost        revocab plan {options.out / FILE} {device}",
         f"run         revocab run {options.out / FILE}",
     ]
+
+
+def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> str:
+    """Return the experiment file of what is recommended, with a short check to be run first."""
+    facts, advice, best = findings.facts, findings.advice, findings.facts.best
+    size, tokens = given.source.tokens + best.added, int(facts.planned)
+    choices = choose(given.source, given.texts, given.keep, vocabulary=size, tokens=tokens)
+    kept = best.vocabulary - best.added
+    settings = {} if best.construction == "extend" else {"keep": kept}
+    chosen = facts.probe.chosen if facts.probe else None
+    method, way = (chosen.method, chosen.way) if chosen else (METHOD, TOGETHER)
+    path = f"results/{file.stem}/runs/{CHECK}-{method}/manifest.json"
+    against = [f"Advised against: {reason}" for reason in advice.against]
+    hours = f"{findings.planned.hours.value:,.3g} device hours"
+    advised = Advised(
+        best.construction, settings, [*against, *advice.reasons], hours,
+        shlex.join(["revocab", "run", str(file), "--", path]),
+    )  # fmt: skip
+    content = experiment_text(
+        Asked(
+            command, given.source.name, given.place, method,
+            replace(choices, vocabulary=best.vocabulary),
+            file=str(file), experiment=file.stem, advised=advised, way=way,
+        )
+    )  # fmt: skip
+    plan = Plan(validate(yaml.safe_load(content)))
+    assert plan.paths.run(f"{CHECK}-{method}") == str(Path(path).parent)
+    return content

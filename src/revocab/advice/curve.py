@@ -68,14 +68,6 @@ class Curve:
         """Return the share of the source's tokens that a point saves; negative where it adds."""
         return 1 - point.tokens / self.source_tokens
 
-    @property
-    def half_difference(self) -> float | None:
-        """The largest relative difference between the curve and that of half of the text."""
-        whole = {point.added: point.tokens for point in self.points}
-        return max(
-            (abs(point.tokens / whole[point.added] - 1) for point in self.half), default=None
-        )
-
 
 def find_knee(bare_tokens: int, source_tokens: int, points: Iterable[CurvePoint]) -> int:
     """Return the last size up to which each step saves enough for what it adds.
@@ -145,8 +137,6 @@ def _draw(
     say: Say,
 ) -> Curve:
     wanted = sorted(set(sizes))
-    if not wanted or wanted[0] < 1:
-        raise RevocabError(f"sizes {wanted}: numbers of new tokens, each at least 1")
     say(f"{construction}: counting the words of {len(training):,} documents")
     half_words = count_pretokens(base, training[::2])
     words = half_words + count_pretokens(base, training[1::2])

@@ -9,22 +9,26 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from revocab.adapting.choices import (
-    MULTIPLE,
-    NEW_SHARE,
-    PASSES,
-    vocabulary_size,
-)
+from revocab.adapting.choices import MULTIPLE, NEW_SHARE, PASSES, vocabulary_size
 from revocab.adapting.probe_findings import Probe
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
 from revocab.advice.curve import SIZES, Curve, CurvePoint, extend_curve, optimise_curve
 from revocab.advice.losses import losses
 from revocab.advice.measured import measure_speed
-from revocab.advice.payback import break_even, hours_of
 from revocab.advice.published import about, interval
 from revocab.advice.recommendation import Advice, Facts, Option, fastest, recommend
-from revocab.advice.roofline import Service, Shape, memory, reading, total, training, writing
+from revocab.advice.roofline import (
+    Service,
+    Shape,
+    break_even,
+    hours_of,
+    memory,
+    reading,
+    total,
+    training,
+    writing,
+)
 from revocab.advice.sample import SAMPLE_BYTES, Sample, sample_text
 from revocab.advice.text_cost import TextCost, measure_text
 from revocab.bill.amounts import Amount
@@ -129,13 +133,15 @@ def look(
     shape = Shape.of(read_config(folder)).resized(source.tokens)
     size = sum(text.bytes for text in texts)
     tokenizer = load_tokenizer(folder)
-    samples = [sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts]
-    kept = [sampled(text, COUNTED_BYTES) for text in keep]
+    samples = {text: sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts}
+    kept = {text: sampled(text, COUNTED_BYTES) for text in keep}
     say("counting tokens of the texts")
-    costs = [cost_of(tokenizer, text, sample) for text, sample in zip(texts, samples, strict=True)]
-    kept_costs = [cost_of(tokenizer, text, sample) for text, sample in zip(keep, kept, strict=True)]
+    costs, kept_costs = (
+        [cost_of(tokenizer, text, sample) for text, sample in looked_at.items()]
+        for looked_at in (samples, kept)
+    )
     most = vocabulary_size(None, source.tokens, size) - source.tokens
-    curves = curves_of(tokenizer, samples, source.tokens, most, say)
+    curves = curves_of(tokenizer, [*samples.values()], source.tokens, most, say)
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     service = service_of(options, config.get_text_config(), source.row, say)
     use = Use(
@@ -190,7 +196,7 @@ def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
     documents = [*sample.heldout, *sample.training]
     ends = accumulate(len(document.encode()) for document in documents)
     counted = 1 + sum(end < COUNTED_BYTES for end in ends)
-    return measure_text(tokenizer, text.language, documents[:counted], text.language)
+    return measure_text(tokenizer, documents[:counted], text.language)
 
 
 def text_characters(text: Text, cost: TextCost) -> float:

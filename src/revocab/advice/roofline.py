@@ -1,4 +1,5 @@
-"""What a million characters cost a model, from its configuration alone, term by term.
+"""What a million characters cost a model, from its configuration alone, term by term; and after how
+many a new vocabulary has paid for its training.
 
 A term computes and moves bytes, and takes as long as the slower of the two (Williams et al. 2009,
 "Roofline"). Training and reading a prompt compute; writing, a token at a time, moves all weights
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from revocab.bill.amounts import Amount, Factor
+from revocab.bill.amounts import HOUR, Amount, Factor
 from revocab.bill.outline import Outline
 from revocab.training.estimates import ModelShape, StepOptions, state_bytes
 from revocab.training.machine.operations import operations
@@ -155,3 +156,18 @@ def memory(shape: Shape, per_character: float, on: Service) -> list[Amount]:
 
 def total(amounts: Sequence[Amount]) -> float:
     return sum(map(value_of, amounts))
+
+
+def hours_of(shape: Shape, tokens: float, on: Service) -> Amount:
+    """Return the device hours of training all weights on so many tokens."""
+    each = (total(training(shape, 1.0, on)), "s")
+    return Amount("training", "hours", [[(tokens, "tokens"), each]], [(MILLION, "tokens"), HOUR])
+
+
+def break_even(hours: Amount, before: Sequence[Amount], after: Sequence[Amount]) -> Amount | None:
+    """Return the characters whose cheaper writing takes as long as training; None for none."""
+    saved = total(before) - total(after)
+    if saved <= 0:
+        return None
+    cost = [(hours.value, "hours"), HOUR, (MILLION, "characters")]
+    return Amount("break even", "characters", [cost], [(saved, "s saved")])

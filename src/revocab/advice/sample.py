@@ -32,27 +32,15 @@ class Sample:
 
     training: tuple[str, ...]
     heldout: tuple[str, ...]
-    #: Bytes in the sample, and in the text that it is of.
-    bytes: int
-    of_bytes: int
-    #: Documents of the text, empty ones left out.
-    of_documents: int
 
 
-def sample_text(
-    name: str,
-    texts: Iterable[str],
-    language: str = "",
-    limit_bytes: int = SAMPLE_BYTES,
-    seed: int = 0,
-) -> Sample:
+def sample_text(name: str, texts: Iterable[str], language: str, limit_bytes: int) -> Sample:
     """Return a sample of at most ``limit_bytes``, in which no document stands twice.
 
     Those of the smallest hashes are taken, the smallest of them to measure on, so that the sample
     depends on the set of documents, not on their order. Memory holds the sample. Raises
     :class:`RevocabError` for text that is binary, too little, or in another ``language``.
     """
-    key = seed.to_bytes(8, "little")
     longest = max(1, int(limit_bytes * LONGEST))
     #: The largest hash first.
     heap: list[tuple[int, bytes]] = []
@@ -64,7 +52,7 @@ def sample_text(
             continue
         of_bytes += len(data)
         of_documents += 1
-        digest = -int.from_bytes(blake2b(data, digest_size=16, key=key).digest())
+        digest = -int.from_bytes(blake2b(data, digest_size=16, key=bytes(8)).digest())
         if digest in sampled:
             continue
         data = data[:longest].decode(errors="ignore").encode()
@@ -88,7 +76,7 @@ def sample_text(
     wanted = int(min(HELDOUT_BYTES, size * HELDOUT_SHARE))
     hashes = [(-digest).to_bytes(16) for digest, _ in heap]
     aside = len(heldout_documents(hashes, [len(data) for _, data in heap], wanted))
-    return Sample(tuple(documents[aside:]), tuple(documents[:aside]), size, of_bytes, of_documents)
+    return Sample(tuple(documents[aside:]), tuple(documents[:aside]))
 
 
 def _encoded(name: str, text: str) -> bytes:
@@ -110,7 +98,7 @@ def check_language(name: str, documents: Sequence[str], language: str) -> None:
     if not words:
         raise RevocabError(f"{name}: no words in the text; give text with words")
     shares = {known: count / words for known, count in counts.items()}
-    if not language or not shares:
+    if not shares:
         return
     likely = max(shares, key=lambda known: shares[known])
     own = shares.get(language)

@@ -31,13 +31,7 @@ def run(inputs: Inputs, job: AnswerJob, machine: AnswerHardware, out: Path) -> N
     answer_folder(inputs.model, inputs.files, job, machine, out, inputs.chat_template)
 
 
-COMMAND = Command(
-    run,
-    job=AnswerJob,
-    inputs=Inputs,
-    machine=AnswerHardware,
-    finds=("evaluation/inference/engines",),
-)
+COMMAND = Command(run, finds=("evaluation/inference/engines",))
 
 
 def planned(plan: Plan, corpus: str) -> Step:
@@ -53,9 +47,8 @@ def planned(plan: Plan, corpus: str) -> Step:
     return Step(plan.paths.answers(corpus), job, inputs)
 
 
-RULE = Rule(
-    COMMAND,
-    planned,
-    lambda plan: [name for name, corpus in plan.experiment.corpora.items() if corpus.answers],
-    lasting=True,
-)
+def ids(plan: Plan) -> list[str]:
+    return [name for name, corpus in plan.experiment.corpora.items() if corpus.answers]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

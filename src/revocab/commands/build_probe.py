@@ -24,7 +24,7 @@ def run(inputs: Inputs, job: ProbeJob, machine: Nothing, out: Path) -> None:
     write_probe(job, inputs.corpora, out)
 
 
-COMMAND = Command(run, job=ProbeJob, inputs=Inputs, finds=("evaluation/probes/kinds",))
+COMMAND = Command(run, finds=("evaluation/probes/kinds",))
 
 
 def planned(plan: Plan, task: str) -> Step:

@@ -31,12 +31,7 @@ def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(
-    run,
-    job=PromptJob,
-    inputs=Inputs,
-    out="JSONL file to write",
-    writes="file",
-    finds=("evaluation/generation/kinds",),
+    run, out="JSONL file to write", writes="file", finds=("evaluation/generation/kinds",)
 )
 
 

@@ -23,7 +23,7 @@ def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:
     build_stand_in(inputs.tokenizer, job.architecture(), job.context_length, job.seed, out)
 
 
-COMMAND = Command(run, job=StandInJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, model: str) -> Step:

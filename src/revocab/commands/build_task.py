@@ -39,7 +39,7 @@ def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
     write_task(out, config)
 
 
-COMMAND = Command(run, job=TaskJob, inputs=Inputs, out="YAML file to write", writes="file")
+COMMAND = Command(run, out="YAML file to write", writes="file")
 
 
 def planned(plan: Plan, task: str) -> Step:

@@ -52,7 +52,7 @@ def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=TokenizerJob, inputs=Inputs, finds=("tokenizer_building/constructions",))
+COMMAND = Command(run, finds=("tokenizer_building/constructions",))
 
 
 def planned(plan: Plan, tokenizer: str) -> Step:

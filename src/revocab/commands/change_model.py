@@ -35,14 +35,7 @@ def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
     change_model(job, inputs.model, inputs.others, out, silent if machine.quiet else spoken())
 
 
-COMMAND = Command(
-    run,
-    job=ChangeJob,
-    inputs=Inputs,
-    machine=Machine,
-    remakes=("model", ""),
-    finds=("models/changes",),
-)
+COMMAND = Command(run, remakes=("model", ""), finds=("models/changes",))
 
 
 def planned(plan: Plan, model: str) -> Step:

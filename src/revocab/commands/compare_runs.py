@@ -22,12 +22,7 @@ def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) 
 
 
 COMMAND = Command(
-    run,
-    job=ComparisonJob,
-    inputs=ResultsFolder,
-    out="CSV file to write",
-    writes="file",
-    finds=("evaluation/generation/kinds",),
+    run, out="CSV file to write", writes="file", finds=("evaluation/generation/kinds",)
 )
 
 

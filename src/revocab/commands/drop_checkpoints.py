@@ -11,7 +11,7 @@ from revocab.chain import DROPPED
 from revocab.closed import Closed, Job
 from revocab.command import Command, Nothing
 from revocab.config.expand import Run
-from revocab.config.paths import MANIFEST
+from revocab.config.layout import MANIFEST
 from revocab.folder_claim import remove_own
 from revocab.io import write_json
 from revocab.limits import StepNumber
@@ -45,7 +45,7 @@ def run(inputs: Inputs, job: DropJob, machine: Nothing, out: Path) -> None:
             gone.rename(folder)
 
 
-COMMAND = Command(run, job=DropJob, inputs=Inputs, out="JSON file to write", writes="file")
+COMMAND = Command(run, out="JSON file to write", writes="file")
 
 
 def planned(plan: Plan, run: str) -> Step:

@@ -24,12 +24,7 @@ def run(inputs: Inputs, job: FetchJob, machine: Nothing, out: Path) -> None:
     fetch_model(out, path=inputs.path, **dict(job))
 
 
-COMMAND = Command(
-    run,
-    job=FetchJob,
-    inputs=Inputs,
-    out="DIR/snapshot; DIR/manifest.json is written last",
-)
+COMMAND = Command(run, out="DIR/snapshot; DIR/manifest.json is written last")
 
 
 def planned(plan: Plan, model: str) -> Step:

@@ -35,13 +35,7 @@ def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Pa
     generate_checkpoints(job.run, inputs.models, inputs.prompts, out, options)
 
 
-COMMAND = Command(
-    run,
-    job=GenerationJob,
-    inputs=Inputs,
-    machine=GenerationHardware,
-    finds=("evaluation/generation/kinds", "evaluation/inference/engines"),
-)
+COMMAND = Command(run, finds=("evaluation/generation/kinds", "evaluation/inference/engines"))
 
 
 def planned(plan: Plan, run: str) -> Step:
@@ -59,8 +53,8 @@ def planned(plan: Plan, run: str) -> Step:
     return Step(plan.paths.generation(run), job, inputs)
 
 
-def ids(plan: Plan) -> list[str]:
-    return [run.id for run in plan.evaluated() if plan.generation_tasks(run)]
-
-
-RULE = Rule(COMMAND, planned, ids)
+RULE = Rule(
+    COMMAND,
+    planned,
+    lambda plan: [run.id for run in plan.evaluated() if plan.generation_tasks(run)],
+)

@@ -29,14 +29,7 @@ def run(inputs: InitInputs, job: InitJob, machine: Machine, out: Path) -> None:
     initialise_model(inputs, job, out, device=machine.device, say=say)
 
 
-COMMAND = Command(
-    run,
-    job=InitJob,
-    inputs=InitInputs,
-    machine=Machine,
-    remakes=("source", ""),
-    finds=("initialise/methods",),
-)
+COMMAND = Command(run, remakes=("source", ""), finds=("initialise/methods",))
 
 
 def planned(plan: Plan, run: str) -> Step:

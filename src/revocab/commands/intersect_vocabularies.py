@@ -29,7 +29,7 @@ def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> st
     )
 
 
-COMMAND = Command(run, job=IntersectionJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, source: str, target: str) -> Step:

@@ -27,13 +27,7 @@ def run(inputs: Inputs, job: JudgeJob, machine: AnswerHardware, out: Path) -> No
     judge_folder(inputs.conversations, inputs.model, job, machine, out)
 
 
-COMMAND = Command(
-    run,
-    job=JudgeJob,
-    inputs=Inputs,
-    machine=AnswerHardware,
-    finds=("answering/judges", "evaluation/inference/engines"),
-)
+COMMAND = Command(run, finds=("answering/judges", "evaluation/inference/engines"))
 
 
 def planned(plan: Plan, corpus: str) -> Step:

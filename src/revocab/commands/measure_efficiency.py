@@ -27,13 +27,7 @@ def run(inputs: Inputs, job: EfficiencyJob, machine: Hardware, out: Path) -> Non
 
 
 COMMAND = Command(
-    run,
-    job=EfficiencyJob,
-    inputs=Inputs,
-    machine=Hardware,
-    out="JSON file to write",
-    writes="file",
-    finds=("evaluation/inference/engines",),
+    run, out="JSON file to write", writes="file", finds=("evaluation/inference/engines",)
 )
 
 

@@ -42,7 +42,7 @@ def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=FertilityJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan) -> Step:

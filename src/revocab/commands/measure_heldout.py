@@ -32,7 +32,7 @@ def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
     measure_heldout(inputs.models, inputs.heldout, out, machine.device)
 
 
-COMMAND = Command(run, inputs=Inputs, machine=Machine, out="CSV file to write", writes="file")
+COMMAND = Command(run, out="CSV file to write", writes="file")
 
 
 def planned(plan: Plan, run: str) -> Step:

@@ -33,7 +33,7 @@ def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
     measure_to(out, job, vocabularies)
 
 
-COMMAND = Command(run, job=ScaleJob, inputs=Inputs, finds=("initialise/methods",))
+COMMAND = Command(run, finds=("initialise/methods",))
 
 
 def planned(plan: Plan) -> Step:

@@ -36,7 +36,7 @@ def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path
     measure_to(out, job, runs, inputs.target_tokenizer, inputs.helper_model, inputs.helper_pairs)
 
 
-COMMAND = Command(run, job=EmbeddingSimilarityJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, group: str) -> Step:

@@ -33,7 +33,7 @@ def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
     pack_heldout_folder(inputs.tokenizer, inputs.corpora, job, out, inputs.chat_template)
 
 
-COMMAND = Command(run, job=HeldoutJob, inputs=Inputs, shorthand=NamedRecipe)
+COMMAND = Command(run, shorthand=NamedRecipe)
 
 
 def planned(plan: Plan, tokenizer: str, length: str) -> Step:

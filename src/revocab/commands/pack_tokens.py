@@ -9,6 +9,7 @@ from pydantic import Field
 from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command
+from revocab.config.expand import stage_mixtures
 from revocab.limits import Bytes
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Ids, Plan, Rule, Step
@@ -63,13 +64,13 @@ def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand=RowBudget)
+COMMAND = Command(run, shorthand=RowBudget)
 
 
 def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
     experiment = plan.experiment
     entry = experiment.recipes[recipe]
-    staged = plan.stage_mixtures(recipe, mixture)
+    staged = stage_mixtures(entry, mixture)
     mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
     corpora = list(dict.fromkeys(corpus for mixture in mixtures for corpus in mixture))
     rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
@@ -84,7 +85,7 @@ def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
     heldout = [
         artefact
         for corpus, artefact in plan.held_out.items()
-        if plan.holds_conversations(corpus) == (entry.loss == ANSWERS)
+        if experiment.corpora[corpus].holds_conversations == (entry.loss == ANSWERS)
     ]
     inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),

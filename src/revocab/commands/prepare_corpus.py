@@ -40,7 +40,7 @@ def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=CorpusJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, corpus: str) -> Step:

@@ -37,13 +37,7 @@ def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) ->
 
 
 COMMAND = Command(
-    run,
-    job=ScoringJob,
-    inputs=Inputs,
-    machine=ScoringHardware,
-    out="CSV file to write",
-    writes="file",
-    finds=("evaluation/inference/engines",),
+    run, out="CSV file to write", writes="file", finds=("evaluation/inference/engines",)
 )
 
 
@@ -62,8 +56,6 @@ def planned(plan: Plan, run: str) -> Step:
     return Step(f"{plan.paths.run(run)}/multiple_choice.csv", job, inputs)
 
 
-def ids(plan: Plan) -> list[str]:
-    return [run.id for run in plan.evaluated() if plan.choice_tasks(run)]
-
-
-RULE = Rule(COMMAND, planned, ids)
+RULE = Rule(
+    COMMAND, planned, lambda plan: [run.id for run in plan.evaluated() if plan.choice_tasks(run)]
+)

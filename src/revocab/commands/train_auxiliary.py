@@ -29,7 +29,7 @@ def run(inputs: Inputs, job: AuxiliaryJob, machine: Nothing, out: Path) -> None:
     train_auxiliary(inputs.target_tokenizer, inputs.source_tokenizers, inputs.corpora, out, job)
 
 
-COMMAND = Command(run, job=AuxiliaryJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, target: str) -> Step:

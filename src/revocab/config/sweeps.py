@@ -18,8 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from revocab.closed import near, problems_of, unknown
-from revocab.config.schema.runs import RunEntry
-from revocab.config.schema.sweeps import Sweep
+from revocab.config.schema.runs import RunEntry, Sweep
 from revocab.config.written_out import RawRun, mapping
 from revocab.initialise.method import methods
 from revocab.training.named_recipes import laid_over

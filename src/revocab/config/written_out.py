@@ -16,8 +16,7 @@ from pydantic import ValidationError
 
 from revocab.closed import problems_of
 from revocab.config.lineage import PARENTS, run_id
-from revocab.config.schema.runs import Several
-from revocab.config.schema.sweeps import Sweep
+from revocab.config.schema.runs import Several, Sweep
 from revocab.errors import RevocabError
 from revocab.limits import RUNS
 

@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from revocab.closed import look_up
 from revocab.config.schema import Experiment
 from revocab.made_by import digest
-from revocab.plan.shown import Shown
+from revocab.plan.artefacts import Artefacts
 from revocab.rule import BY_ITEM, JOIN, Rule, Step, artefacts
 from revocab.workflow.files import job_script
 
@@ -70,7 +70,7 @@ def made_by(known: Mapping[str, NamedJob], job: NamedJob) -> Iterator[tuple[str,
             yield file, maker
 
 
-class Plan(Shown):
+class Plan(Artefacts):
     """What an experiment computes. It composes names, writes nothing and reads no result."""
 
     def __init__(self, experiment: Experiment):
