@@ -23,7 +23,7 @@ from revocab.adapting.source import describe, find
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
 from revocab.advice.page import as_markdown, as_text, draw_figures, write_page
-from revocab.advice.page_sections import data_of, formulas, headline, sections, title
+from revocab.advice.page_sections import data_of, formulas, sections, title
 from revocab.advice.roofline import Shape
 from revocab.bill.device import Device
 from revocab.bill.sizes import read_config
@@ -123,7 +123,7 @@ def advise(words: Sequence[str]) -> str:
             write_text(part / "advice.md", page(findings, markdown=True))
             draw_figures(part, findings)
             shown = [*sections(findings), formulas(findings)]
-            write_page(part, title(findings), headline(findings), shown)
+            write_page(part, title(findings), findings.advice.headline, shown)
     if options.printed:
         return json.dumps(data, indent=2, ensure_ascii=False)
     return "\n".join([page(findings, explain=options.explain), "", *next_steps(options)])
@@ -193,7 +193,7 @@ def share_problems(options: AdviseOptions) -> list[str]:
 def page(findings: Findings, *, markdown: bool = False, explain: bool = True) -> str:
     shown = [*sections(findings), *([formulas(findings)] if explain else [])]
     render = as_markdown if markdown else as_text
-    return render(title(findings), headline(findings), shown)
+    return render(title(findings), findings.advice.headline, shown)
 
 
 def next_steps(options: AdviseOptions) -> list[str]:

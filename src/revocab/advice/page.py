@@ -45,15 +45,12 @@ class Section:
 
 
 def as_text(title: str, headline: str, sections: Sequence[Section]) -> str:
-    return "\n".join([title, *wrap(headline, WIDTH), *_text_lines(sections)])
-
-
-def _text_lines(sections: Sequence[Section]) -> Iterator[str]:
+    lines = [title, *wrap(headline, WIDTH)]
     for section in sections:
-        yield f"\n{section.title}"
-        yield from _columns(section)
+        lines += [f"\n{section.title}", *_columns(section)]
         for line in section.lines:
-            yield from wrap(line, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+            lines += wrap(line, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return "\n".join(lines)
 
 
 def _columns(section: Section) -> Iterator[str]:
