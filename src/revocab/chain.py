@@ -143,7 +143,6 @@ def changed(
 
 
 def dropped_from(record: Record) -> list[Path]:
-    """Return the folders that were removed of what a job wrote."""
     file = Path(record.out, DROPPED)
     if not file.is_file():
         return []

@@ -140,7 +140,6 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
 
 
 def options_of(model: type[AnyModel], name: str, about: str, words: Sequence[str]) -> AnyModel:
-    """Return the options of a verb that is no :class:`Command`."""
     return of_flags(model, values_of([model], name, about, words))
 
 

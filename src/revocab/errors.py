@@ -68,7 +68,6 @@ def all_of(calls: Iterable[Callable[[], Any]], problems: Iterable[str] = ()) -> 
 
 
 def refused(call: Callable[..., object], *given: object) -> list[str]:
-    """Return the problems that a call raises."""
     try:
         call(*given)
     except RevocabError as error:

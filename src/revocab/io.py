@@ -148,7 +148,6 @@ def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str,
 
 
 def not_folder(path: str | Path) -> str:
-    """Return in words why a path is no folder."""
     return "a file, not a folder" if Path(path).exists() else "no such folder"
 
 

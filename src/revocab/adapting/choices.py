@@ -132,7 +132,6 @@ def vocabulary_size(asked: int | None, base: int, text: int) -> int:
 
 
 def check_stand_in_text(keep: Sequence[Text]) -> None:
-    """Raise :class:`RevocabError` unless a stand-in's vocabulary can be made of the text."""
     size, needed = sum(text.bytes for text in keep), STAND_IN_TOKENS * STAND_IN_BYTES_PER_TOKEN
     if size < needed:
         raise RevocabError(
@@ -172,7 +171,6 @@ def choose(
 
 
 def stages(choices: Choices, way: Way) -> list[dict[str, Any]]:
-    """Return the stages of a recipe, as an experiment file has them."""
     alone, rate = ALONE[way], choices.embedding_rate
     everything = {
         "name": "everything",

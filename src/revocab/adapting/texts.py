@@ -34,7 +34,6 @@ class Text:
     by_line: bool = False
 
     def documents_of(self) -> Iterator[str]:
-        """Yield the documents, as a corpus of them is read."""
         for row in read_rows(Form(), [self.path], documents="lines" if self.by_line else EMPTY):
             yield text_of(row, self.path)
 

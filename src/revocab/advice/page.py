@@ -142,7 +142,6 @@ HALF: dict[str, Any] = {"linewidth": 0.8, "alpha": 0.7}
 
 
 def draw_times(axes: Axes, kind: str, findings: Findings) -> None:
-    """Draw stacked bars of a kind's terms, as it is and as the option would have it."""
     columns = (("today", findings.before[kind]), ("then", findings.after[kind]))
     below = [0.0, 0.0]
     for term, colour in zip(range(len(columns[0][1])), SPARE_COLOURS, strict=False):

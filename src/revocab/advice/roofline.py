@@ -159,7 +159,6 @@ def total(amounts: Sequence[Amount]) -> float:
 
 
 def hours_of(shape: Shape, tokens: float, on: Service) -> Amount:
-    """Return the device hours of training all weights on so many tokens."""
     each = (total(training(shape, 1.0, on)), "s")
     return Amount("training", "hours", [[(tokens, "tokens"), each]], [(MILLION, "tokens"), HOUR])
 

@@ -57,7 +57,6 @@ def planned(plan: Plan, run: str) -> Step:
 
 
 def vectors(plan: Plan) -> Artefact:
-    """Return the experiment's file of vectors by token text, with the texts if they are apart."""
     auxiliary = plan.experiment.auxiliary
     assert auxiliary is not None and auxiliary.vectors is not None  # a run asks for it
     return Artefact(auxiliary.vectors, tuple(map(str, vector_files(Path(auxiliary.vectors)))))

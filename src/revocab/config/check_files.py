@@ -60,7 +60,6 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
 
 
 def check_kind(path: str, what: What) -> None:
-    """Raise :class:`RevocabError` for a path that exists but is of the wrong kind."""
     if what in ("text", "pattern"):
         for file in [path] if what == "text" else matching(path):
             data_files(file)

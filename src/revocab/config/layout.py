@@ -62,7 +62,6 @@ class Paths:
         return f"{self.results}/.records"
 
     def preflight(self, run: str) -> str:
-        """Return where the speed is kept that preflight measured."""
         return f"{self.results}/.preflight/{run}.json"
 
     @property

@@ -134,7 +134,6 @@ class SweptRecipes:
         return self._add(run, name, recipe)
 
     def _add(self, run: RawRun, name: str, recipe: Any) -> str:
-        """Keep a recipe under a name; another one of that name is a problem."""
         if self.recipes.setdefault(name, recipe) != recipe:
             self.problems.append(
                 f"{run.places['sweep']}.sweep: recipes.{name} would be generated from it, but"

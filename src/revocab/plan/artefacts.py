@@ -49,7 +49,6 @@ class Artefacts(Layout):
 
     @property
     def heldout_corpora(self) -> list[str]:
-        """Return the corpora of text whose held-out part losses are measured on."""
         return text_corpora(self.experiment, self.experiment.evaluation.heldout)
 
     @property

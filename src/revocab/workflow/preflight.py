@@ -147,7 +147,6 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
 
 
 def scratch_folder(run: str, parent: Path | None, nodes: int) -> Path:
-    """Make a folder for a rehearsal; that of several nodes is where the user says."""
     if parent is None and nodes > 1:
         raise RevocabError(f"--scratch: give a folder that all {nodes} nodes see")
     if parent is not None:
@@ -156,7 +155,6 @@ def scratch_folder(run: str, parent: Path | None, nodes: int) -> Path:
 
 
 def check_devices(resources: Mapping[str, Any]) -> None:
-    """Raise :class:`RevocabError` if this machine has GPUs, but fewer than a training asks for."""
     import torch
 
     nodes, tasks = nodes_and_tasks(resources)
