@@ -16,8 +16,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The model, and the files behind the questions, none for the Hub."""
-
     model: Path = model_field("model folder")
     files: list[Path] = Field(
         default_factory=list, description="files of conversations, whose answers are not read"

@@ -13,8 +13,6 @@ from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Prepared text."""
-
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
 
 

@@ -14,8 +14,6 @@ from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The files behind both sources, none for the Hub."""
-
     pool_files: list[Path] = Field(
         default_factory=list, description="files of the rows that shots are drawn from"
     )

@@ -12,8 +12,6 @@ from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The tokenizer that decides the number of rows."""
-
     tokenizer: Path = tokenizer_field("tokenizer folder")
 
 

@@ -13,8 +13,6 @@ from revocab.rule import Artefact, Given, Plan, Rule, Step, near
 
 
 class Inputs(Closed):
-    """Template and local rows."""
-
     templates: Path | None = Field(
         default=None, description="folder of your own templates, searched before the package's"
     )

@@ -15,8 +15,6 @@ from revocab.tokenizer_building.construction import TokenizerJob
 
 
 class Inputs(Closed):
-    """What constructions are built from; each takes some of it."""
-
     corpora: dict[Id, Path] = Field(default_factory=dict, description="prepared corpora, by id")
     count_corpora: dict[Id, Path] = Field(
         default_factory=dict,

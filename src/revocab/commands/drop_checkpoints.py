@@ -21,8 +21,6 @@ from revocab.training.recipe import EVALUATED, LAST
 
 
 class Inputs(Closed):
-    """A finished training."""
-
     manifest: Path = Field(description="manifest.json of the training's folder")
 
 

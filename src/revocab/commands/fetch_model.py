@@ -13,8 +13,6 @@ from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """A local model, in place of one on the Hub."""
-
     path: Path | None = Field(default=None, description="local model folder")
 
 

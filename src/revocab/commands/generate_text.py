@@ -15,8 +15,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Checkpoints and prompts."""
-
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     prompts: dict[Id, Path] = Field(
         min_length=1, description="files written by build_prompts, by task"

@@ -15,8 +15,6 @@ from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Machine(Closed):
-    """Where matrices are computed."""
-
     device: str = Field(default="cpu", description="device to compute on, such as cuda")
     quiet: bool = Field(default=False, description="print only warnings")
 

@@ -12,8 +12,6 @@ from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Two tokenizers."""
-
     source: Path = tokenizer_field("source tokenizer folder, or .tiktoken file")
     target: Path = tokenizer_field("target tokenizer folder, or .tiktoken file")
 

@@ -15,8 +15,6 @@ from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """What is judged, and the model that judges, if one does."""
-
     conversations: Path = Field(description="file of conversations, such as answer_prompts writes")
     model: Path | None = model_field("model folder of the judge", default=None)
 

@@ -14,8 +14,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Model and text."""
-
     model: Path = model_field("model folder")
     text: Path = Field(description="documents, .jsonl or .jsonl.gz")
 

@@ -14,8 +14,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Tokenizers and text."""
-
     tokenizers: dict[Id, Path] = tokenizer_field("tokenizer folders, by id", min_length=1)
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     parallel_files: list[Path] = Field(

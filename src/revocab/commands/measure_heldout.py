@@ -14,15 +14,11 @@ from revocab.training.outputs.loss_tables import MEASURED
 
 
 class Inputs(Closed):
-    """Models and text."""
-
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     heldout: Path = Field(description="folder written by pack_heldout")
 
 
 class Machine(Closed):
-    """Where the models run."""
-
     device: str = Field(default="auto", description="auto, cpu, cuda, ...")
 
 

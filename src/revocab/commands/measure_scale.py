@@ -14,8 +14,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Two tokenizers and what they share."""
-
     source_tokenizer: Path = tokenizer_field("tokenizer folder")
     target_tokenizer: Path = tokenizer_field("tokenizer folder")
     pairs: Path | None = Field(

@@ -14,8 +14,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Models of one vocabulary."""
-
     target_tokenizer: Path = tokenizer_field("tokenizer folder of all models")
     first: dict[Id, Path] = Field(description="model folders before training, by run")
     last: dict[Id, Path] = Field(description="model folders after training, by run")

@@ -17,8 +17,6 @@ from revocab.training.recipe import ANSWERS
 
 
 class Inputs(Closed):
-    """Tokenizer and text."""
-
     tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     chat_template: Path | None = chat_template_field()

@@ -19,8 +19,6 @@ from revocab.training.recipe import ANSWERS
 
 
 class Inputs(Closed):
-    """Tokenizer and text."""
-
     tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     heldout: list[Path] = Field(
@@ -31,8 +29,6 @@ class Inputs(Closed):
 
 
 class Machine(Closed):
-    """How rows lie on disk."""
-
     shard_bytes: Bytes | None = Field(
         default=None, description="maximum bytes of tokens in a file; default: 256 MB"
     )

@@ -16,8 +16,6 @@ from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The files behind the source, none for the Hub."""
-
     files: list[Path] = Field(
         default_factory=list,
         description=".jsonl, .txt or .tsv (also .gz, .zst), .parquet, or a folder of such files",

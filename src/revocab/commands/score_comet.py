@@ -13,8 +13,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Outputs and what they answer."""
-
     generation: Path = Field(description="folder written by generate_text")
     prompts: dict[Id, Path] = Field(
         min_length=1, description="files written by build_prompts, by task"

@@ -14,8 +14,6 @@ from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Checkpoints and tasks."""
-
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     tasks: list[Path] = tasks_field(
         "task files written by 'revocab task', or templates with their own data, "

@@ -14,8 +14,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Tokenizers and text."""
-
     target_tokenizer: Path = tokenizer_field("tokenizer folder")
     source_tokenizers: list[Path] = tokenizer_field(
         "tokenizer folders whose tokens get vectors by their n-grams", min_length=1
