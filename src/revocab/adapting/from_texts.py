@@ -11,8 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -100,9 +99,14 @@ def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
     """
     if not file.is_file():
         check_free(file.parent)
-        with nothing_left(file.parent):
+        new = not file.parent.exists()
+        try:
             text = content()
             validate(yaml.safe_load(text))
+        except RevocabError:
+            if new:  # the text of a demo may be there
+                shutil.rmtree(file.parent, ignore_errors=True)
+            raise
         write_text(file, text)
     elif file.read_text(encoding="utf-8").partition("\n")[0] != f"# {command}":
         raise RevocabError(
@@ -117,22 +121,6 @@ def check_free(out: Path) -> None:
         raise RevocabError(
             f"{out}: already exists and was not created by this command; give another --out"
         )
-
-
-@contextmanager
-def nothing_left(out: Path, *, always: bool = False) -> Iterator[None]:
-    """Remove what was made in a new folder, the text of a demo, if the command is refused, or
-    ``always``.
-    """
-    new, leave = not out.exists(), not always
-    try:
-        yield
-    except RevocabError:
-        leave = False
-        raise
-    finally:
-        if new and not leave and out.exists():
-            shutil.rmtree(out)
 
 
 def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs:

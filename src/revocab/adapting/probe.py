@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import yaml
 from pydantic import Field
@@ -22,7 +23,6 @@ from revocab.adapting.from_texts import (
     check_free,
     flops,
     look_at_inputs,
-    nothing_left,
     read_words,
     run,
     write_once,
@@ -120,8 +120,8 @@ def show_cost(model: str | None, options: ProbeOptions, command: str) -> str:
 
     if options.demo:
         check_free(options.out)  # its text is made there
-    with nothing_left(options.out, always=True):
-        asked = ask(model, options, command)
+    with TemporaryDirectory() as folder:
+        asked = ask(model, options.model_copy(update={"out": Path(folder)}), command)
         plan = Plan(validate(yaml.safe_load(experiment_of(asked, options))))
         device = BillOptions(peak=flops())
         lines = [*lines_of(bill_of(plan, device), device, explain=False)]
