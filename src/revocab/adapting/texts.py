@@ -108,4 +108,10 @@ def text_of(row: Mapping[str, Any], path: Path) -> str:
         )
     if "\0" in text:
         raise RevocabError(f"{path}: holds NUL characters, so it is not text; give UTF-8 text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RevocabError(
+            f"{path}: a lone surrogate at character {error.start} is not text; repair the source"
+        ) from None
     return text

@@ -13,7 +13,7 @@ from revocab.adapting.choices import MULTIPLE, NEW_SHARE, PASSES, vocabulary_siz
 from revocab.adapting.probe_findings import Probe
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
-from revocab.advice.curve import SIZES, Curve, CurvePoint, extend_curve, optimise_curve
+from revocab.advice.curve import KEEP, SIZES, Construction, Curve, CurvePoint, draw_curve
 from revocab.advice.losses import losses
 from revocab.advice.measured import measure_speed
 from revocab.advice.published import about, interval
@@ -39,8 +39,6 @@ from revocab.progress import Say
 
 #: So much of each text is counted; of one to keep nothing else is read.
 COUNTED_BYTES = 4_000_000
-#: Share of the base's tokens that `optimise` keeps.
-KEEP = 0.5
 #: What is computed of every vocabulary.
 KINDS = {"training": training, "reading": reading, "writing": writing, "memory": memory}
 
@@ -219,7 +217,7 @@ def curves_of(
 ) -> list[Curve]:
     """Return the curves that can be drawn, of vocabularies that are multiples of 64.
 
-    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
+    What the text can teach is among their sizes.
     """
     training = [document for sample in samples for document in sample.training]
     heldout = [document for sample in samples for document in sample.heldout]
@@ -234,12 +232,11 @@ def curves_of(
     say("learning new tokens: extend, optimise")
     curves: list[Curve] = []
     problems: list[str] = []
-    for draw in (
-        lambda: extend_curve(tokenizer, training, heldout, sizes(base), say),
-        lambda: optimise_curve(tokenizer, training, heldout, sizes(kept, base - kept), say, KEEP),
-    ):
+    wanted: dict[Construction, list[int]]
+    wanted = {"extend": sizes(base), "optimise": sizes(kept, base - kept)}
+    for construction, added in wanted.items():
         try:
-            curves.append(draw())
+            curves.append(draw_curve(construction, tokenizer, training, heldout, added, say))
         except RevocabError as error:  # of a small vocabulary half is its bytes
             problems += error.problems
     if not curves:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from revocab.bill.amounts import HOUR, Amount, Factor
@@ -89,11 +90,8 @@ def computed(name: str, product: Sequence[Factor], on: Service) -> Amount:
 
 def slower(moved: Sequence[Factor], over: Sequence[Factor], time: Amount, on: Service) -> Amount:
     """Return the time of a term: that of its operations, or of the bytes that it moves."""
-    return max(time, Amount(time.name, "s", [moved], [*on.bandwidth, *over]), key=value_of)
-
-
-def value_of(amount: Amount) -> float:
-    return amount.value
+    other = Amount(time.name, "s", [moved], [*on.bandwidth, *over])
+    return max(time, other, key=attrgetter("value"))
 
 
 def tokens_of(per_character: float) -> Factor:
@@ -155,7 +153,7 @@ def memory(shape: Shape, per_character: float, on: Service) -> list[Amount]:
 
 
 def total(amounts: Sequence[Amount]) -> float:
-    return sum(map(value_of, amounts))
+    return sum(amount.value for amount in amounts)
 
 
 def hours_of(shape: Shape, tokens: float, on: Service) -> Amount:

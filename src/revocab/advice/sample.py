@@ -6,9 +6,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 
-from revocab.adapting.texts import text_of
 from revocab.corpora.prepare import heldout_documents
 from revocab.errors import RevocabError
 from revocab.languages import frequent_words, language_label
@@ -39,7 +37,7 @@ def sample_text(name: str, texts: Iterable[str], language: str, limit_bytes: int
 
     Those of the smallest hashes are taken, the smallest of them to measure on, so that the sample
     depends on the set of documents, not on their order. Memory holds the sample. Raises
-    :class:`RevocabError` for text that is binary, too little, or in another ``language``.
+    :class:`RevocabError` for text that is too little, or in another ``language``.
     """
     longest = max(1, int(limit_bytes * LONGEST))
     #: The largest hash first.
@@ -47,9 +45,9 @@ def sample_text(name: str, texts: Iterable[str], language: str, limit_bytes: int
     sampled: set[int] = set()
     size = of_bytes = of_documents = 0
     for text in texts:
-        data = _encoded(name, text_of({"text": text}, Path(name)))
         if not text.strip():
             continue
+        data = text.encode()
         of_bytes += len(data)
         of_documents += 1
         digest = -int.from_bytes(blake2b(data, digest_size=16, key=bytes(8)).digest())
@@ -77,15 +75,6 @@ def sample_text(name: str, texts: Iterable[str], language: str, limit_bytes: int
     hashes = [(-digest).to_bytes(16) for digest, _ in heap]
     aside = len(heldout_documents(hashes, [len(data) for _, data in heap], wanted))
     return Sample(tuple(documents[aside:]), tuple(documents[:aside]))
-
-
-def _encoded(name: str, text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise RevocabError(
-            f"{name}: a lone surrogate at character {error.start} is not text; repair the source"
-        ) from None
 
 
 def check_language(name: str, documents: Sequence[str], language: str) -> None:
