@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.adapting.choices import TOGETHER, Way, choose
+from revocab.adapting.choices import TOGETHER, Way
 from revocab.adapting.experiment_file import SAMPLES, TABLE, Asked, experiment_text
 from revocab.adapting.from_texts import (
     TextOptions,
-    flops,
+    choose_for,
     look_at_inputs,
     read_words,
     run,
@@ -51,15 +51,7 @@ def adapt(words: Sequence[str]) -> str:
 
     def content() -> str:
         inputs = look_at_inputs(model, options, options.out)
-        choices = choose(
-            inputs.source,
-            inputs.texts,
-            inputs.keep,
-            vocabulary=options.vocabulary,
-            tokens=options.tokens,
-            minutes=options.minutes,
-            flops=flops(),
-        )
+        choices = choose_for(inputs, options, options.minutes)
         name, place = inputs.source.name, inputs.place
         return experiment_text(
             Asked(command, name, place, options.method, choices, way=options.way)

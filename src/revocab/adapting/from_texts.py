@@ -19,7 +19,7 @@ from typing import TypeVar
 import yaml
 from pydantic import Field
 
-from revocab.adapting.choices import check_stand_in_text
+from revocab.adapting.choices import Choices, check_stand_in_text, choose
 from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed
@@ -168,6 +168,18 @@ def flops() -> float:
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return measured_peak(device, torch.float32)[0]
+
+
+def choose_for(inputs: Inputs, options: TextOptions, minutes: float) -> Choices:
+    return choose(
+        inputs.source,
+        inputs.texts,
+        inputs.keep,
+        vocabulary=options.vocabulary,
+        tokens=options.tokens,
+        minutes=minutes,
+        flops=flops(),
+    )
 
 
 def run(file: Path, cores: int | None) -> None:

@@ -21,6 +21,7 @@ from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.from_texts import (
     TextOptions,
     check_free,
+    choose_for,
     flops,
     look_at_inputs,
     read_words,
@@ -91,16 +92,7 @@ def probe(words: Sequence[str]) -> str:
 def ask(model: str | None, options: ProbeOptions, command: str) -> Asked:
     inputs = look_at_inputs(model, options, options.out)
     trainings = (len(starts(options.methods, options.ways)) + 1) * options.seeds
-    each = choose(
-        inputs.source,
-        inputs.texts,
-        inputs.keep,
-        vocabulary=options.vocabulary,
-        tokens=options.tokens,
-        minutes=options.minutes / trainings,
-        flops=flops(),
-    )
-    choices = rounded(each)
+    choices = rounded(choose_for(inputs, options, options.minutes / trainings))
     choices = replace(choices, minutes=choices.minutes * trainings)
     return Asked(
         command, inputs.source.name, inputs.place, options.methods[0], choices,
