@@ -73,6 +73,10 @@ class Command:
         return {name: types[name] for name in PARTS}
 
     @property
+    def inputs(self) -> Any:
+        return self.parts["inputs"]
+
+    @property
     def job(self) -> Any:
         return self.parts["job"]
 

@@ -125,7 +125,7 @@ def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
     parts = command(name)
     assert issubclass(parts.job, Job)
     assert not {one for one in inside(parts.job) if issubclass(one, Path)}
-    for key, field in parts.parts["inputs"].model_fields.items():
+    for key, field in parts.inputs.model_fields.items():
         assert Path in inside(field.annotation), key
     assert not {one for one in inside(parts.machine) if issubclass(one, Path)}
 
