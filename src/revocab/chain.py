@@ -143,7 +143,6 @@ def changed(
 
 
 def dropped_from(record: Record) -> list[Path]:
-    """Return the folders that were removed of what a job wrote."""
     file = Path(record.out, DROPPED)
     if not file.is_file():
         return []
@@ -195,7 +194,6 @@ def files_of(out: Path) -> Iterator[Path]:
 
 
 def keep(record: Path, out: Path, reads: Mapping[str, str]) -> None:
-    """Write the record of a job that has ended."""
     writes = {os.path.normpath(file): Stamp.of(file) for file in sorted(files_of(out))}
     Record(record.stem, os.path.normpath(out), writes, reads).write(record)
 

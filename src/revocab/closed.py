@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -142,6 +142,14 @@ class Job(Closed):
     so that Snakemake reruns a rule exactly when its job changes.
     """
 
+    @classmethod
+    def of(cls, *sections: BaseModel, **own: Any) -> Self:
+        """Return the job of the keys that it shares with sections of an experiment, and its own."""
+        stated: dict[str, Any] = {}
+        for section in sections:
+            stated |= section.model_dump(include=cls.model_fields.keys() - own.keys())
+        return cls(**stated, **own)
+
     def canonical(self) -> str:
         """Return the job as JSON with every default: equal jobs give equal text."""
         # Mappings keep their order, which may decide a result (that of corpora in a mixture does).
@@ -149,7 +157,6 @@ class Job(Closed):
 
 
 def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
-    """Return ``value`` if exactly one of its ``keys`` is set; else raise ``ValueError``."""
     stated = [key for key in keys if getattr(value, key) is not None]
     if len(stated) != 1:
         raise ValueError(
@@ -184,7 +191,6 @@ def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
 
 
 def look_up(key: str, name: str, known: Mapping[str, T], what: str) -> T:
-    """Return what a name stands for; raise :class:`RevocabError` with the known ones if nothing."""
     if name not in known:
         raise RevocabError(unknown(key, name, known, what))
     return known[name]

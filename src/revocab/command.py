@@ -11,13 +11,14 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
 from revocab.closed import Closed, Job, checked, problems_of
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, all_of
 from revocab.flags import flag_of, values_of
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
@@ -44,15 +45,13 @@ class Shorthand(Closed):
 class Command:
     """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``.
 
-    It may return what was made and what comes next, for the person who called it by hand.
+    The types of its parameters are the models of ``inputs`` (paths of files and folders, by name),
+    ``job``, and ``machine`` (what a computer decides and no output depends on: devices, threads,
+    sizes of batches). It may return what was made and what comes next, for the person who called it
+    by hand.
     """
 
     run: Callable[[Any, Any, Any, Path], str | None]
-    job: type[Job] = Job
-    #: Paths of files and folders, by name.
-    inputs: type[Closed] = Nothing
-    #: What a computer decides and no output depends on: devices, threads, sizes of batches.
-    machine: type[Closed] = Nothing
     #: By hand alone.
     shorthand: type[Shorthand] = Shorthand
     #: What is written, for the help.
@@ -68,9 +67,22 @@ class Command:
     def name(self) -> str:
         return self.run.__module__.rpartition(".")[2]
 
-    @property
+    @cached_property
     def parts(self) -> dict[str, type[Closed]]:
-        return {name: getattr(self, name) for name in PARTS}
+        types = get_type_hints(self.run)
+        return {name: types[name] for name in PARTS}
+
+    @property
+    def inputs(self) -> Any:
+        return self.parts["inputs"]
+
+    @property
+    def job(self) -> Any:
+        return self.parts["job"]
+
+    @property
+    def machine(self) -> type[Closed]:
+        return self.parts["machine"]
 
 
 @dataclass(frozen=True)
@@ -90,11 +102,6 @@ class Call:
 
 
 def read(command: Command, name: str, words: Sequence[str]) -> Call:
-    """Return the call that a command line asks for.
-
-    Raises :class:`RevocabError` naming every key that is missing, unknown or wrong; ends with the
-    help where that is asked for.
-    """
     if "--job" in words:
         return _of_rule(command, words)
     return _by_hand(command, name, words)
@@ -110,50 +117,34 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
             f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
             f"{', '.join(unknown) or ' '.join(words[::2])}"
         )
-    parts: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, model in command.parts.items():
-        try:
-            parts[name] = checked(model, _json(values.get(f"--{name}", "{}")), name)
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+
+    def part(name: str) -> Any:
+        text = values.get(f"--{name}", "{}")
+        return checked(command.parts[name], sys.stdin.read() if text == "-" else text, name)
+
+    inputs, job, machine = all_of(partial(part, name) for name in PARTS)
     made = json.loads(values.get("--made", "{}"))
     record = Path(values["--record"]) if "--record" in values else None
-    return Call(**parts, out=Path(values["--out"]), made=made, record=record)
-
-
-def _json(text: str) -> str:
-    if text == "-":
-        return sys.stdin.read()
-    if text.lstrip().startswith("{"):
-        return text
-    try:
-        return Path(text).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise RevocabError(f"{text}: no such file; give JSON, or a file that holds it") from None
+    return Call(inputs, job, machine, Path(values["--out"]), made, record)
 
 
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     written = create_model("Written", out=(Path, Field(description=command.out)))
-    asked: dict[str, type[BaseModel]] = {**command.parts, "written": written}
-    models: list[type[BaseModel]] = [*command.parts.values(), command.shorthand, written]
+    parts: list[type[BaseModel]] = [*command.parts.values(), written]
     about = sys.modules[command.run.__module__].__doc__
-    values = values_of(models, name, about, words)
+    values = values_of([*parts[:-1], command.shorthand, written], name, about, words)
     short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
     values = of_flags(command.shorthand, short).spelt_out(values, command.job)
-    parts: dict[str, Any] = {}
-    problems: list[str] = []
-    for part, model in asked.items():
-        try:
-            own = {key: values[key] for key in model.model_fields if key in values}
-            parts[part] = of_flags(model, own)
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
-    return Call(**{name: parts[name] for name in PARTS}, out=parts["written"].out, by_hand=True)
+
+    def part(model: type[BaseModel]) -> Any:
+        return of_flags(model, {key: values[key] for key in model.model_fields if key in values})
+
+    inputs, job, machine, to = all_of(partial(part, model) for model in parts)
+    return Call(inputs, job, machine, to.out, by_hand=True)
+
+
+def options_of(model: type[AnyModel], name: str, about: str, words: Sequence[str]) -> AnyModel:
+    return of_flags(model, values_of([model], name, about, words))
 
 
 def of_flags(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 #: Problems that differ in their keys alone are all told up to the first of these numbers; of more,
 #: the second.
@@ -51,3 +52,24 @@ class RevocabError(Exception):
                 yield problem
             elif shown[what] == SHOWN:
                 yield f"{problem} (and {left:,} more like it)"
+
+
+def all_of(calls: Iterable[Callable[[], Any]], problems: Iterable[str] = ()) -> list[Any]:
+    """Return what calls return; raise the problems of all of them, after those given, at once."""
+    returned, told = [], list(problems)
+    for call in calls:
+        try:
+            returned.append(call())
+        except RevocabError as error:
+            told += error.problems
+    if told:
+        raise RevocabError(told)
+    return returned
+
+
+def refused(call: Callable[..., object], *given: object) -> list[str]:
+    try:
+        call(*given)
+    except RevocabError as error:
+        return error.problems
+    return []

@@ -26,7 +26,6 @@ def has_token() -> bool:
 
 
 def explain_streamed(error: BaseException, repository: str, rows: int) -> str:
-    """Return one line on why a streamed data set ended in an error after ``rows`` rows."""
     names = {base.__name__ for cause in chain(error) for base in type(cause).__mro__}
     if not (rows and names & LOST):
         return explain(error, repository)

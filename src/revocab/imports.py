@@ -29,14 +29,10 @@ def code_hash(module: str, modules: Collection[str] = (), package: Path = PACKAG
 
     ``found`` are folders whose modules are found at run time, and imported by no name.
     """
-    start = [module, *(name for folder in modules for name in below(folder, package))]
+    start = [module, *(name for folder in modules for name in files(f"{folder}/*.py", package))]
     names = sorted(closure(start, package))
     lines = [f"{name} {file_hash(place(name, package))}" for name in names]
     return _digest("\n".join(lines))
-
-
-def below(folder: str, package: Path = PACKAGE) -> list[str]:
-    return files(f"{folder}/*.py", package)
 
 
 def files(pattern: str, package: Path) -> list[str]:

@@ -83,7 +83,6 @@ def text_lines(path: Path) -> list[str]:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one."""
     try:
         return parse_json(Path(path).read_bytes(), str(path))
     except FileNotFoundError:
@@ -149,7 +148,6 @@ def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str,
 
 
 def not_folder(path: str | Path) -> str:
-    """Return in words why a path is no folder."""
     return "a file, not a folder" if Path(path).exists() else "no such folder"
 
 

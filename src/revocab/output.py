@@ -262,7 +262,6 @@ class ResumableFolder(OutputFolder):
 
 @contextmanager
 def asked_for(command: str, job: Job, *, by_rule: bool = False) -> Iterator[None]:
-    """Keep ``job`` in every folder that is written meanwhile."""
     asked = ASKED.set({"command": command, "job": job.model_dump(mode="json")})
     rule = BY_RULE.set(by_rule)
     try:

@@ -287,9 +287,9 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"draft {{toy}} --for {{other}} --out o {TEXT} --new-tokens 0", "--new-tokens"),
     # As rules call.
     (f"init_embeddings {SETTINGS}", "inputs.source: required and not given"),
-    (f"init_embeddings {SETTINGS}--inputs none.json", "none.json: no such file; give JSON"),
+    (f"init_embeddings {SETTINGS}--inputs none.json", "inputs: Invalid JSON"),
     (f"init_embeddings {SETTINGS}--input '{{}}'", "received --input"),
     ("init_embeddings --job '{' --out o", "job: "),
-    ("init_embeddings --job '[1' --out o", "[1: no such file; give JSON"),
+    ("init_embeddings --job '[1' --out o", "job: Invalid JSON"),
     ("init_embeddings --job '{}'", "--out among them"),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
-from revocab.adapting.adapt import AdaptOptions, adapt
+from revocab.adapting.adapt import adapt
 from revocab.adapting.choices import bytes_by_language, choose, mixture, shares, vocabulary_size
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.from_texts import without_cores
@@ -54,19 +54,19 @@ def test_shares_are_by_size_and_sum_to_one():
 
 
 def test_steps_are_what_the_text_or_the_time_allows():
-    texts, options = [text("it", 4_000_000)], AdaptOptions(minutes=10)
+    texts = [text("it", 4_000_000)]
     # Four passes over a million tokens; rows of 512, 8 a step: 976 steps.
-    fast = choose(SOURCE, texts, [], options, flops=1e15)
+    fast = choose(SOURCE, texts, [], minutes=10, flops=1e15)
     assert (fast.row, fast.rows, fast.steps) == (512, 8, 4_000_000 // 4096)
     # Vocabulary 1,984: 2 x 984 x 512 more parameters; 0.4 of the device's speed.
-    slow = choose(SOURCE, texts, [], options, flops=1e10)
+    slow = choose(SOURCE, texts, [], minutes=10, flops=1e10)
     speed = 1e10 * 0.4 / (6 * (1_000_000 + 2 * 984 * 512))
     assert slow.steps == int(600 * speed) // (slow.rows * 512)
     assert 9 < slow.minutes <= 10
     # Of a mixture three quarters are the text, so that four passes are more tokens.
-    kept = choose(SOURCE, texts, [text("en", 1000)], options, flops=1e15)
+    kept = choose(SOURCE, texts, [text("en", 1000)])
     assert kept.steps == int(4_000_000 / 0.75) // 4096
-    given = choose(SOURCE, texts, [], AdaptOptions(tokens=40_960), flops=1.0)
+    given = choose(SOURCE, texts, [], tokens=40_960)
     assert (given.rows, given.steps) == (1, 80)
     assert given.embedding_rate == pytest.approx(8e-4)
 
@@ -77,7 +77,7 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
     texts = [measure(name, tmp_path / f"{name}.txt") for name in ("it", "en")]
     assert texts[0].by_line and texts[0].documents == 20_000
     place, source = look_at_stand_in()
-    choices = choose(source, texts[:1], texts[1:], AdaptOptions(tokens=10_000), 1e9)
+    choices = choose(source, texts[:1], texts[1:], tokens=10_000)
     written = experiment_text(Asked("revocab adapt --demo", "Stand-in", place, "fvt", choices))
     experiment = validate(yaml.safe_load(written))
     assert experiment.expanded["adapted-fvt"].steps[-1] == choices.steps

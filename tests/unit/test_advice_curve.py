@@ -19,14 +19,7 @@ from construction_toys import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.advice.curve import (
-    Curve,
-    CurvePoint,
-    extend_curve,
-    find_knee,
-    nested_runs,
-    optimise_curve,
-)
+from revocab.advice.curve import Curve, CurvePoint, draw_curve, find_knee, nested_runs
 from revocab.advice.sample import LEAST_BYTES, sample_text
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
@@ -70,10 +63,7 @@ def points_of(points):
 @pytest.mark.parametrize("way", ["extend", "optimise"])
 def test_the_curve_is_that_of_separately_built_tokenizers(way, family, corpora, bases, tmp_path):
     tokenizer, training = load_tokenizer(bases[family]), list(texts(corpora["el"]))
-    if way == "extend":
-        curve = extend_curve(tokenizer, training, HELDOUT, SIZES)
-    else:
-        curve = optimise_curve(tokenizer, training, HELDOUT, SIZES, keep=KEEP)
+    curve = draw_curve(way, tokenizer, training, HELDOUT, SIZES, keep=KEEP)
     assert points_of(curve.points) == built_counts(way, bases[family], corpora["el"], tmp_path)
     assert curve.source_tokens == count_tokens(tokenizer.backend_tokenizer, HELDOUT)
     assert curve.kept == (len(tokenizer) if way == "extend" else round(KEEP * len(tokenizer)))
@@ -83,11 +73,9 @@ def test_the_curve_is_that_of_separately_built_tokenizers(way, family, corpora, 
 
 def test_half_is_a_curve_of_every_other_document(corpora, bases):
     tokenizer, training = load_tokenizer(bases["mistral"]), list(texts(corpora["it"]))
-    curve = extend_curve(tokenizer, training, HELDOUT, SIZES)
-    alone = extend_curve(tokenizer, training[::2], HELDOUT, SIZES)
-    assert curve.half == alone.points
-    pairs = zip(curve.points, alone.points, strict=True)
-    assert curve.half_difference == max(abs(b.tokens / a.tokens - 1) for a, b in pairs)
+    curve = draw_curve("extend", tokenizer, training, HELDOUT, SIZES)
+    alone = draw_curve("extend", tokenizer, training[::2], HELDOUT, SIZES)
+    assert curve.half == alone.points != curve.points
 
 
 def test_text_that_gives_too_few_tokens_ends_the_curve(bases):
@@ -95,15 +83,13 @@ def test_text_that_gives_too_few_tokens_ends_the_curve(bases):
     tokenizer = load_tokenizer(bases["mistral"])
     words = ["gbfd b gbfd c d"]
     assert tokenizer.tokenize("gbfd") == ["▁g", "b", "f", "d"]
-    curve = extend_curve(tokenizer, words, ["gbfd"], (1, 3, 50))
+    curve = draw_curve("extend", tokenizer, words, ["gbfd"], (1, 3, 50))
     assert points_of(curve.points) == [
         (added, 4 - added, len(tokenizer) + added) for added in (1, 3)
     ]
     assert curve.most == 3
     with pytest.raises(RevocabError, match="gives 3 new tokens, and 4 is the smallest number"):
-        extend_curve(tokenizer, words, ["gbfd"], (4, 5))
-    with pytest.raises(RevocabError, match=r"sizes \[0, 3\]: numbers of new tokens"):
-        extend_curve(tokenizer, words, ["gbfd"], (3, 0))
+        draw_curve("extend", tokenizer, words, ["gbfd"], (4, 5))
 
 
 def test_sizes_in_as_few_runs_as_there_are_alphabets(bases):
@@ -158,10 +144,8 @@ def test_knee_by_hand(tokens, knee):
 
 def test_what_a_point_saves():
     points = (CurvePoint(1000, 750, 2000), CurvePoint(2000, 1200, 3000))
-    half = (CurvePoint(1000, 765, 2000),)
-    curve = Curve("extend", 1000, 1000, 1000, 1000, points, half, 1000, None, 9, 1, 1)
+    curve = Curve("extend", 1000, 1000, 1000, 1000, points, (), 1000, None, 9, 1, 1)
     assert [curve.saving(point) for point in points] == pytest.approx([0.25, -0.2])
-    assert curve.half_difference == pytest.approx(0.02)
 
 
 def documents(count):
@@ -170,23 +154,20 @@ def documents(count):
 
 def test_a_sample_hangs_on_the_set_of_documents_alone():
     whole = documents(300)
-    sample = sample_text("mine", whole, "it")
-    assert sample == sample_text("mine", [*reversed(whole)], "it")
+    sample = sample_text("mine", whole, "it", 10**7)
+    assert sample == sample_text("mine", [*reversed(whole)], "it", 10**7)
     assert {*sample.training, *sample.heldout} == {*whole}
     assert not {*sample.training} & {*sample.heldout}
-    assert sample.bytes == sample.of_bytes == sum(len(text.encode()) for text in whole)
-    assert 0.1 <= sum(len(text.encode()) for text in sample.heldout) / sample.bytes < 0.12
-    assert sample_text("mine", whole, "it", seed=1).heldout != sample.heldout
-    repeated = sample_text("mine", [*whole, *whole, " \n"], "it")
-    assert (repeated.training, repeated.heldout) == (sample.training, sample.heldout)
-    assert (repeated.of_documents, repeated.of_bytes) == (600, 2 * sample.bytes)
+    heldout, size = (sum(len(text.encode()) for text in part) for part in (sample.heldout, whole))
+    assert 0.1 <= heldout / size < 0.12
+    assert sample_text("mine", [*whole, *whole, " \n"], "it", 10**7) == sample
 
 
 def test_a_sample_keeps_to_its_limit():
     whole = documents(300)
-    sample = sample_text("mine", whole, limit_bytes=150_000)
+    sample = sample_text("mine", whole, "it", 150_000)
     lengths = [len(text.encode()) for text in (*sample.training, *sample.heldout)]
-    assert 140_000 < sum(lengths) == sample.bytes <= 150_000
+    assert 140_000 < sum(lengths) <= 150_000
     assert max(lengths) <= 1500
     assert all(any(one.startswith(text) for one in whole) for text in sample.heldout)
 
@@ -199,8 +180,6 @@ def test_a_sample_keeps_to_its_limit():
         (documents(5), "it", "5 documents of .*at least 10"),
         (documents(1) * 99, "it", "1 of them different"),
         (["un libro"], "it", "1 documents of 8 bytes"),
-        ([*documents(50), "a\0b"], "it", "holds NUL characters, so it is not text; give UTF-8"),
-        ([*documents(50), "a\ud800"], "it", "a lone surrogate at character 1"),
         ([f"{text} " * 40 for text in ENGLISH], "it", r"given as Italian \(it\), but .* of Eng"),
         ([f"{text} " * 40 for text in ENGLISH], "el", r"given as Greek \(el\), but .* of Eng"),
         ([f"{n} Η πόλη βλέπει " * 99 for n in range(99)], "it", "only 0% of its words are freq"),
@@ -209,13 +188,13 @@ def test_a_sample_keeps_to_its_limit():
 )  # fmt: skip
 def test_text_that_tells_nothing_is_refused(content, language, message):
     with pytest.raises(RevocabError, match=message) as caught:
-        sample_text("mine", content, language)
+        sample_text("mine", content, language, 10**7)
     assert caught.value.problems[0].startswith("mine: ")
 
 
 def test_text_of_any_language_is_taken_that_no_word_list_tells():
-    assert sample_text("mine", [f"{n} Η πόλη βλέπει " * 99 for n in range(99)], "el").of_documents
-    assert sample_text("mine", [f"{text} " * 40 for text in ENGLISH]).of_documents
+    greek = [f"{n} Η πόλη βλέπει " * 99 for n in range(99)]
+    assert sample_text("mine", greek, "el", 10**7).training
 
 
 @pytest.mark.long
@@ -228,8 +207,7 @@ def test_real_mistral_and_swahili(way, shared_folder, tmp_path):
     rows = [{"text": text} for text in sample.training]
     prepare_corpus(rows, {"label": "sw"}, CorpusJob(corpus="sw", language="sw"), tmp_path / "sw")
     sizes = (100, 300, 1000, 2000, 3000)
-    draw = {"extend": extend_curve, "optimise": optimise_curve}[way]
-    curve = draw(load_tokenizer(base), sample.training, sample.heldout, sizes)
+    curve = draw_curve(way, load_tokenizer(base), sample.training, sample.heldout, sizes)
     counts = built_counts(way, base, tmp_path / "sw", tmp_path, sizes, sample.heldout, keep=0.5)
     assert points_of(curve.points) == counts
     assert 0.2 < curve.saving(curve.points[-1]) < 0.5

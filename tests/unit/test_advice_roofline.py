@@ -5,8 +5,17 @@ from __future__ import annotations
 import pytest
 from transformers import LlamaConfig
 
-from revocab.advice.payback import break_even, hours_of
-from revocab.advice.roofline import Service, Shape, memory, reading, total, training, writing
+from revocab.advice.roofline import (
+    Service,
+    Shape,
+    break_even,
+    hours_of,
+    memory,
+    reading,
+    total,
+    training,
+    writing,
+)
 from revocab.bill.amounts import Amount
 from revocab.bill.device import known
 from revocab.bill.outline import Outline

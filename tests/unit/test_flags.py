@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from revocab.closed import Closed, Job
-from revocab.command import Command, read
+from revocab.command import Command, Nothing, read
 from revocab.errors import RevocabError
 from revocab.flags import flag_of
 
@@ -58,11 +58,11 @@ class Everything(Job):
     by_name: dict[str, Layer] = Field(default_factory=dict)
 
 
-def run(inputs, job, machine, out):
+def run(inputs: Inputs, job: Everything, machine: Nothing, out: Path):
     """Nothing."""
 
 
-COMMAND = Command(run, job=Everything, inputs=Inputs, out="where to")
+COMMAND = Command(run, out="where to")
 
 
 def call(*words: str):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from revocab.evaluation import records
-from revocab.imports import PACKAGE, SPEAKING, below, closure, code_hash, file_hash
+from revocab.imports import PACKAGE, SPEAKING, closure, code_hash, file_hash, files
 from revocab.plan.plan import rules
 
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
@@ -39,7 +39,7 @@ def test_closure_follows_lazy_imports_cycles_and_yaml(tmp_path):
     )
     for data in ("part/b.yaml", "part/words.yaml", "part/unused.yaml"):
         (made / data).write_text("key: 1")
-    assert closure(["start.py", *below("found", made)], made) == {
+    assert closure(["start.py", *files("found/*.py", made)], made) == {
         "__init__.py", "start.py", "part/__init__.py", "part/a.py", "part/b.py",
         "part/b.yaml", "part/words.yaml", "found/__init__.py", "found/one.py",
     }  # fmt: skip
@@ -98,7 +98,7 @@ def test_registries_that_a_command_reads_are_its_code():
                "initialise/method.py": "initialise/methods"}  # fmt: skip
     for rule in rules().values():
         command = rule.command
-        assert all(len(below(folder)) > 1 for folder in command.finds), rule.name
+        assert all(len(files(f"{folder}/*.py", PACKAGE)) > 1 for folder in command.finds), rule.name
         known = command.finds
         hash_of = code_hash(f"commands/{command.name}.py", known)
         assert not known or hash_of != code_hash(f"commands/{command.name}.py")

@@ -162,8 +162,8 @@ def test_the_file_is_a_valid_experiment(tmp_path, seeds):
         (tmp_path / f"{name}.txt").write_text("a b\n" * 20_000, encoding="utf-8")
     texts = [measure(name, tmp_path / f"{name}.txt") for name in ("sw", "en")]
     place, source = look_at_stand_in()
-    options = ProbeOptions(tokens=10_000, ways=["together", "rows-first", "embeddings-first"])
-    choices = rounded(choose(source, texts[:1], texts[1:], options, 1e9))
+    options = ProbeOptions(ways=["together", "rows-first", "embeddings-first"])
+    choices = rounded(choose(source, texts[:1], texts[1:], tokens=10_000))
     assert choices.steps % POINTS == 0
     asked = Asked("revocab probe --demo", "Stand-in", place, "fvt", choices, experiment="probe")
     experiment = validate(

@@ -39,6 +39,7 @@ TEXTS = {
     },
     "it=binary.txt": "binary.txt, line 2: not UTF-8",
     "it=nul.txt": "nul.txt: holds NUL characters",
+    "it=surrogate.jsonl": "surrogate.jsonl: a lone surrogate at character 1 is not text",
     "it=binary.jsonl": "binary.jsonl, line 1: not UTF-8",
     "it=binary.parquet": "binary.parquet: not a readable parquet file",
     "it=binary.txt.gz": "binary.txt.gz: broken gzip file",
@@ -158,6 +159,7 @@ def folder(tmp_path_factory) -> Path:
         "it.txt": it, "en.txt": en, "few.txt": "uno due\n\ntre quattro\n", "empty.txt": "",
         "blank.txt": "\n\n  \n", "one.txt": "parola " * 1000, "nul.txt": "a\0b\n\nc",
         "rows.jsonl": '{"content": "a"}\n', "mine.yaml": "mine",
+        "surrogate.jsonl": '{"text": "a\\ud800"}\n',
     }  # fmt: skip
     for name, content in texts.items():
         (folder / name).write_text(content, encoding="utf-8")

@@ -12,6 +12,7 @@ from test_significance import write_items
 from revocab.config import as_json, validate
 from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
+from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.io import read_jsonl, write_jsonl
 from revocab.plan import Plan
@@ -70,10 +71,8 @@ def root(tmp_path_factory):
                 row["values"] = [float((7 * n + run.seed) % 60 < 60 * right) for n in range(60)]
             write_jsonl(path, rows)
     collect_scores(folder, folder / "scores.parquet")
-    compare_runs(
-        folder, "mistral", ["last"], folder / "significance/mistral/significance.csv",
-        resamples=200, seed=17,
-    )  # fmt: skip
+    job = ComparisonJob(group="mistral", steps=["last"], resamples=200)
+    compare_runs(folder, job, folder / "significance/mistral/significance.csv")
     return folder
 
 

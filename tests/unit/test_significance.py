@@ -12,6 +12,7 @@ from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 from revocab.config import Experiment, Run
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_comparisons import holm
+from revocab.evaluation.options import ComparisonJob
 from revocab.io import write_json, write_jsonl
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
@@ -20,6 +21,7 @@ from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
 
+JOB = ComparisonJob(group="mistral", steps=["last"], resamples=300)
 #: How often each run answers right.
 QUALITY = {"base": 0.3, "random": 0.35, "sava": 0.9}
 TABLES = {
@@ -83,10 +85,7 @@ def root(tmp_path_factory):
         measured = {**dict.fromkeys(names, speed), **told, "dtype": "float32", "threads": 2}
         write_json(folder / "efficiency" / f"{run}.json", measured)
     collect_scores(folder, folder / "scores.parquet")
-    compare_runs(
-        folder, "mistral", ["last"], folder / "significance/mistral/significance.csv",
-        resamples=300, seed=17,
-    )  # fmt: skip
+    compare_runs(folder, JOB, folder / "significance/mistral/significance.csv")
     return folder
 
 
@@ -114,7 +113,7 @@ def test_large_differences_are_significant_and_equal_runs_are_not(root):
 
 def test_the_same_seed_gives_the_same_bytes(root, tmp_path):
     first = root / "significance/mistral/significance.csv"
-    compare_runs(root, "mistral", ["last"], tmp_path / "again.csv", resamples=300, seed=17)
+    compare_runs(root, JOB, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == first.read_bytes()
 
 
@@ -125,9 +124,9 @@ def test_runs_scored_on_other_items_are_refused(root, tmp_path):
     sava = next(run for run in results.group("mistral") if run.name == "sava")
     write_items(copy, sava, results.experiment, items=50)
     with pytest.raises(RevocabError, match="scored on different items of"):
-        compare_runs(copy, "mistral", ["last"], tmp_path / "x.csv", resamples=100, seed=1)
+        compare_runs(copy, JOB, tmp_path / "x.csv")
     with pytest.raises(RevocabError, match="no two scored runs"):
-        compare_runs(copy, "absent", ["last"], tmp_path / "x.csv", resamples=100, seed=1)
+        compare_runs(copy, ComparisonJob(group="absent", steps=["last"]), tmp_path / "x.csv")
 
 
 def test_tables_of_differences(root, tmp_path):

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import Field
 
-from revocab.adapting.choices import choose
+from revocab.adapting.choices import TOGETHER, Way
 from revocab.adapting.experiment_file import SAMPLES, TABLE, Asked, experiment_text
 from revocab.adapting.from_texts import (
     TextOptions,
-    flops,
+    choose_for,
     look_at_inputs,
+    read_words,
     run,
-    without_cores,
     write_once,
 )
-from revocab.adapting.ways import TOGETHER, Way
 from revocab.closed import Id
-from revocab.command import of_flags
 from revocab.config.load import read
-from revocab.errors import RevocabError
-from revocab.flags import leading, values_of
 from revocab.io import read_json
 from revocab.limits import Positive
 from revocab.plan.plan import Plan
@@ -51,38 +46,21 @@ class AdaptOptions(TextOptions):
 
 
 def adapt(words: Sequence[str]) -> str:
-    """Return what was made, after making it; or raise :class:`RevocabError`."""
-    named, flags = leading(words, 1)
-    try:
-        values = values_of([AdaptOptions], "revocab adapt MODEL", ABOUT, flags)
-        options = of_flags(AdaptOptions, values)
-    except RevocabError as error:
-        if named or "--demo" in flags:
-            raise
-        missing = "MODEL comes first: revocab adapt MODEL --text it=FILE; or give --demo"
-        raise RevocabError([missing, *error.problems]) from None
+    model, options, command = read_words(words, AdaptOptions, "revocab adapt", ABOUT)
     file = options.out / FILE
-    command = shlex.join(["revocab", "adapt", *without_cores(words)])
 
     def content() -> str:
-        return experiment_text(ask(named[0] if named else None, options, command))
+        inputs = look_at_inputs(model, options, options.out)
+        choices = choose_for(inputs, options, options.minutes)
+        name, place = inputs.source.name, inputs.place
+        return experiment_text(
+            Asked(command, name, place, options.method, choices, way=options.way)
+        )
 
     write_once(file, command, content)
     plan = Plan(read(file))
     run(file, options.cores)
     return told(plan, options.out)
-
-
-def ask(model: str | None, options: AdaptOptions, command: str) -> Asked:
-    """Look at model and text, and choose the rest.
-
-    Raises :class:`RevocabError` with all problems.
-    """
-    inputs = look_at_inputs(model, options, options.out)
-    choices = choose(inputs.source, inputs.texts, inputs.keep, options, flops())
-    return Asked(
-        command, inputs.source.name, inputs.place, options.method, choices, way=options.way
-    )
 
 
 def told(plan: Plan, out: Path) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from revocab.adapting.source import STAND_IN_TOKENS, Source
 from revocab.adapting.texts import Text
@@ -37,6 +38,18 @@ RATE, RATE_WIDTH, HIGHEST_RATE = 1.0e-4, 4096, 2.0e-3
 BODY_SHARE = 0.1
 
 
+#: A way on from a start, and what alone it trains first; none: everything from the first step on.
+Way = Literal["together", "rows-first", "embeddings-first"]
+TOGETHER: Way = "together"
+ALONE: Mapping[Way, str | None] = {
+    TOGETHER: None,
+    "rows-first": "new_rows",
+    "embeddings-first": "embeddings",
+}
+#: The share of the steps in which it is.
+FIRST_SHARE = 0.2
+
+
 @dataclass(frozen=True)
 class Choices:
     """The values of the experiment file."""
@@ -56,8 +69,8 @@ class Choices:
         return [*self.texts, *self.keep]
 
     @property
-    def body_rate(self) -> float:
-        return self.embedding_rate * BODY_SHARE
+    def trained_tokens(self) -> int:
+        return self.steps * self.rows * self.row
 
     @property
     def every(self) -> int:
@@ -66,7 +79,6 @@ class Choices:
 
 
 def heldout_bytes(size: int) -> int:
-    """Return how many of a text's bytes are held out."""
     return max(1, min(HELDOUT_BYTES, int(size * HELDOUT_SHARE)))
 
 
@@ -86,7 +98,6 @@ def shares(sizes: Mapping[str, int], total: float = 1.0) -> dict[str, float]:
 
 
 def mixture(texts: Sequence[Text], keep: Sequence[Text]) -> dict[str, float]:
-    """Return the shares of training tokens."""
     if not keep:
         return shares(bytes_by_language(texts))
     old = shares(bytes_by_language(keep), round(1 - NEW_SHARE, 4))
@@ -121,7 +132,6 @@ def vocabulary_size(asked: int | None, base: int, text: int) -> int:
 
 
 def check_stand_in_text(keep: Sequence[Text]) -> None:
-    """Raise :class:`RevocabError` unless a stand-in's vocabulary can be made of the text."""
     size, needed = sum(text.bytes for text in keep), STAND_IN_TOKENS * STAND_IN_BYTES_PER_TOKEN
     if size < needed:
         raise RevocabError(
@@ -134,22 +144,21 @@ def choose(
     source: Source,
     texts: Sequence[Text],
     keep: Sequence[Text],
-    options: Any,
-    flops: float,
+    *,
+    vocabulary: int | None = None,
+    tokens: int | None = None,
+    minutes: float = math.inf,
+    flops: float = 1.0,
 ) -> Choices:
-    """Return what the file will say; ``flops`` are those of this device at its best, per second.
-
-    Raises :class:`RevocabError` with all that is impossible.
-    """
+    """Return what the file will say; ``flops`` are those of this device at its best, per second."""
     size = sum(text.bytes for text in texts)
-    vocabulary = vocabulary_size(options.vocabulary, source.tokens, size)
+    vocabulary = vocabulary_size(vocabulary, source.tokens, size)
     parameters = source.parameters + 2 * (vocabulary - source.tokens) * source.width
     speed = flops * UTILISATION / (6 * parameters)
     share = NEW_SHARE if keep else 1.0
-    tokens = options.tokens
     if tokens is None:
         enough = PASSES * size / BYTES_PER_TOKEN / share
-        tokens = int(min(enough, options.minutes * 60 * speed))
+        tokens = int(min(enough, minutes * 60 * speed))
     row, rows = source.row, ROWS
     while rows > 1 and tokens < ENOUGH_STEPS * rows * row:
         rows //= 2
@@ -158,4 +167,20 @@ def choose(
     steps = max(FEWEST_STEPS, tokens // (rows * row))
     rate = min(HIGHEST_RATE, RATE * RATE_WIDTH / source.width)
     choices = Choices(texts, keep, vocabulary, row, rows, steps, float(f"{rate:.2g}"), 0.0)
-    return replace(choices, minutes=steps * rows * row / speed / 60)
+    return replace(choices, minutes=choices.trained_tokens / speed / 60)
+
+
+def stages(choices: Choices, way: Way) -> list[dict[str, Any]]:
+    alone, rate = ALONE[way], choices.embedding_rate
+    everything = {
+        "name": "everything",
+        "share": 1.0 if alone is None else 1 - FIRST_SHARE,
+        "learning_rate": rate * BODY_SHARE,
+        "groups": {"embeddings": {"learning_rate": rate}},
+    }
+    if alone is None:
+        return [everything]
+    return [
+        {"name": "rows", "train": alone, "share": FIRST_SHARE, "learning_rate": rate},
+        everything,
+    ]

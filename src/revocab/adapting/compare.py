@@ -20,10 +20,10 @@ from pydantic import Field
 from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, OneLine
-from revocab.command import of_flags
+from revocab.command import options_of
 from revocab.errors import RevocabError
 from revocab.evaluation.options import EfficiencyJob, Hardware
-from revocab.flags import asks_for_help, leading, values_of
+from revocab.flags import asks_for_help, leading
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.languages import language_label
 from revocab.limits import Bytes
@@ -76,12 +76,10 @@ class Loss:
 
 
 def compare(words: Sequence[str]) -> str:
-    """Return the page, after writing it where that is asked for."""
     named, flags = leading(words, 2)
     if len(named) < 2 and not asks_for_help(flags):
         raise RevocabError("give two models, folders or Hub ids: revocab compare OLD NEW …")
-    values = values_of([CompareOptions], "revocab compare OLD NEW", ABOUT, flags)
-    options = of_flags(CompareOptions, values)
+    options = options_of(CompareOptions, "revocab compare OLD NEW", ABOUT, flags)
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
     texts = measure_texts(options.text, "--text")
@@ -108,7 +106,6 @@ def compare(words: Sequence[str]) -> str:
 def compared(
     folders: Sequence[Path], text: Text, documents: Sequence[str], device: str
 ) -> dict[str, Any]:
-    """Return what the models do with one text, old and new, and how they differ."""
     from revocab.evaluation.resampling import compare as resampled
 
     sources = [look_at(str(folder))[1] for folder in folders]
@@ -200,11 +197,7 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
         ids = torch.from_numpy(windows.input_ids)[order]
         lengths = torch.from_numpy(windows.lengths)[order]
         corpora.append(HeldoutCorpus(str(number), "", windows.bytes, windows.tokens, ids, lengths))
-    model = load_causal_lm(
-        folder,
-        dtype=torch.float32,
-        device=choose_device(device),
-    )
+    model = load_causal_lm(folder, dtype=torch.float32, device=choose_device(device))
     nats = heldout_losses(model, corpora)
     return Loss(nats, [corpus.tokens for corpus in corpora], [corpus.bytes for corpus in corpora])
 
@@ -243,15 +236,6 @@ def speeds(
     return [{key: model_speeds[key] for key in kept} for model_speeds in measured]
 
 
-def page(comparison: dict[str, Any]) -> str:
-    """Return the page as Markdown."""
-    old, new = comparison["models"]
-    lines = ["# Two models on the same text", "", f"- old: {old}", f"- new: {new}", ""]
-    for text in comparison["texts"]:
-        lines += _section(text)
-    return "\n".join(lines) + "\n"
-
-
 #: Key, what it is called, and how it is shown.
 ROWS = (
     ("bits_per_byte", "bits per byte (lower is better)", "{:.4f}"),
@@ -284,6 +268,14 @@ def _section(text: dict[str, Any]) -> list[str]:
         f" text, resampled in pairs. Speed measured now, on {new['device']} in {new['dtype']}.",
         "",
     ]
+
+
+def page(comparison: dict[str, Any]) -> str:
+    old, new = comparison["models"]
+    lines = ["# Two models on the same text", "", f"- old: {old}", f"- new: {new}", ""]
+    for text in comparison["texts"]:
+        lines += _section(text)
+    return "\n".join(lines) + "\n"
 
 
 def verdict(text: dict[str, Any]) -> str:

@@ -14,15 +14,17 @@ from revocab.adapting.choices import (
     HELDOUT_SHARE,
     NEW_SHARE,
     PASSES,
+    TOGETHER,
     Choices,
+    Way,
     bytes_by_language,
     heldout_bytes,
     mixture,
     shares,
+    stages,
 )
 from revocab.adapting.source import STAND_IN, STAND_IN_TOKENS
 from revocab.adapting.texts import Text
-from revocab.adapting.ways import TOGETHER, Way, stages
 from revocab.languages import language_label
 
 #: Its id, and with it the name of the results folder.
@@ -91,30 +93,28 @@ def flow(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def block(name: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield an entry of a section, with a line for each of its keys."""
+    yield f"  {name}:"
+    yield from (f"    {key}: {flow(value)}" for key, value in values.items())
+
+
 def experiment_text(asked: Asked) -> str:
-    """Return the file."""
-    labels = ", ".join(language_label(text.language) for text in asked.choices.texts)
-    lines = [
-        f"# {asked.command}",
-        f"# To change it: edit, and revocab run {asked.file}. Unchanged results are kept.",
-        *(
-            [f"# First a check of {CHECK_STEPS} steps: {asked.advised.check}"]
-            if asked.advised
-            else []
-        ),
-        f"experiment: {asked.experiment}",
-        f"title: {flow(f'{asked.name} adapted to {labels}')}",
-        "seed: 17",
-        *data_lines(asked),
-        *_training(asked),
-        *_runs(asked),
-        *_shown(asked),
-    ]
+    lines = [*head(asked, " adapted to"), *_training(asked), *_runs(asked), *_shown(asked)]
     return "\n".join(lines) + "\n"
 
 
-def data_lines(asked: Asked) -> Iterator[str]:
+def head(asked: Asked, what: str) -> Iterator[str]:
+    """Yield the file as far as tokenizers and mixtures; ``what`` it does stands in the title."""
     choices = asked.choices
+    labels = ", ".join(language_label(text.language) for text in choices.texts)
+    yield f"# {asked.command}"
+    yield f"# To change it: edit, and revocab run {asked.file}. Unchanged results are kept."
+    if asked.advised:
+        yield f"# First a check of {CHECK_STEPS} steps: {asked.advised.check}"
+    yield f"experiment: {asked.experiment}"
+    yield f"title: {flow(f'{asked.name}{what} {labels}')}"
+    yield "seed: 17"
     yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most 50 kB: measuring takes time."
     yield "corpora:"
     for text in choices.corpora:
@@ -183,15 +183,14 @@ def recipe_of(choices: Choices, way: Way) -> dict[str, Any]:
 
 def _training(asked: Asked) -> Iterator[str]:
     choices, recipe = asked.choices, recipe_of(asked.choices, asked.way)
-    tokens = choices.steps * choices.rows * choices.row
+    tokens = choices.trained_tokens
     yield f"\n# {tokens:,} tokens, as asked for or as the time allows, at most {PASSES}"
     time = asked.advised.time if asked.advised else f"{choices.minutes:.1f} minutes here"
     yield f"# passes over the text; about {time}. A row fills the"
     yield "# model's context, up to 512 tokens. Embeddings learn at 1e-4 for a width of 4,096,"
     yield f"# faster if it is narrower (at most 2e-3); all else at {BODY_SHARE:g} of that rate."
     yield "recipes:"
-    yield "  adapt:"
-    yield from (f"    {key}: {flow(value)}" for key, value in recipe.items())
+    yield from block("adapt", recipe)
     if asked.advised:
         brief: dict[str, Any] = dict.fromkeys(
             ("steps", "checkpoint_every", "heldout_every"), CHECK_STEPS
@@ -228,8 +227,7 @@ def _runs(asked: Asked) -> Iterator[str]:
     if asked.advised:
         methods = {"methods": {asked.method: {"evaluate": False}}}
         yield f"  {CHECK}: {flow({**group, 'recipe': CHECK, **methods})}"
-    yield f"  {GROUP}:"
-    yield from (f"    {key}: {flow(value)}" for key, value in group.items())
+    yield from block(GROUP, group)
     yield "    methods:"
     if asked.method == "fvt":
         yield "      # A new row is the mean of the source's rows for its pieces: no second model."
@@ -264,8 +262,7 @@ def _shown(asked: Asked) -> Iterator[str]:
     runs = [f"{GROUP}-base", asked.run]
     before = {"kind": "runs", "title": "Before and after", "runs": runs}
     yield "\ntables:"
-    yield f"  {TABLE}:"
-    yield from (f"    {key}: {flow(value)}" for key, value in before.items())
+    yield from block(TABLE, before)
     yield "    columns:"
     yield from (f"      - {flow(column)}" for column in columns)
     yield f"  tokenizers: {flow(TOKENIZERS)}"

@@ -7,27 +7,30 @@ file, whatever stopped the first one.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import yaml
 from pydantic import Field
 
-from revocab.adapting.choices import check_stand_in_text
+from revocab.adapting.choices import Choices, check_stand_in_text, choose
 from revocab.adapting.source import Source, look_at, look_at_stand_in
-from revocab.adapting.texts import Text, measure_texts, shared_text
+from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed
+from revocab.command import options_of
 from revocab.config.load import validate
-from revocab.errors import RevocabError, ending
+from revocab.errors import RevocabError, all_of, ending
+from revocab.flags import leading
 from revocab.io import write_text
 from revocab.limits import Count, Size, Tokens
 
+AnyOptions = TypeVar("AnyOptions", bound="TextOptions")
 #: Where in the output folder the generated text of a stand-in is.
 WORLD = "demo-text"
 
@@ -62,6 +65,22 @@ class Inputs:
     keep: list[Text]
 
 
+def read_words(
+    words: Sequence[str], options: type[AnyOptions], verb: str, about: str
+) -> tuple[str | None, AnyOptions, str]:
+    """Return the model if one is named, the options, and the command that gives the same again."""
+    named, flags = leading(words, 1)
+    try:
+        stated = options_of(options, f"{verb} MODEL", about, flags)
+    except RevocabError as error:
+        if named or "--demo" in flags:
+            raise
+        missing = f"MODEL comes first: {verb} MODEL --text it=FILE; or give --demo"
+        raise RevocabError([missing, *error.problems]) from None
+    command = f"{verb} {shlex.join(without_cores(words))}"
+    return next(iter(named), None), stated, command
+
+
 def without_cores(words: Sequence[str]) -> list[str]:
     """Return the words that decide a result: the number of cores does not."""
     before = ["", *words]
@@ -80,9 +99,14 @@ def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
     """
     if not file.is_file():
         check_free(file.parent)
-        with nothing_left(file.parent):
+        new = not file.parent.exists()
+        try:
             text = content()
             validate(yaml.safe_load(text))
+        except RevocabError:
+            if new:  # the text of a demo may be there
+                shutil.rmtree(file.parent, ignore_errors=True)
+            raise
         write_text(file, text)
     elif file.read_text(encoding="utf-8").partition("\n")[0] != f"# {command}":
         raise RevocabError(
@@ -99,51 +123,23 @@ def check_free(out: Path) -> None:
         )
 
 
-@contextmanager
-def nothing_left(out: Path, *, always: bool = False) -> Iterator[None]:
-    """Remove what was made in a new folder, the text of a demo, if the command is refused, or
-    ``always``.
-    """
-    new, leave = not out.exists(), not always
-    try:
-        yield
-    except RevocabError:
-        leave = False
-        raise
-    finally:
-        if new and not leave and out.exists():
-            shutil.rmtree(out)
-
-
 def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs:
-    """Look at model and texts; those of a demo are made in ``out``.
-
-    Raises :class:`RevocabError` with all problems.
-    """
+    """Look at model and texts; those of a demo are made in ``out``."""
     problems = []
     if options.demo == (model is not None):
         problems.append("give either MODEL, a folder or Hub id, or --demo")
     if not options.text and not options.demo:
         problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
-    twice = sorted(options.keep.keys() & options.text.keys())
-    problems += [f"--keep {name}=…: is also a language of --text; give each once" for name in twice]
-    if not twice:
-        problems += shared_text([*options.text.items(), *options.keep.items()])
+    problems += overlaps(options.text, options.keep, "--text")
     if problems:
         raise RevocabError(problems)
-    looked_at: list[Any] = []
-    for look in (
-        lambda: look_at_stand_in() if model is None else look_at(model),
-        lambda: texts_of(options.text, "it", "--text", options, out),
-        lambda: texts_of(options.keep, "en", "--keep", options, out),
-    ):
-        try:
-            looked_at.append(look())
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
-    (place, source), texts, keep = looked_at
+    (place, source), texts, keep = all_of(
+        [
+            lambda: look_at_stand_in() if model is None else look_at(model),
+            lambda: texts_of(options.text, "it", "--text", options, out),
+            lambda: texts_of(options.keep, "en", "--keep", options, out),
+        ]
+    )
     if model is None:
         check_stand_in_text(keep)
     return Inputs(place, source, texts, keep)
@@ -174,8 +170,19 @@ def flops() -> float:
     return measured_peak(device, torch.float32)[0]
 
 
+def choose_for(inputs: Inputs, options: TextOptions, minutes: float) -> Choices:
+    return choose(
+        inputs.source,
+        inputs.texts,
+        inputs.keep,
+        vocabulary=options.vocabulary,
+        tokens=options.tokens,
+        minutes=minutes,
+        flops=flops(),
+    )
+
+
 def run(file: Path, cores: int | None) -> None:
-    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
     used = str(cores or os.cpu_count() or 1)
     words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used]
     done = subprocess.run([sys.executable, *words], cwd=file.parent, check=False)

@@ -6,27 +6,26 @@ says what differs beyond chance, what it cannot tell, and what to do.
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from tempfile import TemporaryDirectory
 
 import yaml
 from pydantic import Field
 
 from revocab.adapting.adapt import FILE as ADAPT_FILE
-from revocab.adapting.choices import choose
+from revocab.adapting.choices import TOGETHER, Way, choose
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.from_texts import (
     TextOptions,
     check_free,
+    choose_for,
     flops,
     look_at_inputs,
-    nothing_left,
+    read_words,
     run,
-    without_cores,
     write_once,
 )
 from revocab.adapting.probe_file import (
@@ -43,20 +42,15 @@ from revocab.adapting.probe_findings import RECORD, Probe, sentences
 from revocab.adapting.probe_results import read_results
 from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text
-from revocab.adapting.ways import TOGETHER, Way
 from revocab.closed import Id
-from revocab.command import of_flags
 from revocab.config.expand import run_id
 from revocab.config.load import read, validate
-from revocab.errors import RevocabError
-from revocab.flags import leading, values_of
 from revocab.io import read_json, write_json, write_text
 from revocab.limits import Count, Positive
 from revocab.plan.plan import Plan
 
 #: The experiment's id, the page, and the folder of the recommended experiment.
 EXPERIMENT, PAGE, RECOMMENDED = "probe", "probe.md", "recommended"
-NAME = "revocab probe MODEL"
 ABOUT = """Try starts and ways on with a small budget: revocab probe MODEL --text it=FILE
 
 Trains every start with several seeds, and as long the model with its old vocabulary. Ranks them by
@@ -85,17 +79,7 @@ class ProbeOptions(TextOptions):
 
 
 def probe(words: Sequence[str]) -> str:
-    """Train, and return the findings; or raise :class:`RevocabError`."""
-    named, flags = leading(words, 1)
-    try:
-        options = of_flags(ProbeOptions, values_of([ProbeOptions], NAME, ABOUT, flags))
-    except RevocabError as error:
-        if named or "--demo" in flags:
-            raise
-        missing = f"MODEL comes first: {NAME} --text it=FILE; or give --demo"
-        raise RevocabError([missing, *error.problems]) from None
-    model = named[0] if named else None
-    command = shlex.join(["revocab", "probe", *without_cores(words)])
+    model, options, command = read_words(words, ProbeOptions, "revocab probe", ABOUT)
     if options.dry_run:
         return show_cost(model, options, command)
     file = options.out / FILE
@@ -106,16 +90,9 @@ def probe(words: Sequence[str]) -> str:
 
 
 def ask(model: str | None, options: ProbeOptions, command: str) -> Asked:
-    """Look at model and texts, and choose the rest.
-
-    Raises :class:`RevocabError` with all problems.
-    """
     inputs = look_at_inputs(model, options, options.out)
     trainings = (len(starts(options.methods, options.ways)) + 1) * options.seeds
-    each = SimpleNamespace(
-        vocabulary=options.vocabulary, tokens=options.tokens, minutes=options.minutes / trainings
-    )
-    choices = rounded(choose(inputs.source, inputs.texts, inputs.keep, each, flops()))
+    choices = rounded(choose_for(inputs, options, options.minutes / trainings))
     choices = replace(choices, minutes=choices.minutes * trainings)
     return Asked(
         command, inputs.source.name, inputs.place, options.methods[0], choices,
@@ -135,8 +112,8 @@ def show_cost(model: str | None, options: ProbeOptions, command: str) -> str:
 
     if options.demo:
         check_free(options.out)  # its text is made there
-    with nothing_left(options.out, always=True):
-        asked = ask(model, options, command)
+    with TemporaryDirectory() as folder:
+        asked = ask(model, options.model_copy(update={"out": Path(folder)}), command)
         plan = Plan(validate(yaml.safe_load(experiment_of(asked, options))))
         device = BillOptions(peak=flops())
         lines = [*lines_of(bill_of(plan, device), device, explain=False)]
@@ -190,9 +167,8 @@ def next_steps(
         yield f"go on    edit {options.out / FILE}: more steps; then the same command again"
         return
     place, source = look_at(name) if model is None else (inputs.place, inputs.source)
-    wanted = SimpleNamespace(vocabulary=probed.vocabulary, tokens=None, minutes=math.inf)
-    choices = choose(source, inputs.texts, inputs.keep, wanted, flops=1.0)
-    tokens = choices.steps * choices.rows * choices.row
+    choices = choose(source, inputs.texts, inputs.keep, vocabulary=probed.vocabulary)
+    tokens = choices.trained_tokens
     timing = read_json(options.out / plan.paths.run(run.id) / "timing.json")
     choices = replace(choices, minutes=tokens / timing["tokens_per_second"] / 60)
     folder = options.out / RECOMMENDED

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from revocab.adapting.choices import Choices
+from revocab.adapting.choices import TOGETHER, Choices, Way
 from revocab.adapting.experiment_file import (
     STAND_IN_RECIPE,
     TOKENIZERS,
     Asked,
-    data_lines,
+    block,
     flow,
     group_of,
+    head,
     languages_of,
     measured_lines,
     model_lines,
     recipe_of,
 )
-from revocab.adapting.ways import TOGETHER, Way
 from revocab.languages import language_label
 
 FILE, GROUP = "probe.yaml", "probed"
@@ -61,14 +61,8 @@ def rounded(choices: Choices) -> Choices:
 
 def probe_text(asked: Asked, probed: Sequence[Start], seeds: int) -> str:
     """Return the file; ``asked.choices`` are those of one training, :func:`rounded`."""
-    labels = ", ".join(language_label(text.language) for text in asked.choices.texts)
     lines = [
-        f"# {asked.command}",
-        f"# To change it: edit, and revocab run {FILE}. Unchanged results are kept.",
-        f"experiment: {asked.experiment}",
-        f"title: {flow(f'{asked.name}: starts and ways on for {labels}')}",
-        "seed: 17",
-        *data_lines(asked),
+        *head(asked, ": starts and ways on for"),
         *_recipes(asked, probed, seeds),
         *model_lines(asked),
         *_runs(asked, probed, seeds),
@@ -84,8 +78,7 @@ def recipe_id(way: Way) -> str:
 
 def _recipes(asked: Asked, probed: Sequence[Start], seeds: int) -> Iterator[str]:
     choices = asked.choices
-    tokens = choices.steps * choices.rows * choices.row
-    trainings = (len(probed) + 1) * seeds
+    trainings, tokens = (len(probed) + 1) * seeds, choices.trained_tokens
     yield f"\n# {trainings} trainings of {tokens:,} tokens each; {choices.minutes:.1f} minutes"
     yield "# or so. The rate is constant after the warm-up: the loss at a step is that of a"
     yield "# training that ends there, so that curves may be compared after as many operations."
@@ -98,17 +91,15 @@ def _recipes(asked: Asked, probed: Sequence[Start], seeds: int) -> Iterator[str]
             "heldout_every": choices.steps // POINTS,
             "keep": "last",
         }
-        yield f"  {recipe_id(way)}:"
-        yield from (f"    {key}: {flow(value)}" for key, value in recipe.items())
+        yield from block(recipe_id(way), recipe)
     if asked.place is None:
         yield f"  stand-in: {flow(STAND_IN_RECIPE)}"
 
 
 def _runs(asked: Asked, probed: Sequence[Start], seeds: int) -> Iterator[str]:
     yield "\nruns:"
-    yield f"  {GROUP}:"
     group = {**group_of(asked, recipe_id(TOGETHER)), "seeds": [*range(1, seeds + 1)]}
-    yield from (f"    {key}: {flow(value)}" for key, value in group.items())
+    yield from block(GROUP, group)
     yield "    methods:"
     yield "      # As long with the old vocabulary: what all are compared with."
     yield f"      {UNCHANGED}: {flow({'method': 'lapt', 'evaluate': False})}"
@@ -133,7 +124,7 @@ def _shown(asked: Asked, probed: Sequence[Start]) -> Iterator[str]:
             "differences": ["equal-text", EQUAL],
             "rank_by": EQUAL,
         }
-        yield from _block(ranking_id(language), ranking)
+        yield from block(ranking_id(language), ranking)
     if len(names) > 1:
         orders = {
             "kind": "rank_correlation",
@@ -142,7 +133,7 @@ def _shown(asked: Asked, probed: Sequence[Start]) -> Iterator[str]:
             "methods": names,
             "steps": [0, half],
         }
-        yield from _block(ORDERS, orders)
+        yield from block(ORDERS, orders)
     yield f"  tokenizers: {flow(TOKENIZERS)}"
     yield "figures:"
     for language in languages_of(asked):
@@ -155,8 +146,3 @@ def _shown(asked: Asked, probed: Sequence[Start]) -> Iterator[str]:
             "runs": [f"{GROUP}-{name}" for name in (UNCHANGED, *names)],
         }
         yield f"  heldout-{language}: {flow(heldout)}"
-
-
-def _block(name: str, values: Mapping[str, Any]) -> Iterator[str]:
-    yield f"  {name}:"
-    yield from (f"    {key}: {flow(value)}" for key, value in values.items())

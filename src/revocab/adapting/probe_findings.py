@@ -6,14 +6,14 @@ those of several new languages are means over them, seed by seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
 from pydantic import Field
 
-from revocab.adapting.ways import Way
+from revocab.adapting.choices import Way
 from revocab.closed import Closed, Language, OneLine, checked
 from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import FEWEST_SEEDS
@@ -35,13 +35,15 @@ class Difference(Closed):
     #: Whether the interval is of enough seeds, and on which side of 0 it lies.
     side: Literal["below", "above"] | None = None
 
+    @property
+    def half_width(self) -> float | None:
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
     def in_words(self) -> str:
-        """Return an amount below or above what it was taken from."""
         where = "below" if self.value < 0 else "above"
-        if self.low is None or self.high is None:
+        if self.half_width is None:
             return f"{abs(self.value):.3f} bits per byte {where} (no interval)"
-        half = (self.high - self.low) / 2
-        return f"{abs(self.value):.3f} ± {half:.3f} bits per byte {where}"
+        return f"{abs(self.value):.3f} ± {self.half_width:.3f} bits per byte {where}"
 
 
 class Ranked(Closed):
@@ -101,7 +103,6 @@ class Probe(Closed):
 
 
 def read_probe(folder: Path) -> Probe:
-    """Return the record of a probe; raise :class:`RevocabError` where there is none, or another."""
     file = folder / RECORD
     if not file.is_file():
         raise RevocabError(
@@ -118,9 +119,8 @@ def difference(first: BySeed, second: BySeed, comparisons: int) -> Difference | 
     if interval is None:
         return Difference(value=value)
     low, high = interval.low, interval.high
-    enough = interval.seeds >= FEWEST_SEEDS
     side: Literal["below", "above"] | None = None
-    if enough and (high < 0 or low > 0):
+    if interval.seeds >= FEWEST_SEEDS and (high < 0 or low > 0):
         side = "below" if high < 0 else "above"
     return Difference(value=value, low=low, high=high, side=side)
 
@@ -134,33 +134,30 @@ def judge(
     vocabulary beyond chance, else the first that is not above it: a better mean within chance is no
     reason for another one. Intervals of differences hold for all starts at once (Bonferroni).
     """
-    known = [name for name in starts if losses[name]]
-    best_first = sorted(known, key=lambda name: fmean(losses[name].values()))
-    possible = dict(zip(known, possible_best([[losses[name]] for name in known]), strict=True))
-    count = max(1, len(starts))
-    ranked = [
-        Ranked(
-            name=name,
-            method=starts[name][0],
-            way=starts[name][1],
-            loss=fmean(losses[name].values()),
-            minus_unchanged=difference(losses[name], unchanged, count),
-            minus_best=None
-            if place == 0
-            else difference(losses[name], losses[best_first[0]], max(1, count - 1)),
-            may_be_best=possible[name],
+    means = {name: fmean(losses[name].values()) for name in starts if losses[name]}
+    best = min(means, key=lambda name: means[name], default="")
+    possible = dict(zip(means, possible_best([[losses[name]] for name in means]), strict=True))
+    entries: list[Ranked] = []
+    for name, (method, way) in starts.items():
+        behind = None
+        if name in means and name != best:
+            behind = difference(losses[name], losses[best], len(starts) - 1)
+        entries.append(
+            Ranked(
+                name=name,
+                method=method,
+                way=way,
+                loss=means.get(name),
+                minus_unchanged=difference(losses[name], unchanged, len(starts)),
+                minus_best=behind,
+                may_be_best=possible.get(name, False),
+            )
         )
-        for place, name in enumerate(best_first)
-    ]
-    lost = [name for name in starts if name not in known]
-    ranked += [
-        Ranked(name=name, method=starts[name][0], way=starts[name][1], loss=None) for name in lost
-    ]
-    by_name = {entry.name: entry for entry in ranked}
+    ranked = sorted(entries, key=lambda entry: (entry.loss is None, entry.loss))
     sides = {
-        name: gain.side if (gain := by_name[name].minus_unchanged) else None
-        for name in starts
-        if name in known and by_name[name].may_be_best
+        entry.name: entry.minus_unchanged.side if entry.minus_unchanged else None
+        for entry in entries
+        if entry.may_be_best
     }
     below = [name for name, side in sides.items() if side == "below"]
     left = below or [name for name, side in sides.items() if side is None]
@@ -176,7 +173,6 @@ def judge(
 
 
 def sentences(probe: Probe) -> Iterator[str]:
-    """Yield what the probe can tell, what it cannot, and what to do, a line each."""
     judgement = probe.judgement
     yield f"do: {recommendation(probe)}"
     yield from say_differences(judgement)
@@ -214,25 +210,17 @@ def recommendation(probe: Probe) -> str:
 
 
 def say_differences(judgement: Judgement) -> Iterator[str]:
-    for what, sides in (
-        ("ends below the old vocabulary beyond chance", "below"),
-        ("ends above the old vocabulary beyond chance", "above"),
+    ranked = judgement.ranked
+    sides = {entry.name: entry.minus_unchanged and entry.minus_unchanged.side for entry in ranked}
+    ended = [entry for entry in ranked if entry.loss is not None]
+    for what, names in (
+        ("ends below the old vocabulary beyond chance", [n for n in sides if sides[n] == "below"]),
+        ("ends above the old vocabulary beyond chance", [n for n in sides if sides[n] == "above"]),
+        ("not the best, beyond chance", [each.name for each in ended if not each.may_be_best]),
+        ("without a loss, since training blew up", [e.name for e in ranked if e.loss is None]),
     ):
-        names = [
-            entry.name
-            for entry in judgement.ranked
-            if entry.minus_unchanged and entry.minus_unchanged.side == sides
-        ]
         if names:
             yield f"{what}: {', '.join(names)}"
-    worse = [
-        entry.name for entry in judgement.ranked if entry.loss is not None and not entry.may_be_best
-    ]
-    if worse:
-        yield f"not the best, beyond chance: {', '.join(worse)}"
-    lost = [entry.name for entry in judgement.ranked if entry.loss is None]
-    if lost:
-        yield f"without a loss, since training blew up: {', '.join(lost)}"
 
 
 def say_limits(probe: Probe) -> Iterator[str]:
@@ -247,7 +235,8 @@ def say_limits(probe: Probe) -> Iterator[str]:
         taken = judgement.recommended
         why = f"; {taken} is named first, so it is taken" if taken in possible else ""
         yield f"cannot tell: which of {', '.join(possible)} is the best{why}"
-    halves = half_widths(judgement.ranked)
+    behind = [entry.minus_best for entry in judgement.ranked if entry.minus_best]
+    halves = [difference.half_width for difference in behind if difference.half_width is not None]
     if halves:
         yield (
             f"cannot tell: differences from {judgement.best.name} below about"
@@ -257,14 +246,3 @@ def say_limits(probe: Probe) -> Iterator[str]:
         f"cannot tell: what comes after {probe.steps:,} steps; the table of orders says how much"
         " the order changed within them"
     )
-
-
-def half_widths(ranked: Sequence[Ranked]) -> list[float]:
-    """Return half of the intervals of differences from the best."""
-    return [
-        (entry.minus_best.high - entry.minus_best.low) / 2
-        for entry in ranked
-        if entry.minus_best
-        and entry.minus_best.low is not None
-        and entry.minus_best.high is not None
-    ]

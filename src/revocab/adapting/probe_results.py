@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from revocab.adapting.choices import ALONE, TOGETHER
 from revocab.adapting.probe_file import EQUAL, FILE, GROUP, UNCHANGED, ranking_id, recipe_id
 from revocab.adapting.probe_findings import BySeed, Probe, judge
-from revocab.adapting.ways import ALONE, TOGETHER, Way
 from revocab.errors import RevocabError
 from revocab.evaluation.ranking import Sample
 from revocab.plan.plan import Plan
@@ -25,16 +25,22 @@ def read_results(plan: Plan, out: Path) -> Probe:
     results = Results(out / plan.paths.results)
     experiment, runs = results.experiment, trained_runs(results, GROUP)
     target = experiment.tokenizers["target"].extend
-    tables = ranking_tables(results, [*target.corpora] if target else [])
-    if target is None or not all(tables.values()):
-        gone = [f"tables.{name}" for name, table in tables.items() if table is None]
+    named = [ranking_id(language) for language in target.corpora] if target else []
+    shown = [experiment.tables.get(name) for name in named]
+    tables = [table for table in shown if isinstance(table, RankingTable)]
+    if target is None or len(tables) < len(named):
+        given = zip(named, shown, strict=True)
+        gone = [f"tables.{name}" for name, table in given if table not in tables]
         raise RevocabError(
             f"{out / FILE}: {key}: what a probe says is read from it, and it is gone; put it back"
             for key in (gone or ["tokenizers.target.extend"])
         )
-    losses = losses_of(results, [*filter(None, tables.values())])
+    losses = losses_of(results, tables)
+    ways = {recipe_id(way): way for way in ALONE}
     starts = {
-        name: (run.method, way_of(run.recipe)) for name, run in runs.items() if name != UNCHANGED
+        name: (run.method, ways.get(run.recipe or "", TOGETHER))
+        for name, run in runs.items()
+        if name != UNCHANGED
     }
     run = runs[UNCHANGED]
     recipe = experiment.recipes[run.recipe or ""]
@@ -54,19 +60,6 @@ def read_results(plan: Plan, out: Path) -> Probe:
         seeds=len(results.replicates(run)),
         judgement=judge(losses.pop(UNCHANGED), losses, starts),
     )
-
-
-def way_of(recipe: str | None) -> Way:
-    return next((way for way in ALONE if recipe_id(way) == recipe), TOGETHER)
-
-
-def ranking_tables(results: Results, languages: Sequence[str]) -> dict[str, RankingTable | None]:
-    """Return the tables of languages by id; None: there is none, or of another kind."""
-    tables = results.experiment.tables
-    named = {name: tables.get(name) for name in map(ranking_id, languages)}
-    return {
-        name: table if isinstance(table, RankingTable) else None for name, table in named.items()
-    }
 
 
 def losses_of(results: Results, tables: Sequence[RankingTable]) -> dict[str, BySeed]:
@@ -91,7 +84,6 @@ def mean_by_seed(sample: Sample) -> BySeed:
 
 
 def saved_tokens(results: Results, languages: Sequence[str]) -> float:
-    """Return the share of held-out text's tokens that the new vocabulary saves."""
     rows: Mapping[tuple[str, str], Mapping[str, str]] = results.measured_tokenizers
     old, new = (
         sum(int(rows[tokenizer, language]["tokens"]) for language in languages)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from revocab.closed import near
 from revocab.corpora.formats import TextDocuments
 from revocab.corpora.source import Form, read_rows
 from revocab.corpora.text_files import reading_of
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, all_of
 from revocab.languages import languages
 
 #: What separates the documents of a text file, where it has any.
@@ -33,7 +34,6 @@ class Text:
     by_line: bool = False
 
     def documents_of(self) -> Iterator[str]:
-        """Yield the documents, as a corpus of them is read."""
         for row in read_rows(Form(), [self.path], documents="lines" if self.by_line else EMPTY):
             yield text_of(row, self.path)
 
@@ -44,16 +44,20 @@ def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
     Raises :class:`RevocabError` with a line for each text that is missing, empty, no text, or a
     single line, for each name that is no language's code, and where two have the same text.
     """
-    measured, problems = [], shared_text(texts.items())
-    for language, path in texts.items():
-        try:
-            check_language(language, flag)
-            measured.append(measure(language, path))
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
-    return measured
+
+    def looked_at(language: str, path: Path) -> Text:
+        check_language(language, flag)
+        return measure(language, path)
+
+    return all_of((partial(looked_at, *text) for text in texts.items()), shared_text(texts.items()))
+
+
+def overlaps(text: Mapping[str, Path], keep: Mapping[str, Path], where: str) -> list[str]:
+    """Return a problem for each language or file of both; ``where`` is how texts are given."""
+    twice = sorted(keep.keys() & text.keys())
+    if twice:
+        return [f"--keep {name}=…: is also a language of {where}; give each once" for name in twice]
+    return shared_text([*text.items(), *keep.items()])
 
 
 def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
@@ -78,7 +82,6 @@ def check_language(language: str, flag: str) -> None:
 
 
 def measure(language: str, path: Path) -> Text:
-    """Return the size of a text; raise :class:`RevocabError` for what cannot be trained on."""
     size = documents = lines = 0
     for row in read_rows(Form(), [path]):
         text = text_of(row, path)
@@ -97,7 +100,6 @@ def measure(language: str, path: Path) -> Text:
 
 
 def text_of(row: Mapping[str, Any], path: Path) -> str:
-    """Return the text of a row; raise :class:`RevocabError` where there is none, or binary data."""
     text = row.get("text")
     if not isinstance(text, str):
         raise RevocabError(
@@ -106,4 +108,10 @@ def text_of(row: Mapping[str, Any], path: Path) -> str:
         )
     if "\0" in text:
         raise RevocabError(f"{path}: holds NUL characters, so it is not text; give UTF-8 text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RevocabError(
+            f"{path}: a lone surrogate at character {error.start} is not text; repair the source"
+        ) from None
     return text

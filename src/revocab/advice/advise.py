@@ -7,30 +7,35 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import yaml
 from pydantic import Field, model_validator
 
+from revocab.adapting.choices import TOGETHER, choose
+from revocab.adapting.experiment_file import CHECK, Advised, Asked, experiment_text
+from revocab.adapting.from_texts import Inputs
 from revocab.adapting.probe_findings import Probe, read_probe
 from revocab.adapting.source import describe, find
-from revocab.adapting.texts import Text, measure_texts, shared_text
-from revocab.advice.experiment import FILE, experiment
+from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
-from revocab.advice.page import as_markdown, as_text
-from revocab.advice.page_html import draw_figures, write_page
-from revocab.advice.page_sections import data_of, formulas, headline, sections, title
+from revocab.advice.page import as_markdown, as_text, draw_figures, write_page
+from revocab.advice.page_sections import data_of, formulas, sections, title
 from revocab.advice.roofline import Shape
 from revocab.bill.device import Device
 from revocab.bill.sizes import read_config
 from revocab.closed import Language
-from revocab.command import of_flags
-from revocab.errors import RevocabError
-from revocab.flags import leading, values_of
-from revocab.io import write_text
+from revocab.command import options_of
+from revocab.config.load import validate
+from revocab.errors import RevocabError, all_of
+from revocab.flags import leading
+from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.output import OutputFolder
+from revocab.plan.plan import Plan
 from revocab.progress import spoken
 
 NAME = "revocab advise MODEL it=FILE …"
@@ -39,6 +44,10 @@ ABOUT = """Say whether a new vocabulary is worth it: revocab advise MODEL it=FIL
 MODEL is a folder or a Hub id; its configuration and tokenizer are read, but no weights. Shows what
 the text costs today, what larger vocabularies would save, what their training costs, after how much
 text it pays off, and what is lost. Recommends what to do; with --out also as an experiment file."""
+#: The file in the output folder; its stem is the experiment's id.
+FILE = "advised.yaml"
+#: How new rows are made where no probe says it.
+METHOD = "fvt"
 #: By how much shares may miss 1.
 ROUNDING = 1e-6
 #: The device if none is named.
@@ -89,12 +98,10 @@ class AdviseOptions(Device):
 
 
 def advise(words: Sequence[str]) -> str:
-    """Return the page, after writing it where that is asked for; or raise :class:`RevocabError`."""
     named, flags = leading(words)
     if len(named) > 1:
         flags = ["--text", *named[1:], *flags]
-    values = values_of([AdviseOptions], NAME, ABOUT, flags)
-    options = of_flags(AdviseOptions, values)
+    options = options_of(AdviseOptions, NAME, ABOUT, flags)
     if options.gpu is None and options.peak is None:
         options = options.model_copy(update={"gpu": GPU})
     if not named:
@@ -108,17 +115,15 @@ def advise(words: Sequence[str]) -> str:
     data = data_of(findings)
     if output is not None:
         command = shlex.join(["revocab", "advise", *words])
-        content = experiment(
-            command, place, source, texts, keep, findings.facts, findings.advice,
-            findings.planned.hours.value, output.path / FILE,
-        )  # fmt: skip
+        given = Inputs(place, source, texts, keep)
+        content = experiment(command, given, findings, output.path / FILE)
         with output.replaced(keeps_job=False) as part:
             write_text(part / FILE, content)
-            write_text(part / "advice.json", json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+            write_json(part / "advice.json", data)
             write_text(part / "advice.md", page(findings, markdown=True))
             draw_figures(part, findings)
             shown = [*sections(findings), formulas(findings)]
-            write_page(part, title(findings), headline(findings), shown)
+            write_page(part, title(findings), findings.advice.headline, shown)
     if options.printed:
         return json.dumps(data, indent=2, ensure_ascii=False)
     return "\n".join([page(findings, explain=options.explain), "", *next_steps(options)])
@@ -127,17 +132,9 @@ def advise(words: Sequence[str]) -> str:
 def inputs(
     model: str, options: AdviseOptions
 ) -> tuple[dict[str, str], Path, list[Text], list[Text], Probe | None]:
-    """Return where the model is, the texts, and a probe of both if one is named.
-
-    Raises :class:`RevocabError` with all problems.
-    """
+    """Return where the model is, the texts, and a probe of both if one is named."""
     problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
-    twice = sorted(options.keep.keys() & options.text.keys())
-    problems += [
-        f"--keep {name}=…: is also a language of the text; give each once" for name in twice
-    ]
-    if not twice:
-        problems += shared_text([*options.text.items(), *options.keep.items()])
+    problems += overlaps(options.text, options.keep, "the text")
     known = [*options.text, *options.keep]
     problems += share_problems(options)
     problems += [
@@ -145,27 +142,19 @@ def inputs(
         for name in options.share
         if name not in known
     ]
-    looked_at: list[Any] = []
-    for look_at in (
+    looks: list[Callable[[], Any]] = [
         lambda: found_model(model),
         lambda: measure_texts(options.text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
         lambda: read_probe(options.probe) if options.probe else None,
-    ):
-        try:
-            looked_at.append(look_at())
-        except RevocabError as error:
-            problems += error.problems
-    if problems:
-        raise RevocabError(problems)
-    (place, folder), texts, keep, probe = looked_at
+    ]
+    (place, folder), texts, keep, probe = all_of(looks, problems)
     if probe is not None:
         check_probe(probe, place, options)
     return place, folder, texts, keep, probe
 
 
 def check_probe(probe: Probe, place: dict[str, str], options: AdviseOptions) -> None:
-    """Raise :class:`RevocabError` unless a probe is of this model and these languages."""
     what = f"--probe {options.probe}: is of"
     problems = []
     if probe.place != place:
@@ -204,7 +193,7 @@ def share_problems(options: AdviseOptions) -> list[str]:
 def page(findings: Findings, *, markdown: bool = False, explain: bool = True) -> str:
     shown = [*sections(findings), *([formulas(findings)] if explain else [])]
     render = as_markdown if markdown else as_text
-    return render(title(findings), headline(findings), shown)
+    return render(title(findings), findings.advice.headline, shown)
 
 
 def next_steps(options: AdviseOptions) -> list[str]:
@@ -217,3 +206,31 @@ def next_steps(options: AdviseOptions) -> list[str]:
         f"cost        revocab plan {options.out / FILE} {device}",
         f"run         revocab run {options.out / FILE}",
     ]
+
+
+def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> str:
+    """Return the experiment file of what is recommended, with a short check to be run first."""
+    facts, advice, best = findings.facts, findings.advice, findings.facts.best
+    size, tokens = given.source.tokens + best.added, int(facts.planned)
+    choices = choose(given.source, given.texts, given.keep, vocabulary=size, tokens=tokens)
+    kept = best.vocabulary - best.added
+    settings = {} if best.construction == "extend" else {"keep": kept}
+    chosen = facts.probe.chosen if facts.probe else None
+    method, way = (chosen.method, chosen.way) if chosen else (METHOD, TOGETHER)
+    path = f"results/{file.stem}/runs/{CHECK}-{method}/manifest.json"
+    against = [f"Advised against: {reason}" for reason in advice.against]
+    hours = f"{findings.planned.hours.value:,.3g} device hours"
+    advised = Advised(
+        best.construction, settings, [*against, *advice.reasons], hours,
+        shlex.join(["revocab", "run", str(file), "--", path]),
+    )  # fmt: skip
+    content = experiment_text(
+        Asked(
+            command, given.source.name, given.place, method,
+            replace(choices, vocabulary=best.vocabulary),
+            file=str(file), experiment=file.stem, advised=advised, way=way,
+        )
+    )  # fmt: skip
+    plan = Plan(validate(yaml.safe_load(content)))
+    assert plan.paths.run(f"{CHECK}-{method}") == str(Path(path).parent)
+    return content

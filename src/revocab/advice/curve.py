@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Numbers of new tokens that a curve has, unless others are asked for.
 SIZES = (1000, 2000, 4000, 8000, 16000, 32000)
+Construction = Literal["extend", "optimise"]
+#: Share of the base's tokens that `optimise` keeps.
+KEEP = 0.5
 #: What 1,000 new tokens must save of the source's tokens.
 KNEE_SHARE = 0.005
 
@@ -46,7 +49,7 @@ class CurvePoint:
 class Curve:
     """Tokens of one held-out text against the size of the vocabulary."""
 
-    construction: Literal["extend", "optimise"]
+    construction: Construction
     #: The base: its size, how many of its tokens are kept, its tokens of the held-out text.
     source_vocabulary: int
     kept: int
@@ -67,14 +70,6 @@ class Curve:
     def saving(self, point: CurvePoint) -> float:
         """Return the share of the source's tokens that a point saves; negative where it adds."""
         return 1 - point.tokens / self.source_tokens
-
-    @property
-    def half_difference(self) -> float | None:
-        """The largest relative difference between the curve and that of half of the text."""
-        whole = {point.added: point.tokens for point in self.points}
-        return max(
-            (abs(point.tokens / whole[point.added] - 1) for point in self.half), default=None
-        )
 
 
 def find_knee(bare_tokens: int, source_tokens: int, points: Iterable[CurvePoint]) -> int:
@@ -100,65 +95,36 @@ class _Ground:
     forbidden: frozenset[str] = frozenset()
 
 
-def extend_curve(
+def draw_curve(
+    construction: Construction,
     tokenizer: PreTrainedTokenizerFast,
     training: Sequence[str],
     heldout: Sequence[str],
-    sizes: Iterable[int] = SIZES,
+    sizes: Sequence[int],
     say: Say = silent,
+    keep: float = KEEP,
 ) -> Curve:
-    """Return the curve of ``extend``; ``sizes`` are numbers of new tokens.
+    """Return the curve of a construction with ``sizes`` new tokens, ascending.
 
-    Raises :class:`RevocabError` where the training text does not give the smallest of them.
+    ``optimise`` keeps of the base what the training text uses most, as many as ``keep`` says.
     """
     base = EditableVocabulary.read(tokenizer)
-    return _draw("extend", base, lambda words: _Ground(base), training, heldout, sizes, say)
 
-
-def optimise_curve(
-    tokenizer: PreTrainedTokenizerFast,
-    training: Sequence[str],
-    heldout: Sequence[str],
-    sizes: Iterable[int] = SIZES,
-    say: Say = silent,
-    keep: float = 0.5,
-) -> Curve:
-    """Return the curve of ``optimise``: of the base what the training text uses most, as many as
-    the option ``keep`` says, and ``sizes`` new tokens.
-
-    Raises :class:`RevocabError` where the training text does not give the smallest of them.
-    """
-    base = EditableVocabulary.read(tokenizer)
-    wanted = number_kept(keep, len(base))
-
-    def most_used(words: Counter[str]) -> _Ground:
+    def ground_of(words: Counter[str]) -> _Ground:
+        if construction == "extend":
+            return _Ground(base)
         counts = cut_pretokens(tokenizer.backend_tokenizer, words).token_counts()
-        dropped = tokens_dropped(base, wanted, counts)
+        dropped = tokens_dropped(base, number_kept(keep, len(base)), counts)
         return _Ground(base.without(dropped).renumbered(), frozenset(dropped))
 
-    return _draw("optimise", base, most_used, training, heldout, sizes, say)
-
-
-def _draw(
-    construction: Literal["extend", "optimise"],
-    base: EditableVocabulary,
-    ground_of: Callable[[Counter[str]], _Ground],
-    training: Sequence[str],
-    heldout: Sequence[str],
-    sizes: Iterable[int],
-    say: Say,
-) -> Curve:
-    wanted = sorted(set(sizes))
-    if not wanted or wanted[0] < 1:
-        raise RevocabError(f"sizes {wanted}: numbers of new tokens, each at least 1")
     say(f"{construction}: counting the words of {len(training):,} documents")
     half_words = count_pretokens(base, training[::2])
     words = half_words + count_pretokens(base, training[1::2])
     ground = ground_of(words)
-    points, most = _measure(construction, ground, words, heldout, wanted, say)
+    points, most = _measure(construction, ground, words, heldout, sizes, say)
     if not points:
         raise RevocabError(
-            f"{construction}: the training text gives {most:,} new tokens, and {wanted[0]:,} is the"
+            f"{construction}: the training text gives {most:,} new tokens, and {sizes[0]:,} is the"
             " smallest number asked for; give more text or smaller sizes"
         )
     say(f"{construction}: the same from half of the text")
@@ -187,7 +153,7 @@ def _measure(
     ground: _Ground,
     words: Counter[str],
     heldout: Sequence[str],
-    sizes: list[int],
+    sizes: Sequence[int],
     say: Say,
 ) -> tuple[list[CurvePoint], int | None]:
     """Return the points of the sizes that the words give, and how many they give if not all."""

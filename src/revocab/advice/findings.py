@@ -9,22 +9,26 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from revocab.adapting.choices import (
-    MULTIPLE,
-    NEW_SHARE,
-    PASSES,
-    vocabulary_size,
-)
+from revocab.adapting.choices import MULTIPLE, NEW_SHARE, PASSES, vocabulary_size
 from revocab.adapting.probe_findings import Probe
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
-from revocab.advice.curve import SIZES, Curve, CurvePoint, extend_curve, optimise_curve
+from revocab.advice.curve import KEEP, SIZES, Construction, Curve, CurvePoint, draw_curve
 from revocab.advice.losses import losses
 from revocab.advice.measured import measure_speed
-from revocab.advice.payback import break_even, hours_of
 from revocab.advice.published import about, interval
 from revocab.advice.recommendation import Advice, Facts, Option, fastest, recommend
-from revocab.advice.roofline import Service, Shape, memory, reading, total, training, writing
+from revocab.advice.roofline import (
+    Service,
+    Shape,
+    break_even,
+    hours_of,
+    memory,
+    reading,
+    total,
+    training,
+    writing,
+)
 from revocab.advice.sample import SAMPLE_BYTES, Sample, sample_text
 from revocab.advice.text_cost import TextCost, measure_text
 from revocab.bill.amounts import Amount
@@ -35,8 +39,6 @@ from revocab.progress import Say
 
 #: So much of each text is counted; of one to keep nothing else is read.
 COUNTED_BYTES = 4_000_000
-#: Share of the base's tokens that `optimise` keeps.
-KEEP = 0.5
 #: What is computed of every vocabulary.
 KINDS = {"training": training, "reading": reading, "writing": writing, "memory": memory}
 
@@ -57,7 +59,6 @@ class Use:
         return new if self.old is None else self.share * new + (1 - self.share) * self.old
 
     def amounts(self, kind: str, option: Option | None) -> list[Amount]:
-        """Return the terms of a kind, as it is or with an option."""
         if option is None:
             return KINDS[kind](self.shape, self.mixed(0.0), self.service)
         sized = self.shape.resized(option.vocabulary)
@@ -123,7 +124,6 @@ def look(
     say: Say,
     probe: Probe | None = None,
 ) -> Findings:
-    """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on."""
     from transformers import AutoConfig
 
     from revocab.tokenizers.load import load_tokenizer
@@ -131,13 +131,15 @@ def look(
     shape = Shape.of(read_config(folder)).resized(source.tokens)
     size = sum(text.bytes for text in texts)
     tokenizer = load_tokenizer(folder)
-    samples = [sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts]
-    kept = [sampled(text, COUNTED_BYTES) for text in keep]
+    samples = {text: sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts}
+    kept = {text: sampled(text, COUNTED_BYTES) for text in keep}
     say("counting tokens of the texts")
-    costs = [cost_of(tokenizer, text, sample) for text, sample in zip(texts, samples, strict=True)]
-    kept_costs = [cost_of(tokenizer, text, sample) for text, sample in zip(keep, kept, strict=True)]
+    costs, kept_costs = (
+        [cost_of(tokenizer, text, sample) for text, sample in looked_at.items()]
+        for looked_at in (samples, kept)
+    )
     most = vocabulary_size(None, source.tokens, size) - source.tokens
-    curves = curves_of(tokenizer, samples, source.tokens, most, say)
+    curves = curves_of(tokenizer, [*samples.values()], source.tokens, most, say)
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     service = service_of(options, config.get_text_config(), source.row, say)
     use = Use(
@@ -192,11 +194,10 @@ def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
     documents = [*sample.heldout, *sample.training]
     ends = accumulate(len(document.encode()) for document in documents)
     counted = 1 + sum(end < COUNTED_BYTES for end in ends)
-    return measure_text(tokenizer, text.language, documents[:counted], text.language)
+    return measure_text(tokenizer, documents[:counted], text.language)
 
 
 def text_characters(text: Text, cost: TextCost) -> float:
-    """Return about how many characters a text has, of which a sample was counted."""
     return text.bytes * cost.characters / cost.bytes
 
 
@@ -216,7 +217,7 @@ def curves_of(
 ) -> list[Curve]:
     """Return the curves that can be drawn, of vocabularies that are multiples of 64.
 
-    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
+    What the text can teach is among their sizes.
     """
     training = [document for sample in samples for document in sample.training]
     heldout = [document for sample in samples for document in sample.heldout]
@@ -231,12 +232,11 @@ def curves_of(
     say("learning new tokens: extend, optimise")
     curves: list[Curve] = []
     problems: list[str] = []
-    for draw in (
-        lambda: extend_curve(tokenizer, training, heldout, sizes(base), say),
-        lambda: optimise_curve(tokenizer, training, heldout, sizes(kept, base - kept), say, KEEP),
-    ):
+    wanted: dict[Construction, list[int]]
+    wanted = {"extend": sizes(base), "optimise": sizes(kept, base - kept)}
+    for construction, added in wanted.items():
         try:
-            curves.append(draw())
+            curves.append(draw_curve(construction, tokenizer, training, heldout, added, say))
         except RevocabError as error:  # of a small vocabulary half is its bytes
             problems += error.problems
     if not curves:

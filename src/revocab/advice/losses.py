@@ -20,7 +20,6 @@ SIDES = ("chat", "special_ids")
 def losses(
     folder: Path, tokenizer: Any, config: Any, shape: Shape, option: Option
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is at stake and what happens to it."""
     yield "chat", chat(tokenizer)
     yield "other languages", other_languages(shape, option)
     yield "adapters, drafts", adapters(option)

@@ -24,10 +24,6 @@ def title(findings: Findings) -> str:
     return f"{findings.name} for {languages}"
 
 
-def headline(findings: Findings) -> str:
-    return findings.advice.headline
-
-
 def sections(findings: Findings) -> list[Section]:
     return [
         recommendation(findings),

@@ -162,16 +162,12 @@ def size(facts: Facts) -> str:
 
 
 def method(facts: Facts) -> str:
-    if facts.probe is not None:
-        return method_of_probe(facts.probe, facts.best)
-    starts = published().says["starts"]
-    return (
-        "method fvt: a new row is the mean of its old pieces, and no second model is needed."
-        f" {starts.told()}"
-    )
-
-
-def method_of_probe(probe: Probe, best: Option) -> str:
+    probe, best = facts.probe, facts.best
+    if probe is None:
+        return (
+            "method fvt: a new row is the mean of its old pieces, and no second model is needed."
+            f" {published().says['starts'].told()}"
+        )
     chosen = probe.chosen
     name = f"method {chosen.method}, {chosen.way}" if chosen else "method fvt"
     reason = f"{name}. A probe (seeds: {probe.seeds}) says: {recommendation(probe)}"

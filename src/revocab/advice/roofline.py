@@ -1,4 +1,5 @@
-"""What a million characters cost a model, from its configuration alone, term by term.
+"""What a million characters cost a model, from its configuration alone, term by term; and after how
+many a new vocabulary has paid for its training.
 
 A term computes and moves bytes, and takes as long as the slower of the two (Williams et al. 2009,
 "Roofline"). Training and reading a prompt compute; writing, a token at a time, moves all weights
@@ -9,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
-from revocab.bill.amounts import Amount, Factor
+from revocab.bill.amounts import HOUR, Amount, Factor
 from revocab.bill.outline import Outline
 from revocab.training.estimates import ModelShape, StepOptions, state_bytes
 from revocab.training.machine.operations import operations
@@ -88,11 +90,8 @@ def computed(name: str, product: Sequence[Factor], on: Service) -> Amount:
 
 def slower(moved: Sequence[Factor], over: Sequence[Factor], time: Amount, on: Service) -> Amount:
     """Return the time of a term: that of its operations, or of the bytes that it moves."""
-    return max(time, Amount(time.name, "s", [moved], [*on.bandwidth, *over]), key=value_of)
-
-
-def value_of(amount: Amount) -> float:
-    return amount.value
+    other = Amount(time.name, "s", [moved], [*on.bandwidth, *over])
+    return max(time, other, key=attrgetter("value"))
 
 
 def tokens_of(per_character: float) -> Factor:
@@ -100,7 +99,6 @@ def tokens_of(per_character: float) -> Factor:
 
 
 def training(shape: Shape, per_character: float, on: Service) -> list[Amount]:
-    """Return the seconds of training all weights on a million characters."""
     tokens = tokens_of(per_character)
     wide: Sequence[Factor] = (12, (shape.attended, "wide"), (on.length, "positions"))
     return [
@@ -155,4 +153,18 @@ def memory(shape: Shape, per_character: float, on: Service) -> list[Amount]:
 
 
 def total(amounts: Sequence[Amount]) -> float:
-    return sum(map(value_of, amounts))
+    return sum(amount.value for amount in amounts)
+
+
+def hours_of(shape: Shape, tokens: float, on: Service) -> Amount:
+    each = (total(training(shape, 1.0, on)), "s")
+    return Amount("training", "hours", [[(tokens, "tokens"), each]], [(MILLION, "tokens"), HOUR])
+
+
+def break_even(hours: Amount, before: Sequence[Amount], after: Sequence[Amount]) -> Amount | None:
+    """Return the characters whose cheaper writing takes as long as training; None for none."""
+    saved = total(before) - total(after)
+    if saved <= 0:
+        return None
+    cost = [(hours.value, "hours"), HOUR, (MILLION, "characters")]
+    return Amount("break even", "characters", [cost], [(saved, "s saved")])

@@ -6,9 +6,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 
-from revocab.adapting.texts import text_of
 from revocab.corpora.prepare import heldout_documents
 from revocab.errors import RevocabError
 from revocab.languages import frequent_words, language_label
@@ -32,39 +30,27 @@ class Sample:
 
     training: tuple[str, ...]
     heldout: tuple[str, ...]
-    #: Bytes in the sample, and in the text that it is of.
-    bytes: int
-    of_bytes: int
-    #: Documents of the text, empty ones left out.
-    of_documents: int
 
 
-def sample_text(
-    name: str,
-    texts: Iterable[str],
-    language: str = "",
-    limit_bytes: int = SAMPLE_BYTES,
-    seed: int = 0,
-) -> Sample:
+def sample_text(name: str, texts: Iterable[str], language: str, limit_bytes: int) -> Sample:
     """Return a sample of at most ``limit_bytes``, in which no document stands twice.
 
     Those of the smallest hashes are taken, the smallest of them to measure on, so that the sample
     depends on the set of documents, not on their order. Memory holds the sample. Raises
-    :class:`RevocabError` for text that is binary, too little, or in another ``language``.
+    :class:`RevocabError` for text that is too little, or in another ``language``.
     """
-    key = seed.to_bytes(8, "little")
     longest = max(1, int(limit_bytes * LONGEST))
     #: The largest hash first.
     heap: list[tuple[int, bytes]] = []
     sampled: set[int] = set()
     size = of_bytes = of_documents = 0
     for text in texts:
-        data = _encoded(name, text_of({"text": text}, Path(name)))
         if not text.strip():
             continue
+        data = text.encode()
         of_bytes += len(data)
         of_documents += 1
-        digest = -int.from_bytes(blake2b(data, digest_size=16, key=key).digest())
+        digest = -int.from_bytes(blake2b(data, digest_size=16, key=bytes(8)).digest())
         if digest in sampled:
             continue
         data = data[:longest].decode(errors="ignore").encode()
@@ -88,16 +74,7 @@ def sample_text(
     wanted = int(min(HELDOUT_BYTES, size * HELDOUT_SHARE))
     hashes = [(-digest).to_bytes(16) for digest, _ in heap]
     aside = len(heldout_documents(hashes, [len(data) for _, data in heap], wanted))
-    return Sample(tuple(documents[aside:]), tuple(documents[:aside]), size, of_bytes, of_documents)
-
-
-def _encoded(name: str, text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise RevocabError(
-            f"{name}: a lone surrogate at character {error.start} is not text; repair the source"
-        ) from None
+    return Sample(tuple(documents[aside:]), tuple(documents[:aside]))
 
 
 def check_language(name: str, documents: Sequence[str], language: str) -> None:
@@ -110,7 +87,7 @@ def check_language(name: str, documents: Sequence[str], language: str) -> None:
     if not words:
         raise RevocabError(f"{name}: no words in the text; give text with words")
     shares = {known: count / words for known, count in counts.items()}
-    if not language or not shares:
+    if not shares:
         return
     likely = max(shares, key=lambda known: shares[known])
     own = shares.get(language)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,10 +47,6 @@ class TextCost:
         return self.tokens / self.characters
 
     @property
-    def bytes_per_token(self) -> float:
-        return self.bytes / self.tokens
-
-    @property
     def tokens_over_floor(self) -> float:
         return self.tokens / self.floor_tokens
 
@@ -61,23 +56,18 @@ class TextCost:
 
 
 def measure_text(
-    tokenizer: PreTrainedTokenizerFast, name: str, texts: Iterable[str], language: str = ""
+    tokenizer: PreTrainedTokenizerFast, documents: list[str], language: str
 ) -> TextCost:
-    """Return what ``texts`` cost; ``language`` (ISO 639) says how words are counted.
-
-    Memory holds the texts; :func:`revocab.advice.sample.sample_text` bounds them. Raises
-    :class:`RevocabError` where there is no word, or no floor can be told.
-    """
-    documents = list(texts)
+    """Return what documents cost; ``language`` (ISO 639) says how words are counted."""
     splitter = available_splitter(language)
     wait = start_splitting(documents, language, splitter)
     counted = count_token_classes(tokenizer, documents)
     floor = measure_floor(tokenizer, documents)
     words = wait()
     if not any(words.counts):
-        raise RevocabError(f"{name}: no words in the text; give text with words")
+        raise RevocabError(f"{language}: no words in the text; give text with words")
     return TextCost(
-        name=name,
+        name=language,
         documents=len(documents),
         characters=sum(map(len, documents)),
         bytes=sum(len(text.encode()) for text in documents),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.options import AnswerJob, AnswerOptions
+from revocab.answering.options import AnswerJob
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input
@@ -16,8 +16,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The model, and the files behind the questions, none for the Hub."""
-
     model: Path = model_field("model folder")
     files: list[Path] = Field(
         default_factory=list, description="files of conversations, whose answers are not read"
@@ -31,27 +29,14 @@ def run(inputs: Inputs, job: AnswerJob, machine: AnswerHardware, out: Path) -> N
     answer_folder(inputs.model, inputs.files, job, machine, out, inputs.chat_template)
 
 
-COMMAND = Command(
-    run,
-    job=AnswerJob,
-    inputs=Inputs,
-    machine=AnswerHardware,
-    finds=("evaluation/inference/engines",),
-)
+COMMAND = Command(run, finds=("evaluation/inference/engines",))
 
 
 def planned(plan: Plan, corpus: str) -> Step:
     entry = plan.experiment.corpora[corpus]
     answers = entry.answers
-    assert answers is not None and entry.messages_field is not None  # or there would be no such job
-    options = answers.model_dump(include=set(AnswerOptions.model_fields))
-    job = AnswerJob(
-        source=entry.source.form,
-        messages_field=entry.messages_field,
-        message_roles=entry.message_roles,
-        keep=entry.keep,
-        **options,
-    )
+    assert answers is not None  # or there would be no such job
+    job = AnswerJob.of(entry, answers, source=entry.source.form)
     inputs: dict[str, Given] = {
         "model": plan.referred(answers.model),
         "files": plan.source(entry.source),

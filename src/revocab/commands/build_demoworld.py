@@ -15,7 +15,7 @@ def run(inputs: Nothing, job: WorldJob, machine: Nothing, out: Path) -> None:
     write_world(out, job)
 
 
-COMMAND = Command(run, job=WorldJob)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan) -> Step:

@@ -9,13 +9,10 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.evaluation.probes.build import ProbeJob
-from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Prepared text."""
-
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
 
 
@@ -25,14 +22,13 @@ def run(inputs: Inputs, job: ProbeJob, machine: Nothing, out: Path) -> None:
     write_probe(job, inputs.corpora, out)
 
 
-COMMAND = Command(run, job=ProbeJob, inputs=Inputs, finds=("evaluation/probes/kinds",))
+COMMAND = Command(run, finds=("evaluation/probes/kinds",))
 
 
 def planned(plan: Plan, task: str) -> Step:
     entry = plan.experiment.evaluation.multiple_choice.tasks[task]
     assert entry.probe is not None  # or there would be no such job
-    options = entry.probe.model_dump(include=set(ProbeOptions.model_fields))
-    job = ProbeJob(language=entry.language, seed=plan.experiment.seed, **options)
+    job = ProbeJob.of(entry.probe, language=entry.language, seed=plan.experiment.seed)
     inputs = {"corpora": plan.corpora(entry.probe.corpora, "heldout")}
     return Step(plan.paths.probe(task), job, inputs)
 

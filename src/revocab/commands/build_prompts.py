@@ -8,14 +8,12 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.generation.kind import PromptOptions, find_kind
+from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import PromptJob
 from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The files behind both sources, none for the Hub."""
-
     pool_files: list[Path] = Field(
         default_factory=list, description="files of the rows that shots are drawn from"
     )
@@ -31,24 +29,19 @@ def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(
-    run,
-    job=PromptJob,
-    inputs=Inputs,
-    out="JSONL file to write",
-    writes="file",
-    finds=("evaluation/generation/kinds",),
+    run, out="JSONL file to write", writes="file", finds=("evaluation/generation/kinds",)
 )
 
 
 def planned(plan: Plan, task: str) -> Step:
     entry = plan.experiment.evaluation.generation.tasks[task]
-    job = PromptJob(
+    job = PromptJob.of(
+        entry,
         option=entry.model_dump(mode="json", include=set(find_kind(entry.kind).own_options)),
         task=task,
         seed=plan.experiment.seed,
         pool=entry.pool.form,
         test=entry.test.form,
-        **entry.model_dump(include=set(PromptOptions.model_fields)),
     )
     inputs = {"pool_files": plan.task_text(entry.pool), "test_files": plan.task_text(entry.test)}
     return Step(plan.paths.prompts(task), job, inputs)

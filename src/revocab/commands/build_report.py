@@ -18,7 +18,6 @@ def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> N
 
 COMMAND = Command(
     run,
-    inputs=ResultsAndResources,
     out="report.html to write",
     writes="file",
     finds=(

@@ -12,8 +12,6 @@ from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The tokenizer that decides the number of rows."""
-
     tokenizer: Path = tokenizer_field("tokenizer folder")
 
 
@@ -23,17 +21,13 @@ def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:
     build_stand_in(inputs.tokenizer, job.architecture(), job.context_length, job.seed, out)
 
 
-COMMAND = Command(run, job=StandInJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, model: str) -> Step:
     entry = plan.experiment.models[model]
     assert entry.pretrain is not None  # or there would be no such job
-    job = StandInJob(
-        **entry.pretrain.architecture.model_dump(),
-        context_length=entry.pretrain.context_length,
-        seed=plan.experiment.seed,
-    )
+    job = StandInJob.of(entry.pretrain, entry.pretrain.architecture, seed=plan.experiment.seed)
     out = f"{plan.paths.model(model)}/untrained"
     return Step(out, job, {"tokenizer": plan.tokenizer(entry.tokenizer)})
 

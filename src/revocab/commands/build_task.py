@@ -8,13 +8,11 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
+from revocab.evaluation.multiple_choice.tasks import TaskJob
 from revocab.rule import Artefact, Given, Plan, Rule, Step, near
 
 
 class Inputs(Closed):
-    """Template and local rows."""
-
     templates: Path | None = Field(
         default=None, description="folder of your own templates, searched before the package's"
     )
@@ -39,7 +37,7 @@ def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
     write_task(out, config)
 
 
-COMMAND = Command(run, job=TaskJob, inputs=Inputs, out="YAML file to write", writes="file")
+COMMAND = Command(run, out="YAML file to write", writes="file")
 
 
 def planned(plan: Plan, task: str) -> Step:
@@ -47,11 +45,9 @@ def planned(plan: Plan, task: str) -> Step:
 
     choices = plan.experiment.evaluation.multiple_choice
     entry = choices.tasks[task]
-    options = entry.model_dump(include=set(TaskOptions.model_fields))
     data = entry.data
-    if entry.harness:
-        options["language"] = None  # a shipped task has its own words
-    job = TaskJob(task=task, hub=data.hub if data else None, **options)
+    language = None if entry.harness else entry.language  # a shipped task has its own words
+    job = TaskJob.of(entry, task=task, language=language, hub=data.hub if data else None)
     files = [plan.probe(task)] if entry.probe else plan.source(data) if data else []
     folder = choices.templates
     own = Path(folder) if folder else None

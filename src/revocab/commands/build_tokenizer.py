@@ -15,8 +15,6 @@ from revocab.tokenizer_building.construction import TokenizerJob
 
 
 class Inputs(Closed):
-    """What constructions are built from; each takes some of it."""
-
     corpora: dict[Id, Path] = Field(default_factory=dict, description="prepared corpora, by id")
     count_corpora: dict[Id, Path] = Field(
         default_factory=dict,
@@ -52,7 +50,7 @@ def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=TokenizerJob, inputs=Inputs, finds=("tokenizer_building/constructions",))
+COMMAND = Command(run, finds=("tokenizer_building/constructions",))
 
 
 def planned(plan: Plan, tokenizer: str) -> Step:

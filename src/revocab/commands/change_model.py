@@ -14,8 +14,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The model that is changed, and those beside it."""
-
     model: Path = model_field("model folder (safetensors) to change")
     others: dict[OneLine, Path] = model_field(
         "models that the options refer to, by name", default_factory=dict
@@ -23,8 +21,6 @@ class Inputs(Closed):
 
 
 class Machine(Closed):
-    """What is said."""
-
     quiet: bool = Field(default=False, description="print only warnings")
 
 
@@ -35,14 +31,7 @@ def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
     change_model(job, inputs.model, inputs.others, out, silent if machine.quiet else spoken())
 
 
-COMMAND = Command(
-    run,
-    job=ChangeJob,
-    inputs=Inputs,
-    machine=Machine,
-    remakes=("model", ""),
-    finds=("models/changes",),
-)
+COMMAND = Command(run, remakes=("model", ""), finds=("models/changes",))
 
 
 def planned(plan: Plan, model: str) -> Step:

@@ -35,7 +35,6 @@ def changed_files(results: Results) -> Iterator[str]:
 
 COMMAND = Command(
     run,
-    inputs=ResultsAndResources,
     out="checks.json to write",
     writes="file",
     finds=("report/tables", "evaluation/generation/kinds"),

@@ -15,9 +15,7 @@ def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> N
     collect_scores(inputs.results, out, inputs.experiment, job.metric)
 
 
-COMMAND = Command(
-    run, job=ScoresJob, inputs=ResultsFolder, out="scores.parquet to write", writes="file"
-)
+COMMAND = Command(run, out="scores.parquet to write", writes="file")
 
 
 def planned(plan: Plan) -> Step:

@@ -18,35 +18,18 @@ if TYPE_CHECKING:
 def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) -> None:
     from revocab.report.results.significance import compare_runs
 
-    compare_runs(
-        inputs.results,
-        job.group,
-        job.steps,
-        out,
-        resamples=job.resamples,
-        seed=job.seed,
-        experiment=inputs.experiment,
-    )
+    compare_runs(inputs.results, job, out, inputs.experiment)
 
 
 COMMAND = Command(
-    run,
-    job=ComparisonJob,
-    inputs=ResultsFolder,
-    out="CSV file to write",
-    writes="file",
-    finds=("evaluation/generation/kinds",),
+    run, out="CSV file to write", writes="file", finds=("evaluation/generation/kinds",)
 )
 
 
 def planned(plan: Plan, group: str) -> Step:
     steps = {step for name, step in compared(plan) if name == group}
-    job = ComparisonJob(
-        group=group,
-        steps=sorted(steps, key=str),
-        resamples=plan.experiment.evaluation.significance.resamples,
-        seed=plan.experiment.seed,
-    )
+    section, seed = plan.experiment.evaluation.significance, plan.experiment.seed
+    job = ComparisonJob.of(section, group=group, steps=sorted(steps, key=str), seed=seed)
     items = [file for run in plan.evaluated(group) for file in plan.scored_files(run, BY_ITEM)]
     return Step(plan.paths.significance(group), job, plan.results("scores.parquet"), items)
 

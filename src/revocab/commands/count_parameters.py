@@ -15,7 +15,7 @@ def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> Non
     write_parameters(job.models, out)
 
 
-COMMAND = Command(run, job=ParametersJob, out="CSV file to write", writes="file")
+COMMAND = Command(run, out="CSV file to write", writes="file")
 
 
 def planned(plan: Plan) -> Step:

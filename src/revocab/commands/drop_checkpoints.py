@@ -11,7 +11,7 @@ from revocab.chain import DROPPED
 from revocab.closed import Closed, Job
 from revocab.command import Command, Nothing
 from revocab.config.expand import Run
-from revocab.config.paths import MANIFEST
+from revocab.config.layout import MANIFEST
 from revocab.folder_claim import remove_own
 from revocab.io import write_json
 from revocab.limits import StepNumber
@@ -21,8 +21,6 @@ from revocab.training.recipe import EVALUATED, LAST
 
 
 class Inputs(Closed):
-    """A finished training."""
-
     manifest: Path = Field(description="manifest.json of the training's folder")
 
 
@@ -45,11 +43,10 @@ def run(inputs: Inputs, job: DropJob, machine: Nothing, out: Path) -> None:
             gone.rename(folder)
 
 
-COMMAND = Command(run, job=DropJob, inputs=Inputs, out="JSON file to write", writes="file")
+COMMAND = Command(run, out="JSON file to write", writes="file")
 
 
 def planned(plan: Plan, run: str) -> Step:
-    """Return the job that removes a run's checkpoints when all that read them is there."""
     entry = plan.runs[run]
     readers = readers_of(plan, entry)
     steps = dropped_steps(plan, entry)
@@ -61,7 +58,6 @@ def planned(plan: Plan, run: str) -> Step:
 
 
 def dropped_steps(plan: Plan, run: Run) -> list[int]:
-    """Return the steps whose checkpoints are removed, as the run's recipe says."""
     keep = plan.experiment.recipes[run.recipe].keep if run.recipe else None
     between = run.steps[1:-1]
     if keep == EVALUATED:

@@ -13,8 +13,6 @@ from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """A local model, in place of one on the Hub."""
-
     path: Path | None = Field(default=None, description="local model folder")
 
 
@@ -24,20 +22,13 @@ def run(inputs: Inputs, job: FetchJob, machine: Nothing, out: Path) -> None:
     fetch_model(out, path=inputs.path, **dict(job))
 
 
-COMMAND = Command(
-    run,
-    job=FetchJob,
-    inputs=Inputs,
-    out="DIR/snapshot; DIR/manifest.json is written last",
-)
+COMMAND = Command(run, out="DIR/snapshot; DIR/manifest.json is written last")
 
 
 def planned(plan: Plan, model: str) -> Step:
     entry = plan.experiment.models[model]
     path = Artefact(entry.path, ()) if entry.path else None
-    only = entry.vocabulary_only
-    job = FetchJob(hub=entry.hub, revision=entry.revision, vocabulary_only=only)
-    return Step(f"{plan.paths.model(model)}/snapshot", job, {"path": path})
+    return Step(f"{plan.paths.model(model)}/snapshot", FetchJob.of(entry), {"path": path})
 
 
 def ids(plan: Plan) -> list[str]:

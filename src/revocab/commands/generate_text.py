@@ -9,19 +9,12 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
-from revocab.evaluation.options import (
-    Generating,
-    GenerationHardware,
-    GenerationJob,
-    GenerationOptions,
-)
+from revocab.evaluation.options import Generating, GenerationHardware, GenerationJob
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Checkpoints and prompts."""
-
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     prompts: dict[Id, Path] = Field(
         min_length=1, description="files written by build_prompts, by task"
@@ -40,26 +33,16 @@ def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Pa
     generate_checkpoints(job.run, inputs.models, inputs.prompts, out, options)
 
 
-COMMAND = Command(
-    run,
-    job=GenerationJob,
-    inputs=Inputs,
-    machine=GenerationHardware,
-    finds=("evaluation/generation/kinds", "evaluation/inference/engines"),
-)
+COMMAND = Command(run, finds=("evaluation/generation/kinds", "evaluation/inference/engines"))
 
 
 def planned(plan: Plan, run: str) -> Step:
     generation, entry = plan.experiment.evaluation.generation, plan.runs[run]
     limits = {generation.tasks[task].limit for task in plan.generation_tasks(entry)}
     asking, template = plan.asking(entry)
-    job = GenerationJob(
-        run=run,
-        **asking.model_dump(),
-        # What the score table records as the limit: one number where all tasks share it.
-        limit=next(iter(limits)) if len(limits) == 1 else None,
-        **generation.model_dump(include=set(GenerationOptions.model_fields)),
-    )
+    # What the score table records as the limit: one number where all tasks share it.
+    limit = next(iter(limits)) if len(limits) == 1 else None
+    job = GenerationJob.of(asking, generation, run=run, limit=limit)
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(entry, entry.select(generation.steps)),
         "chat_template": template,
@@ -68,8 +51,8 @@ def planned(plan: Plan, run: str) -> Step:
     return Step(plan.paths.generation(run), job, inputs)
 
 
-def ids(plan: Plan) -> list[str]:
-    return [run.id for run in plan.evaluated() if plan.generation_tasks(run)]
-
-
-RULE = Rule(COMMAND, planned, ids)
+RULE = Rule(
+    COMMAND,
+    planned,
+    lambda plan: [run.id for run in plan.evaluated() if plan.generation_tasks(run)],
+)

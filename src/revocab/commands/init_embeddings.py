@@ -15,8 +15,6 @@ from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Machine(Closed):
-    """Where matrices are computed."""
-
     device: str = Field(default="cpu", description="device to compute on, such as cuda")
     quiet: bool = Field(default=False, description="print only warnings")
 
@@ -29,14 +27,7 @@ def run(inputs: InitInputs, job: InitJob, machine: Machine, out: Path) -> None:
     initialise_model(inputs, job, out, device=machine.device, say=say)
 
 
-COMMAND = Command(
-    run,
-    job=InitJob,
-    inputs=InitInputs,
-    machine=Machine,
-    remakes=("source", ""),
-    finds=("initialise/methods",),
-)
+COMMAND = Command(run, remakes=("source", ""), finds=("initialise/methods",))
 
 
 def planned(plan: Plan, run: str) -> Step:
@@ -64,7 +55,6 @@ def planned(plan: Plan, run: str) -> Step:
 
 
 def vectors(plan: Plan) -> Artefact:
-    """Return the experiment's file of vectors by token text, with the texts if they are apart."""
     auxiliary = plan.experiment.auxiliary
     assert auxiliary is not None and auxiliary.vectors is not None  # a run asks for it
     return Artefact(auxiliary.vectors, tuple(map(str, vector_files(Path(auxiliary.vectors)))))

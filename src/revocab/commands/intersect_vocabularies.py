@@ -12,8 +12,6 @@ from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Two tokenizers."""
-
     source: Path = tokenizer_field("source tokenizer folder, or .tiktoken file")
     target: Path = tokenizer_field("target tokenizer folder, or .tiktoken file")
 
@@ -29,7 +27,7 @@ def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> st
     )
 
 
-COMMAND = Command(run, job=IntersectionJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, source: str, target: str) -> Step:

@@ -15,8 +15,6 @@ from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """What is judged, and the model that judges, if one does."""
-
     conversations: Path = Field(description="file of conversations, such as answer_prompts writes")
     model: Path | None = model_field("model folder of the judge", default=None)
 
@@ -27,13 +25,7 @@ def run(inputs: Inputs, job: JudgeJob, machine: AnswerHardware, out: Path) -> No
     judge_folder(inputs.conversations, inputs.model, job, machine, out)
 
 
-COMMAND = Command(
-    run,
-    job=JudgeJob,
-    inputs=Inputs,
-    machine=AnswerHardware,
-    finds=("answering/judges", "evaluation/inference/engines"),
-)
+COMMAND = Command(run, finds=("answering/judges", "evaluation/inference/engines"))
 
 
 def planned(plan: Plan, corpus: str) -> Step:

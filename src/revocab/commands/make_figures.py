@@ -16,12 +16,7 @@ def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
     make_figures(inputs.results, out, inputs.experiment)
 
 
-COMMAND = Command(
-    run,
-    inputs=ResultsFolder,
-    out="folder to write",
-    finds=("report/figures", "initialise/methods"),
-)
+COMMAND = Command(run, finds=("report/figures", "initialise/methods"))
 
 
 def planned(plan: Plan) -> Step:

@@ -16,12 +16,7 @@ def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
     make_tables(inputs.results, out, inputs.experiment)
 
 
-COMMAND = Command(
-    run,
-    inputs=ResultsFolder,
-    out="folder to write",
-    finds=("report/tables", "initialise/methods", "evaluation/generation/kinds"),
-)
+COMMAND = Command(run, finds=("report/tables", "initialise/methods", "evaluation/generation/kinds"))
 
 
 def planned(plan: Plan) -> Step:

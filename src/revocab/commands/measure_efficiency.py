@@ -8,14 +8,12 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
+from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Model and text."""
-
     model: Path = model_field("model folder")
     text: Path = Field(description="documents, .jsonl or .jsonl.gz")
 
@@ -27,13 +25,7 @@ def run(inputs: Inputs, job: EfficiencyJob, machine: Hardware, out: Path) -> Non
 
 
 COMMAND = Command(
-    run,
-    job=EfficiencyJob,
-    inputs=Inputs,
-    machine=Hardware,
-    out="JSON file to write",
-    writes="file",
-    finds=("evaluation/inference/engines",),
+    run, out="JSON file to write", writes="file", finds=("evaluation/inference/engines",)
 )
 
 
@@ -41,13 +33,13 @@ def planned(plan: Plan, run: str) -> Step:
     experiment, entry = plan.experiment, plan.runs[run]
     efficiency = experiment.evaluation.efficiency
     assert efficiency is not None  # or there would be no such job
-    job = EfficiencyJob(
+    job = EfficiencyJob.of(
+        efficiency,
         run=run,
         step=entry.steps[-1],
         corpus=efficiency.corpus,
         language=experiment.corpora[efficiency.corpus].language,
         engine=experiment.evaluation.generation.engine,
-        **efficiency.model_dump(include=set(EfficiencyOptions.model_fields)),
     )
     inputs: dict[str, Given] = {
         "model": plan.checkpoint(entry, entry.steps[-1]),

@@ -8,14 +8,12 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.fertility.measure import FertilityJob, FertilityOptions
+from revocab.fertility.measure import FertilityJob
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Tokenizers and text."""
-
     tokenizers: dict[Id, Path] = tokenizer_field("tokenizer folders, by id", min_length=1)
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     parallel_files: list[Path] = Field(
@@ -42,14 +40,14 @@ def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=FertilityJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan) -> Step:
     fertility = plan.experiment.fertility
     parallel = fertility.parallel
-    job = FertilityJob(
-        **fertility.model_dump(include=set(FertilityOptions.model_fields)),
+    job = FertilityJob.of(
+        fertility,
         parallel=parallel.source.form if parallel else None,
         languages=parallel.languages if parallel else [],
     )

@@ -14,15 +14,11 @@ from revocab.training.outputs.loss_tables import MEASURED
 
 
 class Inputs(Closed):
-    """Models and text."""
-
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     heldout: Path = Field(description="folder written by pack_heldout")
 
 
 class Machine(Closed):
-    """Where the models run."""
-
     device: str = Field(default="auto", description="auto, cpu, cuda, ...")
 
 
@@ -32,7 +28,7 @@ def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
     measure_heldout(inputs.models, inputs.heldout, out, machine.device)
 
 
-COMMAND = Command(run, inputs=Inputs, machine=Machine, out="CSV file to write", writes="file")
+COMMAND = Command(run, out="CSV file to write", writes="file")
 
 
 def planned(plan: Plan, run: str) -> Step:

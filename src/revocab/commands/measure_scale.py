@@ -8,14 +8,12 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.initialise.options import ChosenMethod, ScaleJob, ScaleOptions
+from revocab.initialise.options import ChosenMethod, ScaleJob
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Two tokenizers and what they share."""
-
     source_tokenizer: Path = tokenizer_field("tokenizer folder")
     target_tokenizer: Path = tokenizer_field("tokenizer folder")
     pairs: Path | None = Field(
@@ -33,14 +31,14 @@ def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
     measure_to(out, job, vocabularies)
 
 
-COMMAND = Command(run, job=ScaleJob, inputs=Inputs, finds=("initialise/methods",))
+COMMAND = Command(run, finds=("initialise/methods",))
 
 
 def planned(plan: Plan) -> Step:
     scale = plan.experiment.scale
     assert scale is not None  # or there would be no such job
-    job = ScaleJob(
-        **scale.model_dump(include=set(ScaleOptions.model_fields)),
+    job = ScaleJob.of(
+        scale,
         methods={
             name: ChosenMethod(method=entry.method, option=entry.options)
             for name, entry in scale.methods.items()

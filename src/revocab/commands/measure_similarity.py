@@ -8,17 +8,12 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.evaluation.embedding_similarity import (
-    EmbeddingSimilarityJob,
-    EmbeddingSimilarityOptions,
-)
+from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob
 from revocab.models.hub_or_folder import model_field, tokenizer_field
 from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Models of one vocabulary."""
-
     target_tokenizer: Path = tokenizer_field("tokenizer folder of all models")
     first: dict[Id, Path] = Field(description="model folders before training, by run")
     last: dict[Id, Path] = Field(description="model folders after training, by run")
@@ -39,7 +34,7 @@ def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path
     measure_to(out, job, runs, inputs.target_tokenizer, inputs.helper_model, inputs.helper_pairs)
 
 
-COMMAND = Command(run, job=EmbeddingSimilarityJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, group: str) -> Step:
@@ -47,12 +42,12 @@ def planned(plan: Plan, group: str) -> Step:
     entry = experiment.runs[group]
     assert entry.target is not None  # its new rows are compared
     runs = [run for run in plan.evaluated(group) if run.learns_rows_of(entry.target)]
-    job = EmbeddingSimilarityJob(
+    job = EmbeddingSimilarityJob.of(
+        experiment.similarity,
         group=group,
         helper=entry.helper,
         last_step=max((run.steps[-1] for run in runs), default=0),
         seed=experiment.seed,
-        **experiment.similarity.model_dump(include=set(EmbeddingSimilarityOptions.model_fields)),
     )
     inputs: dict[str, Given] = {
         "target_tokenizer": plan.tokenizer(entry.target),

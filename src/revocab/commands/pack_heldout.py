@@ -17,8 +17,6 @@ from revocab.training.recipe import ANSWERS
 
 
 class Inputs(Closed):
-    """Tokenizer and text."""
-
     tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     chat_template: Path | None = chat_template_field()
@@ -33,7 +31,7 @@ def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
     pack_heldout_folder(inputs.tokenizer, inputs.corpora, job, out, inputs.chat_template)
 
 
-COMMAND = Command(run, job=HeldoutJob, inputs=Inputs, shorthand=NamedRecipe)
+COMMAND = Command(run, shorthand=NamedRecipe)
 
 
 def planned(plan: Plan, tokenizer: str, length: str) -> Step:

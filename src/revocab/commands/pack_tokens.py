@@ -9,17 +9,16 @@ from pydantic import Field
 from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command
+from revocab.config.expand import stage_mixtures
 from revocab.limits import Bytes
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import RowBudget
-from revocab.training.recipe import ANSWERS, PackingOptions
+from revocab.training.recipe import ANSWERS
 
 
 class Inputs(Closed):
-    """Tokenizer and text."""
-
     tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     heldout: list[Path] = Field(
@@ -30,8 +29,6 @@ class Inputs(Closed):
 
 
 class Machine(Closed):
-    """How rows lie on disk."""
-
     shard_bytes: Bytes | None = Field(
         default=None, description="maximum bytes of tokens in a file; default: 256 MB"
     )
@@ -63,22 +60,18 @@ def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand=RowBudget)
+COMMAND = Command(run, shorthand=RowBudget)
 
 
 def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
-    """Return the job that packs the rows of a whole recipe.
-
-    Its folder is called after the first mixture and recipe of the experiment that give these rows.
-    """
     experiment = plan.experiment
     entry = experiment.recipes[recipe]
-    staged = plan.stage_mixtures(recipe, mixture)
+    staged = stage_mixtures(entry, mixture)
     mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
     corpora = list(dict.fromkeys(corpus for mixture in mixtures for corpus in mixture))
     rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
-    job = PackingJob(
-        **entry.model_dump(include=set(PackingOptions.model_fields)),
+    job = PackingJob.of(
+        entry,
         rows=entry.steps * entry.batch_size,
         seed=experiment.seed,
         shares={corpus: [mixture.get(corpus, 0) for mixture in mixtures] for corpus in corpora},
@@ -88,7 +81,7 @@ def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
     heldout = [
         artefact
         for corpus, artefact in plan.held_out.items()
-        if plan.holds_conversations(corpus) == (entry.loss == ANSWERS)
+        if experiment.corpora[corpus].holds_conversations == (entry.loss == ANSWERS)
     ]
     inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),

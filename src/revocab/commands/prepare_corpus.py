@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from revocab.answering.options import CONVERSATIONS, MESSAGES
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.corpora.options import CorpusJob, CorpusOptions
+from revocab.corpora.options import CorpusJob
 from revocab.corpora.source import Form
 from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """The files behind the source, none for the Hub."""
-
     files: list[Path] = Field(
         default_factory=list,
         description=".jsonl, .txt or .tsv (also .gz, .zst), .parquet, or a folder of such files",
@@ -39,23 +38,21 @@ def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> str:
     )
 
 
-COMMAND = Command(run, job=CorpusJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, corpus: str) -> Step:
     entry = plan.experiment.corpora[corpus]
-    options = entry.model_dump(include=set(CorpusOptions.model_fields))
-    form, files = entry.source.form, plan.source(entry.source)
+    files = plan.source(entry.source)
+    own: dict[str, Any] = {"source": entry.source.form}
     if entry.answers is not None:
         judged = entry.answers.judge is not None
         folder = plan.paths.judged(corpus) if judged else plan.paths.answers(corpus)
         maker = f"{'judge_answers' if judged else 'answer_prompts'}--{corpus}"
-        form, files = Form(), [Artefact.file(f"{folder}/{CONVERSATIONS}", maker)]
-        options["messages_field"] = MESSAGES
-        options["message_roles"] = options[
-            "keep"
-        ] = {}  # of the questions, which were read with them
-    job = CorpusJob(corpus=corpus, source=form, **options)
+        files = [Artefact.file(f"{folder}/{CONVERSATIONS}", maker)]
+        # Roles and conditions are of the questions, which were read with them.
+        own = {"source": Form(), "messages_field": MESSAGES, "message_roles": {}, "keep": {}}
+    job = CorpusJob.of(entry, corpus=corpus, **own)
     return Step(plan.paths.corpus(corpus), job, {"files": files})
 
 

@@ -13,8 +13,6 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Outputs and what they answer."""
-
     generation: Path = Field(description="folder written by generate_text")
     prompts: dict[Id, Path] = Field(
         min_length=1, description="files written by build_prompts, by task"
@@ -28,13 +26,7 @@ def run(inputs: Inputs, job: CometJob, machine: CometHardware, out: Path) -> Non
 
 
 COMMAND = Command(
-    run,
-    job=CometJob,
-    inputs=Inputs,
-    machine=CometHardware,
-    out="CSV file to write",
-    writes="file",
-    finds=("evaluation/generation/kinds",),
+    run, out="CSV file to write", writes="file", finds=("evaluation/generation/kinds",)
 )
 
 
@@ -47,8 +39,6 @@ def planned(plan: Plan, run: str) -> Step:
     return Step(f"{folder}/comet.csv", CometJob(run=run, models=plan.comet_models(entry)), inputs)
 
 
-def ids(plan: Plan) -> list[str]:
-    return [run.id for run in plan.evaluated() if plan.comet_models(run)]
-
-
-RULE = Rule(COMMAND, planned, ids)
+RULE = Rule(
+    COMMAND, planned, lambda plan: [run.id for run in plan.evaluated() if plan.comet_models(run)]
+)

@@ -8,14 +8,12 @@ from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.multiple_choice.named_tasks import tasks_field
-from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob, ScoringOptions
+from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Checkpoints and tasks."""
-
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     tasks: list[Path] = tasks_field(
         "task files written by 'revocab task', or templates with their own data, "
@@ -37,13 +35,7 @@ def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) ->
 
 
 COMMAND = Command(
-    run,
-    job=ScoringJob,
-    inputs=Inputs,
-    machine=ScoringHardware,
-    out="CSV file to write",
-    writes="file",
-    finds=("evaluation/inference/engines",),
+    run, out="CSV file to write", writes="file", finds=("evaluation/inference/engines",)
 )
 
 
@@ -58,13 +50,10 @@ def planned(plan: Plan, run: str) -> Step:
             for task in plan.choice_tasks(entry)
         ],
     }
-    options = choices.model_dump(include=set(ScoringOptions.model_fields))
-    job = ScoringJob(run=run, **asking.model_dump(), **options)
+    job = ScoringJob.of(asking, choices, run=run)
     return Step(f"{plan.paths.run(run)}/multiple_choice.csv", job, inputs)
 
 
-def ids(plan: Plan) -> list[str]:
-    return [run.id for run in plan.evaluated() if plan.choice_tasks(run)]
-
-
-RULE = Rule(COMMAND, planned, ids)
+RULE = Rule(
+    COMMAND, planned, lambda plan: [run.id for run in plan.evaluated() if plan.choice_tasks(run)]
+)

@@ -8,14 +8,12 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
+from revocab.initialise.reading.fasttext import AuxiliaryJob
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    """Tokenizers and text."""
-
     target_tokenizer: Path = tokenizer_field("tokenizer folder")
     source_tokenizers: list[Path] = tokenizer_field(
         "tokenizer folders whose tokens get vectors by their n-grams", min_length=1
@@ -29,7 +27,7 @@ def run(inputs: Inputs, job: AuxiliaryJob, machine: Nothing, out: Path) -> None:
     train_auxiliary(inputs.target_tokenizer, inputs.source_tokenizers, inputs.corpora, out, job)
 
 
-COMMAND = Command(run, job=AuxiliaryJob, inputs=Inputs)
+COMMAND = Command(run)
 
 
 def planned(plan: Plan, target: str) -> Step:
@@ -43,8 +41,7 @@ def planned(plan: Plan, target: str) -> Step:
         ],
         "corpora": plan.corpora(auxiliary.corpora),
     }
-    options = auxiliary.model_dump(include=set(FastTextOptions.model_fields))
-    job = AuxiliaryJob(**options, seed=plan.experiment.seed)
+    job = AuxiliaryJob.of(auxiliary, seed=plan.experiment.seed)
     return Step(plan.paths.auxiliary(target), job, inputs)
 
 

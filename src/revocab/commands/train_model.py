@@ -37,14 +37,7 @@ def run(inputs: TrainingFolders, job: Settings, machine: TrainingMachine, out: P
     train(TrainingRun(**dict(inputs), **dict(machine), settings=job, out=out, started=started))
 
 
-COMMAND = Command(
-    run,
-    job=Settings,
-    inputs=TrainingFolders,
-    machine=TrainingMachine,
-    shorthand=NamedRecipe,
-    remakes=("model", "checkpoints/step-*"),
-)
+COMMAND = Command(run, shorthand=NamedRecipe, remakes=("model", "checkpoints/step-*"))
 
 
 def training(

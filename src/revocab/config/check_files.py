@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ from revocab.config.schema import Experiment, Source
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import CONVERSATIONS, WORLD_PARTS
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refused
 from revocab.models.folder import check_model_folder
 from revocab.tokenizers.load import tokenizer_file
 
@@ -59,19 +59,20 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
     yield from ((key, path, what) for key, path, what in named if path)
 
 
-def kind_problems(path: str, what: What) -> Iterator[str]:
-    """Yield a problem for a path that exists but is of the wrong kind."""
+def check_kind(path: str, what: What) -> None:
     if what in ("text", "pattern"):
         for file in [path] if what == "text" else matching(path):
-            data_files(file)  # raises
+            data_files(file)
     elif what == "model":
         check_model_folder(path)
     elif what == "tokenizer" and not tokenizer_file(path).is_file():
-        yield f"{path}: holds no tokenizer.json and no .tiktoken file; name a tokenizer's folder"
+        raise RevocabError(
+            f"{path}: holds no tokenizer.json and no .tiktoken file; name a tokenizer's folder"
+        )
     elif what == "file" and not Path(path).is_file():
-        yield f"{path}: a folder, not a file; name the file"
+        raise RevocabError(f"{path}: a folder, not a file; name the file")
     elif what == "folder" and not Path(path).is_dir():
-        yield f"{path}: a file, not a folder; name the folder that holds it"
+        raise RevocabError(f"{path}: a file, not a folder; name the folder that holds it")
 
 
 def check_sources(experiment: Experiment) -> Iterator[str]:
@@ -82,7 +83,7 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
         elif what != "pattern" and not Path(path).exists():
             yield f"{key}: {path!r} does not exist; check the path or data_root"
         else:
-            yield from problems_at(key, kind_problems(path, what))
+            yield from (f"{key}: {problem}" for problem in refused(check_kind, path, what))
     if needs_root:
         yield (
             "data_root: this experiment reads files under {data_root}, received none; "
@@ -96,7 +97,9 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
             )
         elif source.world and source.world not in WORLD_PARTS:
             yield unknown(key, source.world, WORLD_PARTS, "part of the world")
-    yield from template_problems(experiment)
+    for key, named in chat_templates(experiment):
+        problems = () if under_data_root(named) else refused(read_template, named)
+        yield from (f"{key}: {problem.removeprefix('chat_template: ')}" for problem in problems)
     world = experiment.world
     for name, corpus in experiment.corpora.items():
         part = corpus.source.world or ""
@@ -105,26 +108,6 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
                 f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; set"
                 " their number"
             )
-
-
-def template_problems(experiment: Experiment) -> Iterator[str]:
-    for key, named in chat_templates(experiment):
-        if not under_data_root(named):
-            try:
-                read_template(named)
-            except RevocabError as error:
-                yield from (
-                    f"{key}: {problem.removeprefix('chat_template: ')}"
-                    for problem in error.problems
-                )
-
-
-def problems_at(key: str, problems: Iterable[str]) -> Iterator[str]:
-    """Yield problems, including those raised meanwhile, with ``key`` before them."""
-    try:
-        yield from (f"{key}: {problem}" for problem in problems)
-    except RevocabError as error:
-        yield from (f"{key}: {problem}" for problem in error.problems)
 
 
 def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:

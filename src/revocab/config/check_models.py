@@ -1,18 +1,19 @@
-"""Checks on models made from other models, on corpora answered by a model, and on lengths."""
+"""Checks on models made from others, on corpora answered by a model, on lengths, and on cycles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from revocab.answering.judge import judges
 from revocab.closed import RunStep
 from revocab.config.check_ids import references
 from revocab.config.check_runs import checkpoint_problems
-from revocab.config.lineage import tokenizer_of
+from revocab.config.lineage import parents, tokenizer_of
 from revocab.config.schema import Experiment
 from revocab.config.schema.data import OwnAnswers
 from revocab.config.schema.models import ChangedModel
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refused
+from revocab.initialise.method import methods
 from revocab.models.change import ModelReference
 
 
@@ -83,10 +84,7 @@ def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> I
     except RevocabError:
         return  # reported for the model that cannot be made
     if blocks is not None:
-        try:
-            change.blocks_after(blocks)
-        except RevocabError as error:
-            yield from (f"{key}: {problem}" for problem in error.problems)
+        yield from (f"{key}: {problem}" for problem in refused(change.blocks_after, blocks))
 
 
 def number_of_blocks(experiment: Experiment, model: str) -> int | None:
@@ -157,3 +155,92 @@ def check_answers(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.judge_model: judge {kind!r} " + (
                 "needs a model; name one" if needs else "uses no model; remove it"
             )
+
+
+# --- no corpus, tokenizer, model or run may be made from itself ----------------------------------
+
+#: The message about a cycle that contains a thing of this kind; the first kind that it contains
+#: decides. Ids hold no space, so a kind and an id name a thing.
+TOLD = {
+    "corpus": (
+        "corpora.{id}.answers: answered by a model that is trained on it ({ring}); name another"
+        " model, or train on another corpus"
+    ),
+    "model": "models.{id}: made from itself ({ring}); make one of them from another model",
+    "tokenizer": (
+        "tokenizers.{id}: built from itself ({ring}); give one of them another base or donor"
+    ),
+    "run": "runs: {id} builds on itself ({ring}); give one of them another start or donor",
+}
+
+
+def check_cycles(experiment: Experiment) -> Iterator[str]:
+    children = made_of(experiment)
+    reported: set[str] = set()
+    for kind, message in TOLD.items():
+        for thing in children:
+            what, _, identifier = thing.partition(" ")
+            path = first_cycle(children, thing) if what == kind else []
+            if path and not reported & {*path}:
+                reported |= {*path}
+                names = [thing.removeprefix(f"{kind} ") for thing in path]
+                yield message.format(id=identifier, ring=" from ".join(names))
+
+
+def node(reference: ModelReference) -> str:
+    return f"model {reference}" if isinstance(reference, str) else f"run {reference.run}"
+
+
+def made_of(experiment: Experiment) -> dict[str, list[str]]:
+    e = experiment
+    parts = {
+        f"corpus {name}": [node(model) for _, model in named_models(answers)]
+        for name, _, answers in own_answers(e)
+    }
+    for name, tokenizer in e.tokenizers.items():
+        options = tokenizer.construction()[1]
+        mixtures = [mixture for _, mixture in options.named(options.mixtures)]
+        parts[f"tokenizer {name}"] = [
+            f"corpus {corpus}" for mixture in mixtures for corpus in mixture
+        ]
+        others = options.named(options.tokenizers)
+        parts[f"tokenizer {name}"] += [f"tokenizer {other}" for _, other in others]
+    for name, model in e.models.items():
+        parts[f"model {name}"] = [f"tokenizer {model.tokenizer}"]
+        if model.pretrain:
+            parts[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
+    for name, _, change in changed_models(e):
+        parts[f"model {name}"] += [node(reference) for _, reference in change.references()]
+    for run in e.expanded.values():
+        read = parts[f"run {run.id}"] = [f"model {run.source}"]
+        if not run.made:
+            continue
+        entry = e.runs[run.group].methods[run.name]
+        if entry.start:
+            read.clear()
+        read += [node(named) for _, named in parents(entry)]
+        read += [f"model {run.helper}"] * bool(run.helper)
+        if not methods()[run.method].keeps_vocabulary:
+            read += [f"tokenizer {run.target}"]
+        read += _trained_on(e, run.mixture, run.recipe)
+    return parts
+
+
+def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None) -> list[str]:
+    training = experiment.recipes.get(recipe or "")
+    named = training.mixtures(mixture or "") if training else []
+    return [f"corpus {corpus}" for name in named for corpus in experiment.mixtures.get(name, ())]
+
+
+def first_cycle(children: Mapping[str, Collection[str]], name: str) -> list[str]:
+    waiting = [[name]]
+    seen: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        for other in children.get(path[-1], ()):
+            if other == name:
+                return [*path, other]
+            if other not in seen:
+                seen.add(other)
+                waiting.append([*path, other])
+    return []

@@ -166,10 +166,7 @@ def _languages(experiment: Experiment, group_id: str, group: RunGroup) -> Iterat
 
 
 def _replicates(group_id: str, group: RunGroup) -> Iterator[str]:
-    """Yield a problem for replicates of one name that do not differ in their seed alone.
-
-    The runs that they start from or read may be replicates themselves.
-    """
+    """Runs that replicates start from or read may be replicates themselves."""
     apart = {"seed", *PARENTS}
     first: dict[str, str] = {}
     seeds: dict[tuple[str, int | None], str] = {}

@@ -14,7 +14,7 @@ from revocab.config.schema import Experiment, Source
 from revocab.config.schema.evaluation import GenerationTask, Probe
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
 from revocab.corpora.source import Kind, check_accepted
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refused
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
 from revocab.evaluation.probes.kind import find_probe
@@ -93,12 +93,9 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
                     f"{GENERATION}.{name}.{option}: {getattr(task, option)} leaves no room for a"
                     f" prompt (evaluation.generation.context_length: {room}); lower it"
                 )
-        try:
-            kind = find_kind(task.kind)
-            kind.layout_in(task.direction, kind.changed(task))
-        except RevocabError as error:
-            key = f"{GENERATION}.{name}.direction {task.direction}"
-            yield from (f"{key}: {problem}" for problem in error.problems)
+        kind, key = find_kind(task.kind), f"{GENERATION}.{name}.direction {task.direction}"
+        for problem in refused(kind.layout_in, task.direction, kind.changed(task)):
+            yield f"{key}: {problem}"
 
 
 def score_problems(experiment: Experiment) -> Iterator[str]:
@@ -109,17 +106,12 @@ def score_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every corpus of translations or copying tasks whose language lacks the
-    words of the instruction.
-    """
     for name, corpus in experiment.corpora.items():
-        try:
-            _ = corpus.translation and corpus.translation.layouts
-        except RevocabError as error:
-            yield from (f"corpora.{name}.translation: {problem}" for problem in error.problems)
-        problem = missing_words((INSTRUCTION, TEXT, COPY), corpus.language)
-        if corpus.copying is not None and problem:
-            yield f"corpora.{name}.copying: {problem}"
+        for problem in refused(lambda asked: asked and asked.layouts, corpus.translation):
+            yield f"corpora.{name}.translation: {problem}"
+        lacking = missing_words((INSTRUCTION, TEXT, COPY), corpus.language)
+        if corpus.copying is not None and lacking:
+            yield f"corpora.{name}.copying: {lacking}"
 
 
 def template_problems(experiment: Experiment) -> Iterator[str]:
@@ -171,7 +163,6 @@ def heldout_problems(
 
 
 def holds_out_nothing(experiment: Experiment, key: str, name: str) -> Iterator[str]:
-    """Yield a problem if ``key`` names a corpus without held-out text."""
     corpus = experiment.corpora.get(name)
     if corpus is not None and not corpus.heldout_bytes:
         yield f"{key}: {name!r} holds out no text; give corpora.{name}.heldout_bytes"

@@ -9,21 +9,22 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from revocab.closed import unknown
-from revocab.config.check_cycles import check_cycles
 from revocab.config.check_files import check_sources
 from revocab.config.check_ids import check_names, check_references
-from revocab.config.check_models import check_answers, check_lengths, check_models
-from revocab.config.check_parameters import check_parameters
+from revocab.config.check_models import check_answers, check_cycles, check_lengths, check_models
 from revocab.config.check_runs import check_identities, check_runs
 from revocab.config.check_tasks import check_tasks, holds_out_nothing
-from revocab.config.check_trainings import check_number_of_checkpoints, check_trainings
+from revocab.config.check_trainings import (
+    check_number_of_checkpoints,
+    check_parameters,
+    check_trainings,
+)
 from revocab.config.schema import Experiment
 from revocab.evaluation.inference.engine import AUTO, engines_for
 from revocab.report.references import wrong_steps
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every set of shares in the file that does not sum to 1."""
     shares: dict[str, Mapping[str, Any]] = {
         f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()
     }
@@ -46,9 +47,6 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for a section that names only half of what is measured, for trainings without
-    held-out text, and for corpora without any.
-    """
     e = experiment
     if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
         yield (

@@ -156,16 +156,13 @@ class Expansion:
 
     def __init__(self, experiment: Experiment):
         self.experiment = experiment
-        self.entries = {
-            run_id(group_id, name): (group, name)
-            for group_id, group in experiment.runs.items()
-            for name in group.methods
-        }
+        self.entries: dict[str, tuple[RunGroup, str]] = {}
         self.unchanged: dict[str, str] = {}
         for group_id, group in experiment.runs.items():
-            named = {name: reference.model for name, reference in group.references.items()}
-            for name, model in {BASE: group.source, **named}.items():
-                self.unchanged[run_id(group_id, name)] = model
+            self.entries |= {run_id(group_id, name): (group, name) for name in group.methods}
+            self.unchanged[run_id(group_id, BASE)] = group.source
+            for name, reference in group.references.items():
+                self.unchanged[run_id(group_id, name)] = reference.model
 
     def tokenizer_before(self, run: str, *seen: str) -> str | None:
         """Return the tokenizer of what a run begins with: its source model, or another run.

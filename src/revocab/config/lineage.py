@@ -48,7 +48,6 @@ def single_runs(experiment: Experiment, runs: Iterable[str]) -> list[str]:
 
 
 def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
-    """Yield the other runs that a run reads, with the key that names each."""
     for key in PARENTS:
         named = getattr(entry, key)
         if named is not None:

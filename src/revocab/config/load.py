@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -131,10 +132,7 @@ def read(*paths: str | Path, **overrides: Any) -> Experiment:
 
     Of several files, each is laid over those before it, key by key, as Snakemake does.
     """
-    values: dict[str, Any] = {}
-    for path in paths:
-        values = overlaid(values, read_values(path))
-    return validate({**values, **overrides}, files=paths)
+    return validate({**laid_over(paths), **overrides}, files=paths)
 
 
 def read_stated(*paths: str | Path) -> Experiment:
@@ -142,21 +140,13 @@ def read_stated(*paths: str | Path) -> Experiment:
 
     Raises :class:`RevocabError` on what has the wrong shape; a page about a file needs no data.
     """
-    values: dict[str, Any] = {}
-    for path in paths:
-        values = overlaid(values, read_values(path))
-    values, problems = written_out(values)
+    values, problems = written_out(laid_over(paths))
     if problems:
         raise RevocabError(problems)
     return checked(Experiment, values)
 
 
 def read_values(path: str | Path) -> dict[str, Any]:
-    """Return what an experiment file or overlay says.
-
-    Raises :class:`RevocabError` for what is no file, no UTF-8, no YAML (with the line) or no
-    mapping.
-    """
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:
@@ -172,6 +162,10 @@ def read_values(path: str | Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise RevocabError(f"{path}: expected a mapping of keys, received {type(values).__name__}")
     return values
+
+
+def laid_over(paths: Iterable[str | Path]) -> dict[str, Any]:
+    return reduce(overlaid, map(read_values, paths), {})
 
 
 def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from revocab.closed import near, problems_of, unknown
-from revocab.config.schema.runs import RunEntry
-from revocab.config.schema.sweeps import Sweep
+from revocab.config.schema.runs import RunEntry, Sweep
 from revocab.config.written_out import RawRun, mapping
 from revocab.initialise.method import methods
 from revocab.training.named_recipes import laid_over
@@ -135,7 +134,6 @@ class SweptRecipes:
         return self._add(run, name, recipe)
 
     def _add(self, run: RawRun, name: str, recipe: Any) -> str:
-        """Keep a recipe under a name; another one of that name is a problem."""
         if self.recipes.setdefault(name, recipe) != recipe:
             self.problems.append(
                 f"{run.places['sweep']}.sweep: recipes.{name} would be generated from it, but"

@@ -16,8 +16,7 @@ from pydantic import ValidationError
 
 from revocab.closed import problems_of
 from revocab.config.lineage import PARENTS, run_id
-from revocab.config.schema.runs import Several
-from revocab.config.schema.sweeps import Sweep
+from revocab.config.schema.runs import Several, Sweep
 from revocab.errors import RevocabError
 from revocab.limits import RUNS
 
@@ -65,7 +64,12 @@ def with_all_runs(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     runs, problems = raw_runs(values)
     if not runs:
         return values, problems
-    check_number(runs)
+    total, largest = sum(run.number for run in runs), max(runs, key=lambda run: run.number)
+    if total > RUNS:
+        raise RevocabError(
+            f"{largest.key}: sweeps and seeds give {largest.number:,} runs here, and {total:,} in"
+            f" all; give at most {RUNS:,} in an experiment"
+        )
     recipes = SweptRecipes(values, problems)
     swept = [swept_run for run in runs for swept_run in recipes.runs_of(run)]
     seeds = {run_id(run.group_id, run.name): run.seeds or [] for run in swept}
@@ -107,16 +111,6 @@ def raw_runs(values: dict[str, Any]) -> tuple[list[RawRun], list[str]]:
 def mapping(values: Any, key: str) -> dict[str, Any]:
     inner = values.get(key) if isinstance(values, dict) else None
     return inner if isinstance(inner, dict) else {}
-
-
-def check_number(runs: list[RawRun]) -> None:
-    """Raise :class:`RevocabError` if sweeps and seeds give more runs than are planned."""
-    total, largest = sum(run.number for run in runs), max(runs, key=lambda run: run.number)
-    if total > RUNS:
-        raise RevocabError(
-            f"{largest.key}: sweeps and seeds give {largest.number:,} runs here, and {total:,} in"
-            f" all; give at most {RUNS:,} in an experiment"
-        )
 
 
 def replicates(run: RawRun, seeds: dict[str, list[int]], problems: list[str]) -> Iterator[RawRun]:

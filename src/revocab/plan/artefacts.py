@@ -1,26 +1,31 @@
-"""What the jobs of an experiment read: files and folders, with the job that writes each."""
+"""What the jobs of an experiment read, and which scores and files its tables and figures need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from revocab.chat.template import find_template as find_chat_template
 from revocab.closed import BEST
 from revocab.closed import Step as StepName
 from revocab.config.check_tasks import heldout_texts
-from revocab.config.expand import Run, as_json, stage_mixtures
-from revocab.config.layout import Layout
-from revocab.config.lineage import compared_pairs, helper_pair, holds_conversations, text_corpora
-from revocab.config.paths import MANIFEST
+from revocab.config.expand import Run
+from revocab.config.layout import MANIFEST, Layout
+from revocab.config.lineage import compared_pairs, helper_pair, text_corpora
 from revocab.config.schema import Source
 from revocab.config.schema.evaluation import TaskText
+from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.evaluation.options import Asking
 from revocab.evaluation.probes.kind import ITEMS
 from revocab.models.change import ModelReference
+from revocab.report.asked import asked_scores
+from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
 from revocab.rule import Artefact, near
+from revocab.training.outputs.loss_tables import MEASURED
 
 
 class Artefacts(Layout):
@@ -42,12 +47,8 @@ class Artefacts(Layout):
         file = f"{self.paths.corpus(corpus)}/heldout.jsonl.gz"
         return Artefact.file(file, f"prepare_corpus--{corpus}")
 
-    def holds_conversations(self, corpus: str) -> bool:
-        return holds_conversations(self.experiment, corpus)
-
     @property
     def heldout_corpora(self) -> list[str]:
-        """Return the corpora of text whose held-out part losses are measured on."""
         return text_corpora(self.experiment, self.experiment.evaluation.heldout)
 
     @property
@@ -87,9 +88,6 @@ class Artefacts(Layout):
         """Return which tokens a helper and a target share; None where they have one tokenizer."""
         pair = helper_pair(self.experiment, helper, target)
         return self.intersection(*pair) if pair else None
-
-    def stage_mixtures(self, recipe: str, mixture: str) -> dict[str, str]:
-        return stage_mixtures(self.experiment.recipes[recipe], mixture)
 
     def heldout(self, tokenizer: str, length: str) -> Artefact:
         path = self.paths.heldout(tokenizer, length)
@@ -169,6 +167,127 @@ class Artefacts(Layout):
         read = (self.paths.experiment_file, *(f"{folder}/{file}" for file in files))
         return {"results": Artefact(folder, read)}
 
+    # --- what tables and figures show: it is scored, timed and compared ---------------------------
+
     @cached_property
-    def json(self) -> dict[str, Any]:
-        return as_json(self.experiment)
+    def _asked(self) -> dict[str, set[str]]:
+        return asked_scores(self.experiment)
+
+    def asked(self, run: Run, tasks: Iterable[str]) -> list[str]:
+        groups = {other.group for other in self.runs.values() if other.scored_id == run.id}
+        shown = set().union(*(self._asked.get(group, ()) for group in groups))
+        return [task for task in tasks if task in shown]
+
+    def choice_tasks(self, run: Run) -> list[str]:
+        return self.asked(run, self.experiment.evaluation.multiple_choice.tasks)
+
+    def generation_tasks(self, run: Run) -> list[str]:
+        return self.asked(run, self.experiment.evaluation.generation.tasks)
+
+    def prompts(self, run: Run) -> dict[str, Artefact]:
+        return {
+            task: Artefact.file(self.paths.prompts(task), f"build_prompts--{task}")
+            for task in self.generation_tasks(run)
+        }
+
+    def comet_models(self, run: Run) -> dict[str, str]:
+        """Return the COMET models by metric; none if they score no task of the run."""
+        generation = self.experiment.evaluation.generation
+        tasks = [generation.tasks[task] for task in self.generation_tasks(run)]
+        applies = any(find_kind(task.kind).comet_source for task in tasks)
+        return generation.comet_models if applies else {}
+
+    def scored_files(self, run: Run, ending: str = ".csv") -> list[str]:
+        files = {
+            f"multiple_choice{ending}": self.choice_tasks(run),
+            f"generation/{MANIFEST}": self.generation_tasks(run),
+            f"generation/comet{ending}": self.comet_models(run),
+        }
+        return [f"{self.paths.run(run.id)}/{file}" for file, asked in files.items() if asked]
+
+    @property
+    def scored(self) -> list[str]:
+        similarities = {
+            f"{self.paths.similarity(group)}/{MANIFEST}" for group in self.experiment.runs
+        }
+        shown = dict.fromkeys([*self.read_by_tables, *self.read_by_figures])
+        files = [file for file in shown if file in similarities]
+        for run in self.runs.values():
+            files += self.checkpoint(run, run.steps[-1]).files
+        files += [f"{self.paths.run(run.id)}/{MEASURED}" for run in self.measured]
+        files += [file for run in self.evaluated() for file in self.scored_files(run)]
+        return list(dict.fromkeys(files))  # groups may share a base model
+
+    @cached_property
+    def measured(self) -> list[Run]:
+        """Return the runs whose held-out loss no training measures.
+
+        A base model's stands where a run that keeps its vocabulary began, or where its own
+        pretraining ended.
+        """
+        if not self.experiment.evaluation.heldout:
+            return []
+        begun = {
+            run.group
+            for run in self.runs.values()
+            if run.trains and run.keeps_vocabulary and not run.start
+        }
+        models = self.experiment.models
+        return [
+            run
+            for run in self.runs.values()
+            if not run.trains
+            and run.scored_id == run.id
+            and not (run.base and (run.group in begun or models[run.source].pretrain))
+            and self.heldout_length(run)
+        ]
+
+    @property
+    def timed(self) -> list[str]:
+        runs = list(self.runs.values())
+        tables = self.experiment.tables.values()
+        shown = [run for table in tables for run in table.timed(runs)]
+        return list(dict.fromkeys(run.scored_id for run in shown))
+
+    @property
+    def published(self) -> list[str]:
+        folder = self.experiment.paper_values
+        return sorted(map(str, Path(folder).glob("*.csv"))) if folder else []
+
+    @property
+    def tables(self) -> list[str]:
+        folder, names = f"{self.paths.results}/tables", self.experiment.tables
+        endings = (*TABLE_ENDINGS, DATA_ENDING)
+        return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
+
+    @property
+    def figures(self) -> list[str]:
+        folder, names = f"{self.paths.results}/figures", self.experiment.figures
+        return [f"{folder}/{name}.{ending}" for name in names for ending in FIGURE_ENDINGS]
+
+    @cached_property
+    def read_by_tables(self) -> list[str]:
+        return self._needed(self.experiment.tables.values())
+
+    @cached_property
+    def read_by_figures(self) -> list[str]:
+        return self._needed(self.experiment.figures.values())
+
+    def _needed(self, shown: Iterable[KindOptions]) -> list[str]:
+        files = [file for options in shown for file in options.needs(self)]
+        return list(dict.fromkeys(files))
+
+    def is_shown(self, folder: str) -> bool:
+        file = f"{folder}/{MANIFEST}"
+        return file in self.read_by_tables or file in self.read_by_figures
+
+    @property
+    def baselines(self) -> list[str]:
+        """Return how blind baselines score on items made here: the world's, and probes in use."""
+        tasks = self.experiment.evaluation.multiple_choice.tasks
+        scored = {task for run in self.evaluated() for task in self.choice_tasks(run)}
+        folders = [self.paths.world] if self.experiment.world else []
+        folders += [
+            self.paths.probe(task) for task in tasks if tasks[task].probe and task in scored
+        ]
+        return [f"{folder}/{BASELINES}" for folder in folders]

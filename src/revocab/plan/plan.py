@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from revocab.closed import look_up
 from revocab.config.schema import Experiment
 from revocab.made_by import digest
-from revocab.plan.shown import Shown
+from revocab.plan.artefacts import Artefacts
 from revocab.rule import BY_ITEM, JOIN, Rule, Step, artefacts
 from revocab.workflow.files import job_script
 
@@ -72,7 +72,7 @@ def made_by(known: Mapping[str, NamedJob], job: NamedJob) -> Iterator[tuple[str,
             yield file, maker
 
 
-class Plan(Shown):
+class Plan(Artefacts):
     """What an experiment computes. It composes names, writes nothing and reads no result."""
 
     def __init__(self, experiment: Experiment):
@@ -81,10 +81,6 @@ class Plan(Shown):
         self._waits: dict[str, set[str]] = {}
 
     def step(self, rule: str, **wildcards: str) -> Step:
-        """Return the job of a rule for its wildcards.
-
-        Raises :class:`RevocabError` for an unknown rule.
-        """
         return self.job(JOIN.join([rule, *(wildcards[name] for name in find_rule(rule).wildcards)]))
 
     def job(self, name: str) -> Step:
@@ -141,7 +137,6 @@ class Plan(Shown):
         return needed
 
     def waits_for(self, name: str) -> set[str]:
-        """Return the names of all jobs that are done when the job called ``name`` begins."""
         if name not in self._waits:
             makers = {maker.name for _, maker in made_by(self._by_place, self.jobs[name])}
             self._waits[name] = makers.union(*map(self.waits_for, makers))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine
 from revocab.command import of_flags
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refused
 from revocab.flags import asks_for_help, leading, values_of
 from revocab.publishing.contents import Contents, check_folder, contents_of, read_card
 from revocab.publishing.repository import (
@@ -65,9 +65,9 @@ def publish(words: Sequence[str]) -> str:
     values = values_of([PublishOptions], "revocab publish FOLDER OWNER/NAME", ABOUT, flags)
     options = of_flags(PublishOptions, values)
     folder, name = Path(named[0]), named[1]
-    unsound = problems_of(check_folder, folder)
-    problems = [*unsound, *problems_of(check_name, name)]
-    problems += [] if options.dry_run else problems_of(check_token)
+    unsound = refused(check_folder, folder)
+    problems = [*unsound, *refused(check_name, name)]
+    problems += [] if options.dry_run else refused(check_token)
     try:
         contents = None if unsound else contents_of(folder, history=options.history)
         if contents is not None:
@@ -80,7 +80,7 @@ def publish(words: Sequence[str]) -> str:
         raise RevocabError(problems)
     lines = list(described(contents))
     if options.dry_run:
-        state = problems_of(check_repository, contents, name, options)
+        state = refused(check_repository, contents, name, options)
         visible = "public" if options.public else "private"
         state_lines = [f"would be refused: {problem}" for problem in state] or [
             "ready to be uploaded"
@@ -90,14 +90,6 @@ def publish(words: Sequence[str]) -> str:
     commit = upload(name, remote, contents.files, private=not options.public)
     address = f"published: {name}, commit {commit}; the hashes on the Hub are those of this folder"
     return "\n".join([*lines, "", address, f"to use it: --source {name}@{commit}"])
-
-
-def problems_of(check: Callable[..., object], *asked: object) -> list[str]:
-    try:
-        check(*asked)
-    except RevocabError as error:
-        return error.problems
-    return []
 
 
 def check_repository(contents: Contents, name: str, options: PublishOptions) -> Remote:

@@ -227,6 +227,11 @@ class TrainingOptions(LossOptions):
     def reads_source(self) -> bool:
         return self.adapter is not None or self.taught is not None
 
+    def mixtures(self, mixture: str) -> list[str]:
+        """Return the mixtures of all stages; ``mixture`` is that of those which name none."""
+        named = dict.fromkeys(stage.mixture or mixture for stage in self.stages or ())
+        return [*named] or [mixture]
+
     @property
     def stage_ends(self) -> dict[str, int]:
         stages = self.stages or ()

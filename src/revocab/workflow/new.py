@@ -12,9 +12,9 @@ import yaml
 from pydantic import Field
 
 from revocab.closed import Closed, Id, OneLine
-from revocab.command import of_flags
-from revocab.errors import RevocabError
-from revocab.flags import flag_of, values_of
+from revocab.command import options_of
+from revocab.errors import RevocabError, all_of
+from revocab.flags import flag_of
 from revocab.io import write_text
 from revocab.limits import Size
 
@@ -47,11 +47,7 @@ ASKED = ("model", "text", "vocabulary")
 
 
 def new(words: Sequence[str]) -> str:
-    """Write the file that the words ask for, and return what it plans and the command that runs it.
-
-    Raises :class:`RevocabError`, and writes nothing, where an answer is missing or the experiment
-    would not be valid.
-    """
+    """Write the file that the words ask for; return what it plans and the command that runs it."""
     named = [*words[:1]] if words and not words[0].startswith("-") else []
     flags = [*words[len(named) :]]
     options = read(flags)
@@ -71,14 +67,17 @@ def new(words: Sequence[str]) -> str:
         missing = [key for key in ASKED if not getattr(options, key)]
     if missing:
         raise RevocabError(f"{flag_of(key)}: required ({about(key)})" for key in missing)
+    from revocab.config import validate
+    from revocab.plan import Plan
+
     content = rendered("experiment", **filled(file, options))
-    jobs = planned_jobs(content)
+    jobs = len(Plan(validate(yaml.safe_load(content))).needed_jobs())
     write_text(file, content)
     return f"{file}: {jobs} jobs; look at it, then: revocab run {file}"
 
 
 def read(flags: Sequence[str]) -> NewOptions:
-    return of_flags(NewOptions, values_of([NewOptions], "revocab new FILE.yaml", ABOUT, flags))
+    return options_of(NewOptions, "revocab new FILE.yaml", ABOUT, flags)
 
 
 def about(key: str) -> str | None:
@@ -92,10 +91,6 @@ def answer(key: str) -> list[str]:
 
 
 def filled(file: Path, options: NewOptions) -> dict[str, Any]:
-    """Return what the template of an experiment names.
-
-    Raises :class:`RevocabError` for a model, text or vocabulary that no experiment can be made of.
-    """
     from revocab.adapting import choices
     from revocab.adapting.experiment_file import flow
     from revocab.adapting.source import LONGEST_ROW, look_at
@@ -104,18 +99,13 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
     from revocab.languages import language_label
 
     model = str(options.model)
-    problems = []
-    try:
-        place = place_of(model)
-        source = look_at(model)[1] if "path" in place else None
-    except RevocabError as error:
-        problems += error.problems
-    try:
-        texts = measure_texts(options.text, "--text")
-    except RevocabError as error:
-        problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+    place, source, texts = all_of(
+        [
+            lambda: place_of(model),
+            lambda: look_at(model)[1] if Path(model).exists() else None,
+            lambda: measure_texts(options.text, "--text"),
+        ]
+    )
     sizes = choices.bytes_by_language(texts)
     row = LONGEST_ROW
     if source is not None:
@@ -175,11 +165,3 @@ def rendered(template: str, **values: Any) -> str:
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     return environment.from_string(text).render(values)
-
-
-def planned_jobs(content: str) -> int:
-    """Return how many jobs an experiment plans; raise :class:`RevocabError` if it is not valid."""
-    from revocab.config import validate
-    from revocab.plan import Plan
-
-    return len(Plan(validate(yaml.safe_load(content))).needed_jobs())

@@ -89,7 +89,6 @@ def parser() -> Parser:
 
 
 def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
-    """Raise :class:`RevocabError` naming what has to be made first, and how."""
     asked = []
     for rule, name in (("score_multiple_choice", "tasks"), ("generate_text", "prompts")):
         if step := step_of(plan, rule, run):
@@ -148,7 +147,6 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
 
 
 def scratch_folder(run: str, parent: Path | None, nodes: int) -> Path:
-    """Make a folder for a rehearsal; that of several nodes is where the user says."""
     if parent is None and nodes > 1:
         raise RevocabError(f"--scratch: give a folder that all {nodes} nodes see")
     if parent is not None:
@@ -157,7 +155,6 @@ def scratch_folder(run: str, parent: Path | None, nodes: int) -> Path:
 
 
 def check_devices(resources: Mapping[str, Any]) -> None:
-    """Raise :class:`RevocabError` if this machine has GPUs, but fewer than a training asks for."""
     import torch
 
     nodes, tasks = nodes_and_tasks(resources)

@@ -153,7 +153,6 @@ class Rehearsal:
             raise self._failed(name, f"{name} failed")
 
     def _words(self, step: Step, rule: str, options: Sequence[str]) -> list[str]:
-        """Return script and arguments of a job, with what the profile says of the machine."""
         resources = self.resources(rule)
         machine = {name: resources[name] for name in options if resources.get(name) is not None}
         flags = ["--machine", json.dumps(machine)] if machine else []
@@ -170,7 +169,6 @@ class Rehearsal:
     def _wait(
         self, process: subprocess.Popen[bytes], name: str, reached: Callable[[], bool]
     ) -> None:
-        """Wait until something holds; raise if the process ends before it does."""
         while not reached():
             if process.poll() is not None and not reached():
                 raise self._failed(name, f"training ended with exit status {process.returncode}")

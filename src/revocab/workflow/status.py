@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from revocab.config.paths import MANIFEST
+from revocab.config.layout import MANIFEST
 from revocab.flags import Parser
 from revocab.folder_claim import JOB_FILE
 from revocab.io import read_json

@@ -4,11 +4,9 @@ What a component computes from is its own model (``TrainingOptions``, ``CorpusOp
 own defaults; the classes here compose those and name what belongs together.
 """
 
-from revocab.closed import Step
 from revocab.config.schema.experiment import Experiment
-from revocab.config.schema.models import Model
 from revocab.config.schema.runs import RunGroup, RunMethod
 from revocab.corpora.source import Source
 from revocab.training.recipe import Recipe
 
-__all__ = ["Experiment", "Model", "Recipe", "RunGroup", "RunMethod", "Source", "Step"]
+__all__ = ["Experiment", "Recipe", "RunGroup", "RunMethod", "Source"]

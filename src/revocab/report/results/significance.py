@@ -18,6 +18,7 @@ from revocab.evaluation.generation.task_scores import task_items
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.multiple_choice.families import choice_metrics
 from revocab.evaluation.multiple_comparisons import holm
+from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.evaluation.resampling import (
     Items,
@@ -261,21 +262,18 @@ def resampled(key: Key, *sides: Sequence[Replicate]) -> tuple[np.ndarray, np.nda
 
 
 def compare_runs(
-    root: str | Path,
-    group: str,
-    steps: Sequence[str | int],
-    out: str | Path,
-    *,
-    resamples: int,
-    seed: int,
-    experiment: str | Path | None = None,
+    root: str | Path, job: ComparisonJob, out: str | Path, experiment: str | Path | None = None
 ) -> None:
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
-    rows = [row for step in steps for row in compare_group(results, group, step, resamples, seed)]
+    rows = [
+        row
+        for step in job.steps
+        for row in compare_group(results, job.group, step, job.resamples, job.seed)
+    ]
     if not rows:
-        named = ", ".join(map(str, steps))
-        raise RevocabError(f"{results.root}: group {group!r} has no two scored runs at {named}")
+        named = ", ".join(map(str, job.steps))
+        raise RevocabError(f"{results.root}: group {job.group!r} has no two scored runs at {named}")
     seeded = any(row["seeds"] is not None for row in rows)
     columns = (*COLUMNS, *SEED_COLUMNS) if seeded else COLUMNS
     write_csv(Path(out), columns, [{name: row[name] for name in columns} for row in rows])
