@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 
 from revocab.closed import Closed, Job, checked, problems_of
 from revocab.errors import RevocabError
-from revocab.flags import flag_of, values_of
+from revocab.flags import asks_for_help, flag_of, leading, values_of
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
 #: Flags of a rule's command line; all but the output hold JSON.
@@ -154,6 +154,19 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     if problems:
         raise RevocabError(problems)
     return Call(**{name: parts[name] for name in PARTS}, out=parts["written"].out, by_hand=True)
+
+
+def named_and_flags(
+    model: type[AnyModel], words: Sequence[str], name: str, about: str, missing: str, count: int = 1
+) -> tuple[list[str], AnyModel]:
+    """Return the words before the flags, of which ``count`` are needed, and what the flags say.
+
+    Raises :class:`RevocabError` with ``missing`` where there are fewer.
+    """
+    named, flags = leading(words, count)
+    if len(named) < count and not asks_for_help(flags):
+        raise RevocabError(missing)
+    return named, of_flags(model, values_of([model], name, about, flags))
 
 
 def of_flags(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:

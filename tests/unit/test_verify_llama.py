@@ -10,7 +10,7 @@ from revocab.errors import RevocabError
 from revocab.models.load import load_causal_lm
 from revocab.tokenizers.load import load_tokenizer
 from revocab.verify import llama
-from revocab.verify.llama import ask_llama, llama_folder
+from revocab.verify.runtimes.llama_cpp import ask_llama, llama_folder
 
 
 def test_what_is_missing_is_said_with_how_to_get_it(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from revocab.answering.judge import JudgeInputs, Verdict, find_judge, judge_opti
 from revocab.answering.options import CONVERSATIONS, MESSAGES, JudgeJob
 from revocab.answering.recorded import recording
 from revocab.chat.messages import answers, checked_messages, is_answered
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import model_hash
 from revocab.io import read_jsonl, sha256, write_json, write_jsonl
@@ -34,8 +34,7 @@ def read_conversations(path: Path) -> list[dict[str, Any]]:
                 problems.append(f"{where}: no answer in {MESSAGES!r}; answer it first")
         except RevocabError as error:
             problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return rows
 
 

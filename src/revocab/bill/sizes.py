@@ -9,7 +9,7 @@ from typing import Any
 from revocab.bill.device import known
 from revocab.bill.outline import Outline
 from revocab.config.expand import Run
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.hub import cached_commit
 from revocab.io import read_json
 from revocab.models.change import ModelReference
@@ -42,8 +42,7 @@ class Sizes:
             for name in asked
             if name not in have
         ]
-        if wrong:
-            raise RevocabError(wrong)
+        refuse(wrong)
 
     # --- vocabularies -----------------------------------------------------------------------------
 

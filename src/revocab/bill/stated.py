@@ -13,7 +13,7 @@ from pydantic import Field
 from revocab import yaml_file
 from revocab.bill.amounts import Amount, short
 from revocab.closed import Closed, OneLine, checked
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 
 #: Beside a paper's other values (``paper_values``).
 FILE = "costs.yaml"
@@ -66,8 +66,7 @@ def stated_by(folder: str | None) -> list[Statement]:
         value, problems = yaml_file.read(file)
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise RevocabError(f"{file}: not valid YAML ({' '.join(str(error).split())})") from None
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return checked(Statements, value, f"{file}: ").costs
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import Field
 
 from revocab.chat.messages import ASSISTANT, Message
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.extensions import files_in
 
 #: Templates that come with the package; dropping a file there adds one.
@@ -128,6 +128,12 @@ class ChatTemplate:
         return Rendered(text, [(begin, end) for begin, end in spans if end > begin])
 
 
+def own_template(tokenizer: Any) -> str:
+    """Return the text of a tokenizer's chat template, of several the usual one; empty: none."""
+    own = tokenizer.chat_template
+    return (own.get("default") if isinstance(own, dict) else own) or ""
+
+
 def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None) -> ChatTemplate:
     """Return the template in a file or of the package or, where none is named, the tokenizer's own.
 
@@ -138,15 +144,12 @@ def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None)
         path = find_template(named)
         text, place = read_template(path), str(path)
     else:
-        own = tokenizer.chat_template  # or several by name
-        text = (own.get("default") if isinstance(own, dict) else own) or ""
+        text = own_template(tokenizer)
         place = f"{folder}, chat template"
         if not text:
             raise RevocabError(f"{folder}: this tokenizer has no chat template; {advice()}")
     template = ChatTemplate(text, place, tokenizer.special_tokens_map)
-    problems = list(template_problems(template, special_texts(tokenizer)))
-    if problems:
-        raise RevocabError(problems)
+    refuse(template_problems(template, special_texts(tokenizer)))
     return template
 
 

@@ -25,10 +25,9 @@ from revocab.flags import asks_for_help, leading, values_of
 from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.options import InitInputs, InitJob
 from revocab.limits import Count, Seed
-from revocab.model_check.subject import quiet
 from revocab.models.folder import ModelFolder, check_model_folder
 from revocab.models.hub_or_folder import local
-from revocab.models.load import check_structure, load_causal_lm
+from revocab.models.load import check_structure, load_causal_lm, quiet
 from revocab.progress import spoken
 from revocab.tokenizers.load import load_tokenizer
 

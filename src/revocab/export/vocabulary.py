@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import read_json
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizers.alphabets import BYTE_TOKENS, GPT2_WORDS, MARKER
@@ -41,8 +42,7 @@ class Vocabulary:
                 " tokenizers library; only BPE is exported"
             )
         vocabulary = cls(tokenizer, EditableVocabulary.read(tokenizer, "model"))
-        if problems := [f"{folder}: {problem}" for problem in vocabulary._problems()]:
-            raise RevocabError(problems)
+        refuse(f"{folder}: {problem}" for problem in vocabulary._problems())
         return vocabulary
 
     def _problems(self) -> Iterator[str]:
@@ -137,18 +137,18 @@ class Vocabulary:
                 yield "nor after a special token"
 
     @cached_property
-    def normalised(self) -> dict[str, Callable[[str], bool]]:
+    def normalised(self) -> dict[str, Callable[[str], object]]:
         """Return which texts the normaliser changes and llama.cpp leaves, in words and as a test.
 
         Without the steps that put spaces and ``▁`` into a text, which llama.cpp has too, and
         without those that no test is known for: lines will tell.
         """
-        tests: dict[str, Callable[[str], bool]] = {}
+        tests: dict[str, Callable[[str], object]] = {}
         for step in self._steps("normalizer"):
             kind = step["type"]
             old = step.get("pattern", {}).get("String")
             if kind == "Replace" and old is not None and (old, step["content"]) != (" ", MARKER):
-                tests[f"with {old!r} in it"] = partial(contains, old)
+                tests[f"with {old!r} in it"] = re.compile(re.escape(old)).search
             elif kind in ("NFC", "NFD", "NFKC", "NFKD"):
                 tests[f"that is not in {kind}"] = partial(is_not_in, kind)
         return tests
@@ -174,20 +174,10 @@ class Vocabulary:
         """Return the tokens that end an answer: the tokenizer's, then those of the model."""
         ends = [self.tokenizer.eos_token_id]
         for name in ("generation_config.json", "config.json"):
-            settings = read_json(folder / name) if (folder / name).is_file() else {}
-            named = settings.get("eos_token_id")
+            path = folder / name
+            named = read_json(path).get("eos_token_id") if path.is_file() else None
             ends += named if isinstance(named, list) else [named]
         return [end for end in dict.fromkeys(ends) if end is not None and end < len(self.tokens)]
-
-    def chat_template(self) -> str | None:
-        template = self.tokenizer.chat_template
-        if isinstance(template, dict):
-            template = template.get("default")
-        return template
-
-
-def contains(part: str, text: str) -> bool:
-    return part in text
 
 
 def is_not_in(form: Any, text: str) -> bool:

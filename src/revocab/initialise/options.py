@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from revocab.closed import Closed, Id, Job, Language, OneLine, look_up
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
@@ -86,8 +86,7 @@ class InitInputs(Closed):
             for key, value in self
             if value is not None and key not in read
         ]
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
 
 
 class ChosenMethod(Closed):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings
-from revocab.models.load import ADAPTER, loading
+from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings, text_part
+from revocab.models.load import ADAPTER, loading, quiet
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -20,19 +19,6 @@ if TYPE_CHECKING:
 
 GENERATION = "generation_config.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers' own remarks off: what matters of them is a finding."""
-    from transformers.utils import logging
-
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
 
 
 @dataclass(frozen=True)
@@ -55,10 +41,6 @@ class Subject:
         """Return a JSON file's object; an empty one where there is no such file."""
         return read_settings(self.path / name) if self.has(name) else {}
 
-    @property
-    def is_adapter(self) -> bool:
-        return self.has(ADAPTER) and not self.has("config.json")
-
     @cached_property
     def model(self) -> ModelFolder:
         return ModelFolder(self.path)
@@ -69,8 +51,7 @@ class Subject:
 
     @cached_property
     def text_config(self) -> dict[str, Any]:
-        nested = self.config.get("text_config")
-        return nested if isinstance(nested, dict) and "vocab_size" in nested else self.config
+        return text_part(self.config)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -139,3 +120,26 @@ class Subject:
         """Return how a row of a tensor is called: of embedding and head with its token."""
         named = tensor in self.matrices.values() and row < len(self.tokens)
         return f"{row} {self.tokens[row]!r}" if named else str(row)
+
+
+@dataclass
+class Mended:
+    """What is other in a copy of a folder; fixes of findings fill it."""
+
+    subject: Subject
+    edited: dict[str, dict[str, Any]] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
+
+    def edit(self, name: str) -> dict[str, Any]:
+        """Return a JSON file's object, to be changed in place."""
+        if name not in self.edited:
+            self.edited[name] = deepcopy(self.subject.settings(name))
+        return self.edited[name]
+
+    def edit_text_config(self) -> dict[str, Any]:
+        config = self.edit("config.json")
+        nested = self.subject.text_config is not self.subject.config
+        return config["text_config"] if nested else config
+
+    def remove(self, *names: str) -> None:
+        self.removed |= {*names}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.closed import checked
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import write_json, write_text
 from revocab.models.change import (
     Change,
@@ -92,8 +92,7 @@ def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Pat
         for name in others
         if name not in named
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInputs:

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.io import not_folder, read_json
-from revocab.models.links import check_links, copy_present, link_problems
+from revocab.models.links import check_links, copy_present
 from revocab.models.weights.files import read_header, read_tensor
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 from revocab.tokenizers.golden_ids import GOLDEN_IDS
@@ -59,6 +59,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise RevocabError(f"{path}: not a JSON object; fetch the model again")
     return settings
+
+
+def text_part(config: dict[str, Any]) -> dict[str, Any]:
+    """Return what a configuration says of the language model: of a composite one, a part."""
+    nested = config.get("text_config")
+    return nested if isinstance(nested, dict) and "vocab_size" in nested else config
 
 
 def check_tokenizer_folder(tokenizer: Path) -> None:
@@ -110,11 +116,8 @@ class ModelFolder:
 
     def __post_init__(self) -> None:
         check_model_folder(self.path)
-        problems = list(link_problems(self.path, self.documents))
-        if not problems:  # the index is one of them
-            problems = list(link_problems(self.path, self.files))
-        if problems:
-            raise RevocabError(problems)
+        check_links(self.path, self.documents)
+        check_links(self.path, self.files)  # by the index, which is one of the others
         if not self.files:
             pickled = sorted(file.name for file in self.path.glob("*.bin"))
             raise RevocabError(
@@ -131,8 +134,7 @@ class ModelFolder:
 
     @property
     def text_config(self) -> dict[str, Any]:
-        nested = self.config.get("text_config")
-        return nested if isinstance(nested, dict) and "vocab_size" in nested else self.config
+        return text_part(self.config)
 
     @cached_property
     def documents(self) -> list[str]:
@@ -184,8 +186,7 @@ class ModelFolder:
                 stored.setdefault(name, []).append(file)
         if not problems and self.index is not None:
             problems = placement_problems(self.path, self.index["weight_map"], stored)
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
         return places
 
     @cached_property

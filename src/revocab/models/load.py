@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.vocabulary.padding import cut_off, padding_findings
@@ -43,6 +43,19 @@ def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
     except complaints as error:
         reason = " ".join(str(error).split())[:300]
         raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' own remarks off: what matters of them is told otherwise."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
 
 
 def quiet_loading() -> None:
@@ -106,13 +119,11 @@ def check_model(folder: str | Path) -> None:
     read once, in blocks.
     """
     model = ModelFolder(Path(folder))
-    looked_at = (check(model) for check in STRUCTURE)
-    _refuse(folder, chain(*looked_at, finite_findings(model.path, model.files)))
+    _refuse(folder, chain(_structural(model), finite_findings(model.path, model.files)))
 
 
 def _refuse(folder: str | Path, findings: Iterator[Finding]) -> None:
-    if problems := [finding.line(folder) for finding in findings]:
-        raise RevocabError(problems)
+    refuse(finding.line(folder) for finding in findings)
 
 
 def _layout(model: ModelFolder) -> Iterator[Finding]:
@@ -140,7 +151,6 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     (vLLM's environment may lack it), by loading the model.
     """
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
     from transformers.utils.import_utils import is_accelerate_available
 
     if (generation := folder.path / "generation_config.json").is_file():
@@ -154,19 +164,11 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
         )
     device = {"device_map": "meta"} if is_accelerate_available() else {}
     quiet_loading()
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()  # its own report of the same differences
-    try:
-        with loading(folder.path, Exception):  # of any type, where settings are nonsense
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
-                folder.path,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,
-                **_SAFE,
-                **device,
-            )
-    finally:
-        logging.set_verbosity(level)
+    with quiet(), loading(folder.path, Exception):  # of any type, where settings are nonsense
+        options = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder.path, **options, **_SAFE, **device
+        )
     return loaded
 
 
@@ -244,5 +246,8 @@ STRUCTURE = (_layout, _architecture, padding_findings, _vocabulary)
 
 def check_structure(folder: Path) -> None:
     """Raise :class:`RevocabError` as :func:`check_model` does, without a look at any value."""
-    model = ModelFolder(folder)
-    _refuse(folder, chain(*(check(model) for check in STRUCTURE)))
+    _refuse(folder, _structural(ModelFolder(folder)))
+
+
+def _structural(model: ModelFolder) -> Iterator[Finding]:
+    return chain.from_iterable(check(model) for check in STRUCTURE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ class Operands:
         """Raise :class:`RevocabError` for models that are quantised, or not of one architecture."""
         operands = {name: Operand(repr(name), folder) for name, folder in others.items()}
         together = cls(Operand("the body", body), operands)
-        if problems := list(together.problems()):
-            raise RevocabError(problems)
+        refuse(together.problems())
         return together
 
     def problems(self) -> Iterator[str]:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import write_json
 from revocab.models.folder import HEADS, read_settings
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
@@ -91,8 +91,7 @@ def vocabulary_names(folder: Path, stored: Iterable[str]) -> dict[str, str]:
         for (what, places), ends in zip(named.items(), (EMBEDDINGS, HEADS), strict=False)
         if len(places) != 1
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return {which: name for which, (name,) in named.items()}
 
 

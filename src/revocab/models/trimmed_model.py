@@ -12,7 +12,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.io import write_json, write_text
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, read_settings
 from revocab.models.load import check_structure
@@ -104,8 +104,7 @@ class TrimmableModel:
             for name, part in parts.items()
             if name in self.tables and (part.size % prod(part.shape) or part.dtype[0] in "IU")
         ]
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
 
 
 def write_trimmed(

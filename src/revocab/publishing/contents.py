@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.initialise.diagnostics import NAME as DIAGNOSTICS
 from revocab.model_check.kind import look_at
 from revocab.models.folder import OWN_FILES, TOKENIZER_FILES, ModelFolder
@@ -56,8 +56,7 @@ def contents_of(folder: Path, *, history: bool = False) -> Contents:
             contents.files[path.name] = path
         else:
             contents.stays[path.name] = "no model, tokenizer, card or licence file"
-    if problems := list(link_problems(folder, contents.files)):
-        raise RevocabError(problems)
+    refuse(link_problems(folder, contents.files))
     return contents
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, OneLine
 from revocab.command import of_flags
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.flags import asks_for_help, leading, values_of
 from revocab.publishing.contents import Contents, check_folder, contents_of, read_card
 from revocab.publishing.repository import (
@@ -121,8 +121,7 @@ def check_repository(contents: Contents, name: str, options: PublishOptions) -> 
             f"{name} holds files: {', '.join(replaced) or 'none'} would be replaced,"
             f" {', '.join(others) or 'none'} would stay; give --update, or another name"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     check_card(name, contents.card)
     return remote
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import starmap
 from pathlib import Path
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import number
 from revocab.models.origin import HUB_ID, history_of
 from revocab.publishing.contents import CARD, Contents
@@ -94,5 +94,4 @@ def benchmark_files(
             entry = EvalResultEntry(dataset, task, value, notes=notes)
             text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False)
             yield f".eval_results/{score.replace(':', '-')}.yaml", text.encode()
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)

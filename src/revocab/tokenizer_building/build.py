@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.flags import flag_of
 from revocab.io import sha256, write_json
 from revocab.output import OutputFolder
@@ -145,8 +145,7 @@ def build_from_folders(
             for corpus, share in shares.items()
             if corpus in corpora
         ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     for name in (*allowed.folders, *allowed.templates):
         if name in folders:
             options[name] = str(folders[name])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.corpora.read import corpus_manifest, texts
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 
 BATCH_DOCUMENTS = 256
 #: A corpus of which at least this share is used has little more to give.
@@ -45,8 +45,7 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
     problems += [
         f"corpus {name}: no text to train on" for name, size in available.items() if not size
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     budget = min(available[part.corpus] / part.share for part in mixture)
     if limit_bytes is not None:
         budget = min(budget, limit_bytes)

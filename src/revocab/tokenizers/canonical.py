@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.tokenizers.alphabets import from_byte_level, to_byte_level
 from revocab.tokenizers.load import Style, load_tokenizer, some, tokenizer_style
 
@@ -138,8 +138,7 @@ def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
         )
     if not vocabulary:
         problems.append(f"{name}: the vocabulary is empty")
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return [string for string in strings if string is not None]
 
 

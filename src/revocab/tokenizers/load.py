@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import not_folder, read_json, write_json
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 
@@ -46,8 +46,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
         problems = list(file_problems(Path(name, "tokenizer.json")))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         problems = []  # a file of another kind, which the loader refuses
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
     loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:

@@ -12,7 +12,7 @@ import binascii
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import read_json
 from revocab.tokenizers.alphabets import LLAMA3_WORDS, to_byte_level
 
@@ -144,8 +144,7 @@ def _settings(path: Path) -> dict[str, Any]:
             for key in NAMED
             if key in settings and settings[key] not in specials
         ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return settings
 
 

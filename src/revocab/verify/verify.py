@@ -8,7 +8,7 @@ of transformers in float32.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.closed import Closed, unknown
-from revocab.command import of_flags
-from revocab.errors import RevocabError
-from revocab.flags import asks_for_help, leading, values_of
+from revocab.command import named_and_flags
+from revocab.errors import RevocabError, refuse
 from revocab.io import not_folder, text_lines
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Texts whose logits are compared, each at its first, middle and last position, and their tokens.
 LOGIT_TEXTS, FEWEST_TOKENS, MOST_TOKENS = 4, 4, 32
+#: Characters of a text that are shown.
+SHOWN = 60
 ABOUT = """Compare tokens, text and logits wherever a model is loaded: revocab verify MODEL
 
 MODEL is a folder or Hub id, of a model or a tokenizer. Exit status 1 if anything differs."""
@@ -77,13 +78,8 @@ class Verified:
 
 def verify(words: Sequence[str]) -> str:
     """Return the page; end with exit status 1 if anything differs, after printing it."""
-    from revocab.verify.page import page
-
-    named, flags = leading(words, 1)
-    if not named and not asks_for_help(flags):
-        raise RevocabError("give a model, folder or Hub id: revocab verify MODEL …")
-    values = values_of([VerifyOptions], "revocab verify MODEL", ABOUT, flags)
-    options = of_flags(VerifyOptions, values)
+    missing = "give a model, folder or Hub id: revocab verify MODEL …"
+    named, options = named_and_flags(VerifyOptions, words, "revocab verify MODEL", ABOUT, missing)
     verified = verified_model(named[0], options)
     shown = page(verified)
     if options.json_:
@@ -92,6 +88,29 @@ def verify(words: Sequence[str]) -> str:
         print(shown)
         raise SystemExit(1)
     return shown
+
+
+def page(verified: Verified) -> str:
+    lines = [line for result in verified.results for line in lines_of(result)]
+    verdict = "Something differs." if verified.differs else "Everything that was compared is equal."
+    return "\n".join([f"{verified.model}: {'; '.join(verified.notes)}", *lines, verdict])
+
+
+def lines_of(result: Result) -> Iterator[str]:
+    if result.state in ("missing", "failed"):
+        state = "not here: " if result.state == "missing" else "FAILED: "
+        yield f"  {result.runtime:<14}{state}{result.about}"
+        return
+    counts = f"ids {result.same_ids:,}, decoded text {result.same_text:,} of {result.texts:,} equal"
+    if result.logits is not None:
+        counts += f"; logits differ by at most {result.logits:.2g} (allowed {result.allowed:.2g})"
+    mark = "DIFFERENT: " if result.state == "different" else ""
+    yield f"  {result.runtime:<14}{mark}{counts} ({result.about})"
+    for difference in result.differences:
+        text = difference.text
+        yield f"    {text[:SHOWN]!r}{' …' * (len(text) > SHOWN)}, {difference.what} {difference.at}"
+        yield f"      expected {difference.expected}"
+        yield f"      received {difference.received}"
 
 
 def verified_model(named: str, options: VerifyOptions) -> Verified:
@@ -146,8 +165,7 @@ def check_files(options: VerifyOptions) -> None:
         for flag, path in files
         if path is not None and not path.is_file()
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def expected(

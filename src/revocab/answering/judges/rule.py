@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from revocab.answering.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.answering.options import MESSAGES
 from revocab.chat.messages import ASSISTANT
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import passes
 
@@ -47,8 +47,7 @@ def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Ite
     of a row that there are not.
     """
     problems = [problem for row in rows for problem in row_problems(row, options)]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     for row in rows:
         reason = broken_rule(row, options)
         yield Verdict(not reason, float(not reason), reason)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from revocab.errors import RevocabError
+from revocab.export.export import ExportOptions, Format
 from revocab.export.fidelity import choose, told
-from revocab.export.format import ExportOptions, Format
 from revocab.export.vocabulary import Kind, Vocabulary
 from revocab.models.folder import ModelFolder
 from revocab.progress import Say

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.corpora.read import corpus_manifest, texts
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, BatchSize, Bytes, Count, Seed, Times
@@ -241,7 +241,6 @@ def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") 
             f"{folder}: holds no vectors of this source vocabulary; run train_auxiliary with its "
             "--source-tokenizer"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     stored = load_file(folder / VECTORS, device=device)
     return Auxiliary(stored["target"], stored[names[0]], stored["target_trained"].bool())

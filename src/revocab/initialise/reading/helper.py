@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.initialise.method import DonorRows
 from revocab.initialise.reading.vocabularies import shared_tokens
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
@@ -84,8 +84,7 @@ def check_rows_fit(
             f"{where}: embedding and head are two matrices, the source's one; take a helper that"
             " was made from the source"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 @dataclass(frozen=True)
@@ -138,8 +137,7 @@ class Coverage:
                 f"{about}{self.new_without_row} new ones, so {method.name} would fill no row; "
                 "take another helper, or a method without one, such as fvt"
             )
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
 
     def warnings(self, method: Method) -> list[str]:
         """Return what a user should know of how little the three vocabularies share."""
@@ -272,8 +270,7 @@ class Donor:
                     f"--{name} {model.path}: embedding and head are {tied[model.tied]}, the"
                     f" source's {tied[source.tied]}; take models that agree"
                 )
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
         return donor
 
     def rows(self, which: Which) -> DonorRows:

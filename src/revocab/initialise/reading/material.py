@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.fasttext import load_auxiliary
@@ -135,8 +135,7 @@ def check_tables(source: ModelFolder, tables: Mapping[str, int], options: Method
             f"option pad_to: {source.path} has further tensors with a row per token"
             f" ({', '.join(others)}), whose padding programs would not cut off; leave it out"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def make_inputs(

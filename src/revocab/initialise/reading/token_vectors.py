@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.initialise.method import Auxiliary
 from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
@@ -115,8 +115,7 @@ def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     problems = [f"{path}, {fault}" for fault in faults[:TOLD]]
     if len(faults) > TOLD:
         problems.append(f"{path}: {len(faults) - TOLD:,} more; write the vectors again")
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return vectors
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from revocab.chat.template import MARKS, PROBE, ChatTemplate, special_texts
+from revocab.chat.template import MARKS, PROBE, ChatTemplate, own_template, special_texts
 from revocab.errors import RevocabError
 from revocab.model_check.kind import Kind
 from revocab.model_check.kinds.special_ids import ids_of, is_id
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import GENERATION, TOKENIZER_CONFIG, Subject, quiet
+from revocab.model_check.subject import GENERATION, TOKENIZER_CONFIG, Mended, Subject
 from revocab.models.finding import Finding, some_tokens
+from revocab.models.load import quiet
 
 FILE = "chat_template.jinja"
 #: How tokens of chat are spelt, whether a vocabulary has them or not.
@@ -42,8 +41,7 @@ def stop_ids(subject: Subject) -> list[int]:
 
 
 def rendering(subject: Subject) -> Iterator[Finding]:
-    own: Any = subject.tokenizer.chat_template
-    text = own.get("default") if isinstance(own, dict) else own
+    text = own_template(subject.tokenizer)
     if not text:
         return
     template = ChatTemplate(

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from revocab.model_check.kind import Kind
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import TOKENIZER, Subject
+from revocab.model_check.subject import TOKENIZER, Mended, Subject
 from revocab.models.finding import Finding
 from revocab.models.weights.files import FLOATS, stored_parts
 

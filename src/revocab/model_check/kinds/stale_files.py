@@ -10,8 +10,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.model_check.kind import Kind
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import TOKENIZER, TOKENIZER_CONFIG, Subject
+from revocab.model_check.subject import TOKENIZER, TOKENIZER_CONFIG, Mended, Subject
 from revocab.models.finding import Finding, some
 from revocab.tokenizers.piece_model import pieces_of
 

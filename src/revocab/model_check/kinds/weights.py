@@ -9,11 +9,10 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.model_check.kind import Kind, unreadable
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import Subject, quiet
+from revocab.model_check.subject import Mended, Subject
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder
-from revocab.models.load import ADAPTER, STRUCTURE
+from revocab.models.load import ADAPTER, STRUCTURE, quiet
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import INDEX
@@ -23,7 +22,7 @@ _OTHER_LAYOUTS = ("consolidated", "adapter_model")
 
 
 def adapter(subject: Subject) -> Iterator[Finding]:
-    if subject.is_adapter:
+    if subject.has(ADAPTER) and not subject.has("config.json"):
         base = subject.settings(ADAPTER).get("base_model_name_or_path")
         yield Finding(
             "adapter", "error", f"a LoRA adapter of {base!r} ({ADAPTER}), not a model",
@@ -86,9 +85,8 @@ def structure(
 ) -> Iterator[Finding]:
     with quiet():
         for finding in check(subject.model):
-            yield (
-                replace(finding, fix=stored_rows(subject)) if finding.code == "shapes" else finding
-            )
+            is_shape = finding.code == "shapes"
+            yield replace(finding, fix=stored_rows(subject)) if is_shape else finding
 
 
 def stored_rows(subject: Subject) -> Callable[[Mended], object] | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.io import read_json
 
 #: The file of a model whose weights are in one file; else the index says where they are.
@@ -78,11 +78,10 @@ def read_index(path: Path, ending: str = _ENDING) -> dict[str, Any]:
     """
     index = read_json(path)
     problems = first_of(list(_index_problems(index, ending)))
-    if problems:
-        raise RevocabError(
-            f"{path}: {problem}; do not use this model until you know why, or fetch it again"
-            for problem in problems
-        )
+    refuse(
+        f"{path}: {problem}; do not use this model until you know why, or fetch it again"
+        for problem in problems
+    )
     return index
 
 

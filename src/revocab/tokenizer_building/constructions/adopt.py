@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from revocab.chat.template import end_of_answers, find_template, load_template
 from revocab.closed import OneLine
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.tokenizer_building.construction import (
     BuildInputs,
     Built,
@@ -83,12 +83,11 @@ def build(inputs: BuildInputs, options: Any) -> Built:
             problems.append("it has no chat template, or several")
         if chat.eos_token is None:
             problems.append("it has no end token (eos)")
-        if problems:
-            raise RevocabError(
-                f"construction 'adopt', option chat = {chat.name_or_path}: {problem}; name the"
-                " tokenizer of an instruction-tuned model"
-                for problem in problems
-            )
+        refuse(
+            f"construction 'adopt', option chat = {chat.name_or_path}: {problem}; name the"
+            " tokenizer of an instruction-tuned model"
+            for problem in problems
+        )
         grown = with_added_tokens(base, _added_tokens(chat))
         tokenizer = grown.tokenizer()
         tokenizer.chat_template, tokenizer.eos_token = chat.chat_template, chat.eos_token
