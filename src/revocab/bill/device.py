@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -84,21 +83,11 @@ class BillOptions(Device):
         default_factory=dict, description="tokens of tokenizers whose size is not known, by id"
     )
 
-    @property
-    def memory_bytes(self) -> int | None:
-        memory = self.stated("memory")
-        return None if memory is None else int(memory)
-
 
 def speed_of(options: Device) -> list[Factor] | None:
     """Return the factors of the operations per second of a named device; None where none is."""
     peak = options.stated("flops")
     return None if peak is None else [(peak, "FLOP/s"), (options.utilisation, "utilisation")]
-
-
-def processes_for(devices: int, batch: int) -> int:
-    """Return how many devices a training can use: its batch is divided among them evenly."""
-    return math.gcd(devices, batch)
 
 
 def told(options: BillOptions) -> str:

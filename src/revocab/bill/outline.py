@@ -7,7 +7,7 @@ of a model, so that one set of formulas serves real models and bills.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -104,7 +104,3 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
         "tie_word_embeddings": config.get("tie_word_embeddings", False),
         "dtype": config.get("dtype") or config.get("torch_dtype"),
     }
-
-
-def parameters_in(weights: Sequence[Weight]) -> int:
-    return sum(weight.numel() for weight in weights)

@@ -97,7 +97,9 @@ class Sizes:
         if not file.is_file():
             return None
         read = read_json(file)
-        return len({entry["content"] for entry in read["added_tokens"]} | pieces(read["model"]))
+        # BPE maps tokens to ids, Unigram gives each a score.
+        pieces = [piece if isinstance(piece, str) else piece[0] for piece in read["model"]["vocab"]]
+        return len({entry["content"] for entry in read["added_tokens"]}.union(pieces))
 
     # --- models -----------------------------------------------------------------------------------
 
@@ -155,11 +157,6 @@ class Sizes:
             return origin
         rows = self.vocabulary(run.target)
         return None if rows is None else {**origin, "vocab_size": rows}
-
-
-def pieces(model: Mapping[str, Any]) -> set[str]:
-    """Return the tokens of a tokenizer.json: BPE maps them to ids, Unigram gives each a score."""
-    return {piece if isinstance(piece, str) else piece[0] for piece in model["vocab"]}
 
 
 def read_config(place: Path) -> Config:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.bill.amounts import Amount, Factor, device_hours
-from revocab.bill.device import BYTES_PER_TOKEN, BillOptions, processes_for, speed_of
+from revocab.bill.device import BYTES_PER_TOKEN, BillOptions, speed_of
 from revocab.bill.outline import Outline
 from revocab.bill.sizes import Sizes
 from revocab.io import read_json
@@ -82,9 +82,8 @@ def trainings_of(plan: Plan, sizes: Sizes, options: BillOptions) -> Iterator[Tra
             yield training_of(plan, f"models.{model}", step, config, None, options)
     for run in plan.trained:
         entry, step = plan.runs[run], plan.step("adapt_model", run=run)
-        config, source = sizes.run(entry), None
-        if step.inputs.get("source"):
-            source = sizes.referred(entry.source)
+        config = sizes.run(entry)
+        source = sizes.referred(entry.source) if step.inputs.get("source") else None
         if config is not None:
             yield training_of(plan, run, step, config, source, options)
 
@@ -103,22 +102,16 @@ def training_of(
     length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
     outline = Outline(config, settings.plan)
     origin = None if source is None else Outline(source)
-    processes, memory = processes_for(options.devices, settings.batch_size), options.memory_bytes
+    processes = math.gcd(options.devices, settings.batch_size)  # a batch is divided evenly
+    stated = options.stated("memory")
+    memory = None if stated is None else int(stated)
     whole = processes == 1 or any(stage.lora for stage in settings.plan.stages)
     machine_flags, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
     for layout, machine in LAYOUTS.items():
         if whole and machine.get("fsdp"):
             continue
-        guess = estimate(
-            outline,
-            outline,
-            settings,
-            length,
-            {**machine, **machine_flags},
-            processes,
-            memory,
-            origin,
-        )
+        flags = {**machine, **machine_flags}
+        guess = estimate(outline, outline, settings, length, flags, processes, memory, origin)
         laid_out = StepOptions(
             length, settings.precision, "activation_checkpointing" in machine,
             processes if "fsdp" in machine else 1,
@@ -175,9 +168,8 @@ def amounts_of(
         [[text, passes, (operations(outline).flops(length), "FLOP")]],
     )  # fmt: skip
     yield parameters_of(outline)
-    shape = shape_of(outline, groups, len(stages.stages), sum(
-        rows * source_rows for rows, _ in adapted_shapes(outline, settings.adapter)
-    ))  # fmt: skip
+    adapted = sum(rows * source_rows for rows, _ in adapted_shapes(outline, settings.adapter))
+    shape = shape_of(outline, groups, len(stages.stages), adapted)
     stored: Factor = (outline.itemsize, "B")
     yield Amount(
         "checkpoints", "B",

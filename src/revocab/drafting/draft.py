@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,10 @@ from pydantic import Field
 from revocab.adapting.compare import first_documents
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, Id, OneLine
-from revocab.command import of_flags
+from revocab.command import named_and_flags
 from revocab.drafting.speculation import Written, write
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import checkpoint_on
-from revocab.flags import asks_for_help, leading, values_of
 from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.options import InitInputs, InitJob
 from revocab.limits import Count, Seed
@@ -65,35 +63,20 @@ class DraftOptions(Closed):
     json_: bool = Field(default=False, alias="json", description="print JSON")
 
 
-@dataclass(frozen=True)
-class Row:
-    """One text, written by the target alone or with a draft."""
+Row = dict[str, Any]
 
-    text: str
-    draft: str
-    #: Prompts after which the text is the same as without a draft, and all.
-    equal: int
-    prompts: int
-    tokens_per_pass: float
-    accepted: int
-    proposed: int
-    characters_per_second: float
 
-    @classmethod
-    def of(cls, text: str, draft: str, written: Written, plain: Written) -> Row:
-        return cls(
-            text, draft, written.equal(plain), len(written.tokens), written.tokens_per_pass,
-            written.accepted, written.proposed, written.characters_per_second,
-        )  # fmt: skip
+def row_of(text: str, draft: str, written: Written, plain: Written) -> Row:
+    """Return what a text, written by the target alone or with a draft, took."""
+    same = {"equal": written.equal(plain), "prompts": len(written.tokens)}
+    keys = ("tokens_per_pass", "accepted", "proposed", "characters_per_second")
+    return {"text": text, "draft": draft, **same, **{key: getattr(written, key) for key in keys}}
 
 
 def draft(words: Sequence[str]) -> str:
     """Return the page, after writing the draft."""
-    named, flags = leading(words, 1)
-    if not named and not asks_for_help(flags):
-        raise RevocabError("DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER")
-    values = values_of([DraftOptions], "revocab draft DRAFT", ABOUT, flags)
-    options = of_flags(DraftOptions, values)
+    missing = "DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER"
+    named, options = named_and_flags(DraftOptions, words, "revocab draft DRAFT", ABOUT, missing)
     texts = measure_texts(options.text, "--text")
     folders = [local(path, "model") for path in (Path(named[0]), options.for_)]
     for folder in folders:
@@ -123,7 +106,7 @@ def draft(words: Sequence[str]) -> str:
     shared = len(old.keys() & new.keys())
     rows = [*measured(writer, drafts, prompts, options)] if writer else []
     if options.json_:
-        made = {"shared_tokens": shared, "tokens": len(new), "rows": [asdict(row) for row in rows]}
+        made = {"shared_tokens": shared, "tokens": len(new), "rows": rows}
         return json.dumps(made, ensure_ascii=False, indent=2)
     moved = [f"{options.out}: {source.name} with the vocabulary of {target.name}"] * (old != new)
     return "\n".join([*moved, f"{shared:,} of {len(new):,} tokens are shared", *page(rows)])
@@ -153,14 +136,14 @@ def measured(
     for text, asked in prompts.items():
         with quiet():
             plain = write(model, tokenizer, asked, options.new_tokens)
-        yield Row.of(text, "none", plain, plain)
+        yield row_of(text, "none", plain, plain)
         for name, (helper, own) in helpers.items():
             other = own if own.get_vocab() != tokenizer.get_vocab() else None
             with quiet():
                 written = write(
                     model, tokenizer, asked, options.new_tokens, helper, options.block, other
                 )
-            yield Row.of(text, name, written, plain)
+            yield row_of(text, name, written, plain)
 
 
 def loaded(folder: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
@@ -193,12 +176,12 @@ def page(rows: Sequence[Row]) -> list[str]:
         "| --- | --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
-        if row.draft == "none":
-            plain = row.characters_per_second
-        share = f"{row.accepted / row.proposed:.0%}" if row.proposed else "–"
+        speed = row["characters_per_second"]
+        if row["draft"] == "none":
+            plain = speed
+        share = f"{row['accepted'] / row['proposed']:.0%}" if row["proposed"] else "–"
         lines.append(
-            f"| {row.text} | {row.draft} | {row.equal} of {row.prompts} | {row.tokens_per_pass:.2f}"
-            f" | {share} | {row.characters_per_second:,.0f}"
-            f" | {row.characters_per_second / plain:.2f}× |"
+            f"| {row['text']} | {row['draft']} | {row['equal']} of {row['prompts']}"
+            f" | {row['tokens_per_pass']:.2f} | {share} | {speed:,.0f} | {speed / plain:.2f}× |"
         )
     return lines

@@ -46,30 +46,18 @@ class Written:
         return sum(own == theirs for own, theirs in zip(self.tokens, other.tokens, strict=True))
 
 
-@dataclass
-class Passes:
-    """Forward passes that a model made of one prompt: positions that each of them read."""
-
-    lengths: list[int]
-
-    @property
-    def proposed(self) -> int:
-        """Return the tokens of a draft in passes that begin with the newest token of the text."""
-        return sum(length - 1 for length in self.lengths)
-
-
 @contextmanager
-def counted(model: PreTrainedModel, prompt: int) -> Iterator[Passes]:
-    """Count the passes of a model that begins with ``prompt`` tokens that no pass has read."""
-    passes = Passes([])
+def counted(model: PreTrainedModel, prompt: int) -> Iterator[list[int]]:
+    """Yield how many tokens each pass of a model reads, of the ``prompt`` first ones the last."""
+    lengths: list[int] = []
 
     def note(module: Any, args: Any, kwargs: dict[str, Any]) -> None:
         read = kwargs["input_ids"].shape[1]
-        passes.lengths.append(read if passes.lengths else read - prompt + 1)
+        lengths.append(read if lengths else read - prompt + 1)
 
     hook: Any = model.register_forward_pre_hook(note, with_kwargs=True)
     try:
-        yield passes
+        yield lengths
     finally:
         hook.remove()
 
@@ -109,13 +97,14 @@ def write(
     for prompt in prompts:
         ids_1L = torch.tensor([prompt], device=target.device)
         mask_1L = torch.ones_like(ids_1L)
-        with torch.no_grad(), counted(target, len(prompt)) as made:
+        with torch.no_grad(), counted(target, len(prompt)) as lengths:
             start = time.perf_counter()
             written: Any = target.generate(  # type: ignore[operator]  # typed as a mixin's
                 ids_1L, attention_mask=mask_1L, generation_config=settings, **more
             )
             seconds += time.perf_counter() - start
         tokens.append(written[0, len(prompt) :].tolist())
-        passes, proposed = passes + len(made.lengths), proposed + made.proposed
+        passes += len(lengths)
+        proposed += sum(lengths) - len(lengths)  # each begins with the newest token of the text
     characters = sum(map(len, tokenizer.batch_decode(tokens)))
     return Written(tokens, characters, passes, proposed, seconds)

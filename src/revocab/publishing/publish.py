@@ -8,10 +8,9 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine
-from revocab.command import of_flags
+from revocab.command import named_and_flags
 from revocab.errors import RevocabError, refuse
-from revocab.flags import asks_for_help, leading, values_of
-from revocab.publishing.contents import Contents, check_folder, contents_of, read_card
+from revocab.publishing.contents import Contents, add_results, check_folder, contents_of, read_card
 from revocab.publishing.repository import (
     Remote,
     check_card,
@@ -21,7 +20,6 @@ from revocab.publishing.repository import (
     size_of,
     upload,
 )
-from revocab.publishing.results import add_results
 
 ABOUT = """Upload a model folder to the Hub: revocab publish FOLDER OWNER/NAME --dry-run
 
@@ -59,12 +57,10 @@ class PublishOptions(Closed):
 
 def publish(words: Sequence[str]) -> str:
     """Return what was, or would be, uploaded; raise :class:`RevocabError` with all problems."""
-    named, flags = leading(words, 2)
-    if len(named) < 2 and not asks_for_help(flags):
-        raise RevocabError("give a folder and a name: revocab publish FOLDER OWNER/NAME --dry-run")
-    values = values_of([PublishOptions], "revocab publish FOLDER OWNER/NAME", ABOUT, flags)
-    options = of_flags(PublishOptions, values)
-    folder, name = Path(named[0]), named[1]
+    verb = "revocab publish FOLDER OWNER/NAME"
+    missing = f"give a folder and a name: {verb} --dry-run"
+    (place, name), options = named_and_flags(PublishOptions, words, verb, ABOUT, missing, 2)
+    folder = Path(place)
     unsound = problems_of(check_folder, folder)
     problems = [*unsound, *problems_of(check_name, name)]
     problems += [] if options.dry_run else problems_of(check_token)
@@ -82,9 +78,8 @@ def publish(words: Sequence[str]) -> str:
     if options.dry_run:
         state = problems_of(check_repository, contents, name, options)
         visible = "public" if options.public else "private"
-        state_lines = [f"would be refused: {problem}" for problem in state] or [
-            "ready to be uploaded"
-        ]
+        refused = [f"would be refused: {problem}" for problem in state]
+        state_lines = refused or ["ready to be uploaded"]
         return "\n".join([f"dry run: {folder} -> {name} ({visible})", *state_lines, "", *lines])
     remote = check_repository(contents, name, options)
     commit = upload(name, remote, contents.files, private=not options.public)

@@ -24,10 +24,6 @@ REFUSALS = {
 }
 
 
-#: Of the commit.
-MESSAGE = "Upload with Revocab"
-
-
 @dataclass(frozen=True)
 class Remote:
     """What lies at a name on the Hub; no commit: nothing."""
@@ -148,7 +144,7 @@ def upload(name: str, remote: Remote, files: Mapping[str, Path | bytes], *, priv
             for place, file in files.items()
         ]
         commit = api.create_commit(
-            name, operations, commit_message=MESSAGE, parent_commit=remote.commit
+            name, operations, commit_message="Upload with Revocab", parent_commit=remote.commit
         )
     arrived = look_at(name)
     if wrong := [place for place, file in files.items() if not arrived.same(place, file)]:
