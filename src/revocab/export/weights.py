@@ -15,7 +15,6 @@ import numpy as np
 from revocab.errors import RevocabError, refuse
 from revocab.export.architecture import Architecture
 from revocab.models.folder import ModelFolder
-from revocab.models.weights.files import read_header
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +64,7 @@ class Tensor:
 def stored_type(folder: ModelFolder) -> str:
     """Return the outtype of a model's embedding; :class:`RevocabError` for less than two bytes."""
     name = folder.vocabulary_tensors["input"]
-    dtype = read_header(folder.path / folder.tensors[name][0])[0][name]["dtype"]
+    dtype = folder.parts[folder.tensors[name][0]][name].dtype
     if dtype not in STORED:
         raise RevocabError(
             f"{folder.path}: {name} is stored as {dtype}; allowed are F16, BF16, F32"

@@ -98,28 +98,16 @@ def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Pat
 def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInputs:
     """Raise :class:`RevocabError` for all that is wrong with any of the models."""
     problems: list[str] = []
-
-    def read(folder: Path) -> ModelFolder | None:
+    for folder in (model, *others.values()):
         say(f"reading {folder}")
         try:
             check_model(folder)
-            return ModelFolder(folder)
-        except RevocabError as error:
-            problems.extend(error.problems)
-            return None
-
-    body, opened = read(model), {name: read(folder) for name, folder in others.items()}
-    if not problems:
-        try:
-            check_tokenizer_folder(model)
         except RevocabError as error:
             problems += error.problems
-    if problems:
-        raise RevocabError(dict.fromkeys(problems))
-    assert body is not None  # or it would be among the problems
-    return ChangeInputs(
-        body, {name: folder for name, folder in opened.items() if folder is not None}
-    )
+    refuse(dict.fromkeys(problems))
+    check_tokenizer_folder(model)
+    opened = {name: ModelFolder(folder) for name, folder in others.items()}
+    return ChangeInputs(ModelFolder(model), opened)
 
 
 def _described(model: ModelFolder) -> dict[str, Any]:

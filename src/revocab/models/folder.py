@@ -12,7 +12,7 @@ from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.io import not_folder, read_json
 from revocab.models.links import check_links, copy_present
-from revocab.models.weights.files import read_header, read_tensor
+from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 from revocab.tokenizers.golden_ids import GOLDEN_IDS
 
@@ -77,10 +77,7 @@ def check_tokenizer_folder(tokenizer: Path) -> None:
 
 
 def copy_tokenizer(tokenizer: Path, out: Path) -> None:
-    """Copy the tokenizer files of one folder to another, byte for byte.
-
-    Raises :class:`RevocabError` as :func:`check_tokenizer_folder` does.
-    """
+    """Copy the tokenizer files of one folder to another, byte for byte."""
     check_tokenizer_folder(tokenizer)
     copy_present(tokenizer, TOKENIZER_FILES, out)
 
@@ -129,7 +126,6 @@ class ModelFolder:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return ``config.json`` as it stands; :class:`RevocabError` unless it is an object."""
         return read_settings(self.path / "config.json")
 
     @property
@@ -138,16 +134,13 @@ class ModelFolder:
 
     @cached_property
     def documents(self) -> list[str]:
-        """Return the names of the small files, sorted: no weights, no code, nothing of revocab's.
-
-        Links that lead nowhere are among them.
-        """
+        """Return the small files, sorted by name: no weights, no code, nothing of revocab's."""
         return [
             file.name
             for file in sorted(self.path.iterdir())
             if file.name not in OWN_FILES
             and (file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"))
-            and (file.is_file() or file.is_symlink())
+            and (file.is_file() or file.is_symlink())  # also one that leads nowhere
         ]
 
     @cached_property
@@ -163,31 +156,38 @@ class ModelFolder:
         return [single.name] if os.path.lexists(single) else []
 
     @cached_property
-    def tensors(self) -> dict[str, tuple[str, list[int]]]:
-        """Return each tensor's file and shape, from the files' headers.
+    def parts(self) -> dict[str, dict[str, Part]]:
+        """Return the tensors by file, from the files' headers.
 
         Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
         shards do not hold the same tensors.
         """
-        places, problems = {}, []
-        stored: dict[str, Any] = {}
+        parts, problems = {}, []
+        stored: dict[str, list[str]] = {}
         for file in self.files:
             if not (self.path / file).is_file():
                 problems.append(f"{self.path}: shard {file} is missing; fetch the model again")
                 continue
             try:
-                header, _ = read_header(self.path / file)
+                parts[file] = stored_parts(self.path / file)[0]
             except RevocabError as error:
                 problems += error.problems
                 continue
-            header.pop("__metadata__", None)
-            for name, entry in header.items():
-                places[name] = file, entry["shape"]
+            for name in parts[file]:
                 stored.setdefault(name, []).append(file)
         if not problems and self.index is not None:
             problems = placement_problems(self.path, self.index["weight_map"], stored)
         refuse(problems)
-        return places
+        return parts
+
+    @cached_property
+    def tensors(self) -> dict[str, tuple[str, list[int]]]:
+        """Return each tensor's file and shape."""
+        return {
+            name: (file, list(part.shape))
+            for file, parts in self.parts.items()
+            for name, part in parts.items()
+        }
 
     @cached_property
     def tied(self) -> bool:
@@ -233,13 +233,9 @@ class ModelFolder:
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:
-        """Find the names of both matrices by building the architecture without weights."""
-        import torch
-        from transformers import AutoConfig, AutoModelForCausalLM
+        from revocab.models.load import load_shape
 
-        config = AutoConfig.from_pretrained(self.path, trust_remote_code=False)
-        with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(config)
+        model = load_shape(self.path)
         names = {id(module): name for name, module in model.named_modules()}
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):

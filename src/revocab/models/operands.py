@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError, refuse
-from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
+from revocab.models.weights.files import FLOATS, Part, tensor_bytes
+from revocab.tokenizers.load import load_tokenizer, some
 
 if TYPE_CHECKING:
     import torch
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Buffers that old checkpoints store and no architecture reads.
 _BUFFER = ".rotary_emb.inv_freq"
-#: Tensors that a message names.
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class Operand:
 
     @cached_property
     def names(self) -> set[str]:
-        """Return the names of all tensors that are no copies of others, and no buffers."""
         copies = self.folder.tied_copies
         return {
             name
@@ -51,17 +49,12 @@ class Operand:
             if name not in copies and not name.endswith(_BUFFER)
         }
 
-    @cached_property
-    def _parts(self) -> dict[str, Part]:
-        folder = self.folder
-        files = (stored_parts(folder.path / file)[0] for file in folder.files)
-        return {name: part for parts in files for name, part in parts.items()}
-
     def blocks(self, name: str, values: int) -> Iterator[torch.Tensor]:
         """Yield a tensor's values in order, at most so many at a time, in its stored dtype."""
         import torch
 
-        part, dtype = self._parts[name], torch_dtype(self._parts[name])
+        part = self.folder.parts[self.folder.tensors[name][0]][name]
+        dtype = torch_dtype(part)
         for block in part.blocks(values * dtype.itemsize):
             yield torch.frombuffer(bytearray(block), dtype=dtype)
 
@@ -71,8 +64,6 @@ class Operand:
 
     @cached_property
     def tokens(self) -> dict[int, str]:
-        from revocab.tokenizers.load import load_tokenizer
-
         vocabulary = load_tokenizer(self.folder.path).get_vocab()
         return {number: token for token, number in vocabulary.items()}
 
@@ -113,16 +104,13 @@ class Operands:
                 continue
             different = sorted(operand.names ^ self.body.names)
             if different:
-                listed = ", ".join(different[:_SHOWN])
                 yield (
-                    f"{where}: {len(different)} tensors are in only one of them ({listed}"
-                    f"{' …' * (len(different) > _SHOWN)}); take models with the same blocks"
+                    f"{where}: {len(different)} tensors are in only one of them"
+                    f" ({some(different, 5)}); take models with the same blocks"
                 )
 
     def of_other_shape(self) -> Iterator[str]:
-        """Yield tensors that have another shape in another model; rows of tokens may be more or
-        fewer.
-        """
+        """Yield tensors of another shape in another model, whatever their rows of tokens."""
         for name in sorted(self.body.names):
             first = int(name in self.body.vocabulary)
             shape = self.body.folder.tensors[name][1]
@@ -155,18 +143,15 @@ class Operands:
         """Yield the body's values of a tensor and the others' by name, at least as float32."""
         import torch
 
-        name, wide = (
-            self.body.stored(part.name),
-            torch.promote_types(torch_dtype(part), torch.float32),
-        )
+        name = self.body.stored(part.name)
+        wide = torch.promote_types(torch_dtype(part), torch.float32)
         read = [one.blocks(name, values) for one in (self.body, *self.others.values())]
         for parts in zip(*read, strict=True):
             body, *others = (block.to(wide) for block in parts)
             yield body, dict(zip(self.others, others, strict=True))
 
     def computed(self, part: Part, formula: Callable[[], Formula]) -> Part:
-        """Return a tensor computed by a formula, rounded once; ``formula()`` is asked when its turn
-        comes.
+        """Return a tensor computed by a formula, which is asked for in its turn, and rounded once.
 
         Raises :class:`RevocabError`, in its turn, for a value that its dtype cannot hold.
         """
@@ -191,14 +176,10 @@ class Operands:
 def changed_files(
     body: ModelFolder, change: Callable[[Part], Part | str]
 ) -> tuple[dict[str, list[Part]], dict[str, str]]:
-    """Return the files of a model in which a tensor changes, and why others stay, by tensor.
-
-    ``change`` returns the new tensor, or why it stays as it is.
-    """
+    """Return the files in which ``change`` returns a tensor, and by tensor why others stay."""
     files: dict[str, list[Part]] = {}
     kept: dict[str, str] = {}
-    for file in body.files:
-        parts, _ = stored_parts(body.path / file)
+    for file, parts in body.parts.items():
         results = {name: change(part) for name, part in parts.items()}
         kept |= {name: why for name, why in results.items() if isinstance(why, str)}
         if any(isinstance(result, Part) for result in results.values()):

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
 from revocab.models.folder import ModelFolder
-from revocab.models.weights.files import BLOCK_BYTES, stored_parts
+from revocab.models.weights.files import BLOCK_BYTES
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 NAME = re.compile(r"[^/\\\n]+")
@@ -159,9 +159,8 @@ def fingerprint(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
     """
     matrices = {}
     for which, name in model.vocabulary_names.items():
-        parts, _ = stored_parts(model.path / model.tensors[name][0])
         digest = hashlib.sha256()
-        for block in parts[name].blocks(BLOCK_BYTES):
+        for block in model.parts[model.tensors[name][0]][name].blocks(BLOCK_BYTES):
             digest.update(block)
         matrices[which] = digest.hexdigest()
     return {

@@ -145,13 +145,9 @@ def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
 
 def config_parameters(config: PretrainedConfig) -> int:
     """Return the number of parameters of a configuration's model; a tied matrix counts once."""
-    import torch
-    from transformers import AutoModelForCausalLM
+    from revocab.models.load import shape_of
 
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config)
-        model.tie_weights()
-    return sum(parameter.numel() for parameter in model.parameters())
+    return sum(parameter.numel() for parameter in shape_of(config).parameters())
 
 
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:

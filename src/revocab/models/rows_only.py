@@ -16,7 +16,7 @@ from revocab.errors import RevocabError, refuse
 from revocab.io import write_json
 from revocab.models.folder import HEADS, read_settings
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
-from revocab.models.weights.files import read_header, read_tensor
+from revocab.models.weights.files import read_tensor, stored_parts
 from revocab.models.weights.index import PICKLED, WEIGHTS, index_of, read_index
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _ending(names: Iterable[str], ends: tuple[str, ...]) -> Iterator[str]:
 
 def tensor_names(path: Path) -> list[str]:
     if path.suffix == ".safetensors":
-        return [name for name in read_header(path)[0] if name != "__metadata__"]
+        return list(stored_parts(path)[0])
     return list(_unpickled(path))
 
 

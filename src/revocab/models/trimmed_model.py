@@ -29,7 +29,6 @@ from revocab.models.origin import (
 )
 from revocab.models.vocabulary.per_token_tensors import token_tables
 from revocab.models.vocabulary.renumbered_ids import named_ids, renumbered
-from revocab.models.weights.files import Part, stored_parts
 from revocab.models.write import write_weights
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import write_tokenizer
@@ -57,11 +56,6 @@ class TrimmableModel:
         return token_tables(self.folder, self.tokens)
 
     @cached_property
-    def parts(self) -> dict[str, dict[str, Part]]:
-        """Return all tensors by file."""
-        return {file: stored_parts(self.folder.path / file)[0] for file in self.folder.files}
-
-    @cached_property
     def generation(self) -> dict[str, Any] | None:
         path = self.folder.path / "generation_config.json"
         return read_settings(path) if path.is_file() else None
@@ -86,7 +80,7 @@ class TrimmableModel:
 
     def sizes(self, kept: int | None = None) -> tuple[int, int]:
         """Return the bytes of the tables, and of all tensors, with so many kept tokens."""
-        parts = {name: part for parts in self.parts.values() for name, part in parts.items()}
+        parts = {name: part for parts in self.folder.parts.values() for name, part in parts.items()}
         widths = {name: parts[name].size // rows for name, rows in self.tables.items()}
         before = sum(parts[name].size for name in self.tables)
         after = sum(
@@ -100,7 +94,7 @@ class TrimmableModel:
         problems = [
             f"{self.folder.path}: {name} is stored as {part.dtype} {list(part.shape)}, whose rows"
             " are not whole bytes; use the unquantised model"
-            for parts in self.parts.values()
+            for parts in self.folder.parts.values()
             for name, part in parts.items()
             if name in self.tables and (part.size % prod(part.shape) or part.dtype[0] in "IU")
         ]
@@ -128,7 +122,7 @@ def write_trimmed(
             part.gathered(rows_N[rows_N < model.tables[name]]) if name in model.tables else part
             for name, part in parts.items()
         ]
-        for file, parts in model.parts.items()
+        for file, parts in source.parts.items()
         if parts.keys() & model.tables.keys()
     }
     copy_documents(source, folder, _OWN)

@@ -11,7 +11,7 @@ from revocab.io import write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.links import link_or_copy
 from revocab.models.weights.files import Part, replaced_parts, stored_parts, write_parts
-from revocab.models.weights.index import INDEX, reindexed
+from revocab.models.weights.index import INDEX
 
 if TYPE_CHECKING:
     import torch
@@ -57,8 +57,11 @@ def write_weights(
 def _new_index(
     model: ModelFolder, index: Mapping[str, Any], changed: Mapping[str, Iterable[Part]]
 ) -> dict[str, Any]:
-    """Return the index with the tensors of the changed files; sorted where there are new names."""
-    before = [part for file in changed for part in stored_parts(model.path / file)[0].values()]
+    """Return the index with the tensors of the changed files; sorted where there are new names.
+
+    Its totals, where it has them, grow with the tensors.
+    """
+    before = [part for file in changed for part in model.parts[file].values()]
     after = [part for parts in changed.values() for part in parts]
     written = {part.name: file for file, parts in changed.items() for part in parts}
     placed = {
@@ -69,12 +72,11 @@ def _new_index(
     if written.keys() - placed.keys():
         placed = dict(sorted({**placed, **written}.items()))
 
-    def grown(measure: Callable[[Part], int]) -> int:
-        return sum(map(measure, after)) - sum(map(measure, before))
-
-    return reindexed(
-        index,
-        placed,
-        parameters=grown(lambda part: prod(part.shape)),
-        size=grown(lambda part: part.size),
-    )
+    grown = {
+        "total_parameters": sum(prod(part.shape) for part in after)
+        - sum(prod(part.shape) for part in before),
+        "total_size": sum(part.size for part in after) - sum(part.size for part in before),
+    }
+    metadata = {key: value + grown.get(key, 0) for key, value in index.get("metadata", {}).items()}
+    has_metadata = {"metadata": metadata} if "metadata" in index else {}
+    return {**index, **has_metadata, "weight_map": placed}

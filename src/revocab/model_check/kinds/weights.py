@@ -13,7 +13,7 @@ from revocab.model_check.subject import Mended, Subject
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder
 from revocab.models.load import ADAPTER, STRUCTURE, quiet
-from revocab.models.weights.files import read_header
+from revocab.models.weights.files import stored_parts
 from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import INDEX
 
@@ -48,9 +48,8 @@ def rebuilt_index(subject: Subject) -> Callable[[Any], object] | None:
             return None
         placed: dict[str, str] = {}
         for file in sorted(subject.path.glob("model-*.safetensors")):
-            header, _ = read_header(file)
-            tensors = [name for name in header if name != "__metadata__"]
-            if placed.keys() & {*tensors}:
+            tensors = stored_parts(file)[0].keys()
+            if placed.keys() & tensors:
                 return None
             placed |= dict.fromkeys(tensors, file.name)
     except RevocabError:

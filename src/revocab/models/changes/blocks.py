@@ -22,7 +22,6 @@ from pydantic import Field
 from revocab.errors import RevocabError
 from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
-from revocab.models.weights.files import stored_parts
 
 if TYPE_CHECKING:
     import torch
@@ -227,8 +226,7 @@ def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
     changed = check_identity(body, expansion)
     added = list(expansion.added)
     files = {}
-    for file in body.files:
-        parts, _ = stored_parts(body.path / file)
+    for file, parts in body.parts.items():
         if any(map(BLOCK.fullmatch, parts)):
             files[file] = [
                 replace(part.zeroed() if zero else part, name=name)

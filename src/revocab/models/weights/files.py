@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-#: Bytes that are in memory at a time.
+#: Bytes in memory at a time, of whole values; larger blocks leave the processor's cache.
 BLOCK_BYTES = 1 << 24
 #: Names of floating-point dtypes in torch; of other dtypes every value is finite.
 FLOATS = {

@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from revocab.errors import RevocabError
 from revocab.models.finding import Finding
-from revocab.models.weights.files import FLOATS, read_header
+from revocab.models.weights.files import BLOCK_BYTES, FLOATS, stored_parts
 
 if TYPE_CHECKING:
     import torch
 
-#: Divisible by the size of every dtype; larger blocks leave the processor's cache and are slower.
-_BLOCK_BYTES = 1 << 24
 #: Tensors, and rows of each, that a message names.
 _TENSORS, _ROWS = 5, 8
 
@@ -50,26 +47,18 @@ def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
     """Yield name, broken rows and number of rows of every tensor of a file that is not finite."""
     import torch
 
-    header, data_start = read_header(path)
-    header.pop("__metadata__", None)
-    block = memoryview(bytearray(_BLOCK_BYTES))
-    with path.open("rb") as handle:
-        for name, entry in sorted(header.items(), key=lambda entry: entry[1]["data_offsets"]):
-            if entry["dtype"] not in FLOATS:
-                continue
-            dtype = getattr(torch, FLOATS[entry["dtype"]])
-            begin, end = entry["data_offsets"]
-            width = max(1, math.prod(entry["shape"][1:]))
-            handle.seek(data_start + begin)
-            rows: set[int] = set()
-            for at in range(0, end - begin, _BLOCK_BYTES):
-                part = block[: min(_BLOCK_BYTES, end - begin - at)]
-                if handle.readinto(part) < len(part):
-                    raise RevocabError(f"{path}: ends before its header says; fetch it again")
-                positions = _positions(torch.frombuffer(part, dtype=dtype))
-                rows |= {*((positions + at // dtype.itemsize) // width).tolist()}
-            if rows:
-                yield name, sorted(rows), entry["shape"][0] if entry["shape"] else 1
+    for name, part in stored_parts(path)[0].items():
+        if part.dtype not in FLOATS:
+            continue
+        dtype = getattr(torch, FLOATS[part.dtype])
+        width, before = max(1, math.prod(part.shape[1:])), 0
+        rows: set[int] = set()
+        for block in part.blocks(BLOCK_BYTES):
+            positions = _positions(torch.frombuffer(bytearray(block), dtype=dtype))
+            rows |= {*((positions + before) // width).tolist()}
+            before += len(block) // dtype.itemsize
+        if rows:
+            yield name, sorted(rows), part.shape[0] if part.shape else 1
 
 
 def _number(tensor: str, row: int) -> str:

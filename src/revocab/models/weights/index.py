@@ -85,19 +85,6 @@ def read_index(path: Path, ending: str = _ENDING) -> dict[str, Any]:
     return index
 
 
-def reindexed(
-    index: Mapping[str, Any], placed: Mapping[str, str], *, parameters: int, size: int
-) -> dict[str, Any]:
-    """Return an index with the tensors and files ``placed``, in that order.
-
-    Its totals, where it has them, grow by so many ``parameters`` and by ``size`` bytes.
-    """
-    grown = {"total_parameters": parameters, "total_size": size}
-    metadata = {key: value + grown.get(key, 0) for key, value in index.get("metadata", {}).items()}
-    has_metadata = {"metadata": metadata} if "metadata" in index else {}
-    return {**index, **has_metadata, "weight_map": dict(placed)}
-
-
 def placement_problems(
     folder: Path, weight_map: Mapping[str, str], stored: Mapping[str, list[str]]
 ) -> list[str]:
