@@ -30,7 +30,6 @@ from revocab.models.folder import (
     copy_tokenizer,
     read_settings,
 )
-from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
 from revocab.models.origin import (
     BEFORE,
@@ -43,8 +42,7 @@ from revocab.models.origin import (
 from revocab.models.vocabulary import padding
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER_ROWS, is_per_layer
 from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
-from revocab.models.weights.index import INDEX
-from revocab.models.write import with_tensors, write_weights
+from revocab.models.write import link_weights, with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 from revocab.tokenizers.golden_ids import keep_golden_ids
@@ -134,11 +132,9 @@ def initialise_model(
 ) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
-    Writes, beside the model, ``new_rows.npy`` (and ``source_weights.npz`` where the method says
-    them), ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
-    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
-    helper, and for options and folders that do not fit.
+    Beside the model: ``new_rows.npy`` (and ``source_weights.npz`` where the method says them),
+    ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
     """
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)
@@ -162,8 +158,7 @@ def initialise_model(
         with output.replaced() as folder:
             copy_documents(source, folder, TOKENIZER_FILES)
             copy_tokenizer(source_tokenizer, folder)
-            for file in (*source.files, *([INDEX] if source.index is not None else [])):
-                link_or_copy(source.path / file, folder / file)
+            link_weights(source, folder)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
         return
     if "quantization_config" in source.config:
@@ -240,6 +235,14 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
         assert material.inputs.auxiliary is not None  # inputs.check
         made_of["auxiliary"] = vectors_hash(material.inputs.auxiliary)
     made_of["names"]["target_tokenizer"] = name_of(vocabularies.target)
+    filled = {
+        name: {
+            "method": statistics["method"]["name"],
+            "source_rows": statistics["source"]["rows"],
+            "rows": len(new.tables[name]),
+        }
+        for name, statistics in new.described_tables.items()
+    }
     made_of |= {
         "target_tokenizer": tokenizer_hash(vocabularies.target),
         "identity": material.job.identity,
@@ -250,7 +253,7 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
             "missing": len(vocabularies.intersection.missing),
         },
         "tied": material.source.tied,
-        **({"tables": _filled(new)} if new.tables else {}),
+        **({"tables": filled} if filled else {}),
         "dtype": str(new.matrices["input"].dtype).removeprefix("torch."),
         "norms": {
             which: {
@@ -260,18 +263,6 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
             }
             for which, statistics in new.described.items()
         },
-    }
-
-
-def _filled(new: NewMatrices) -> dict[str, Any]:
-    """Return the method of each further table, and its rows in the source and now."""
-    return {
-        name: {
-            "method": statistics["method"]["name"],
-            "source_rows": statistics["source"]["rows"],
-            "rows": len(new.tables[name]),
-        }
-        for name, statistics in new.described_tables.items()
     }
 
 
@@ -285,11 +276,8 @@ def write_adapted(
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
-    They are named on stderr, too: what a model does without them may surprise.
-
-    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
-    rows after those of the tokens are padding. ``tables`` are all other tensors with a row per
-    token, by name.
+    They are named on stderr, too: what a model does without them may surprise. Rows of ``matrices``
+    after those of the tokens are padding; ``tables`` are all other tensors with a row per token.
     """
     source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors

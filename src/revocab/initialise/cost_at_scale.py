@@ -59,7 +59,6 @@ def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
 
 
 def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOptions]:
-    """Return a method and its options; raise for one that has nothing to measure."""
     method = find_method(chosen.method)
     if method.keeps_vocabulary:
         raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")
@@ -78,10 +77,7 @@ def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOpti
 
 
 def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
-    """Measure every method of ``job``, one matrix each, and write the table's folder.
-
-    It has ``scale.csv`` (a measurement: its times differ from run to run) and the manifest.
-    """
+    """Measure every method, one matrix each; the times in ``scale.csv`` differ from run to run."""
     from tqdm import tqdm
 
     read = [vocabularies.source, vocabularies.target, vocabularies.pairs]

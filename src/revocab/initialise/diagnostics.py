@@ -45,7 +45,6 @@ TITLES = {"input": "embedding", "output": "LM head"}
 
 
 def norms_of(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
-    """Return each row's L2 norm (float64)."""
     import torch
 
     out_N = torch.empty(len(rows_ND), dtype=torch.float64)
@@ -53,13 +52,11 @@ def norms_of(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
 
 
 def mean_row(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
-    """Return the mean of at least one row (float32)."""
     total_D: Any = sum(chunk.float().sum(0).double() for chunk in chunks(rows_ND))
     return (total_D / len(rows_ND)).float()
 
 
 def cosines_to(rows_ND: torch.Tensor | Rows, direction_D: torch.Tensor) -> torch.Tensor:
-    """Return each row's cosine to a vector (float64)."""
     import torch
 
     def cosines(chunk_ND: torch.Tensor) -> torch.Tensor:
@@ -248,8 +245,7 @@ def _panel(axes: Axes, histogram: dict[str, list[float]], label: str) -> None:
     edges = histogram["edges"]
     for kind, colour in COLOURS.items():
         counts = histogram[kind]
-        total = sum(counts)
-        if total:
+        if total := sum(counts):
             shares = [count / total for count in counts]
             axes.stairs(shares, edges, fill=True, color=colour, alpha=0.25)
             axes.stairs(shares, edges, color=colour, linewidth=1.3, label=f"{kind} ({total:,})")
@@ -261,10 +257,7 @@ def _panel(axes: Axes, histogram: dict[str, list[float]], label: str) -> None:
 
 
 def draw(described: dict[str, Any], out: Path) -> None:
-    """Write ``diagnostics.svg`` and ``diagnostics.png`` into ``out``; same bytes each time.
-
-    ``described`` is the content of ``diagnostics.json``. Without matrices nothing is written.
-    """
+    """Write ``diagnostics.svg`` and ``diagnostics.png``, if there are matrices; same bytes."""
     matrices = described["matrices"]
     if not matrices:
         return

@@ -177,8 +177,8 @@ class Method:
     def needs(self, options: Any) -> Literal["helper", "fasttext", "file"] | None:
         """Return what must be given beside source and target, with these (parsed) options.
 
-        ``needs_helper`` says so for the default options; a method whose ``auxiliary`` option is
-        ``fasttext`` or ``file`` takes those vectors in the helper's place.
+        A method whose ``auxiliary`` option is ``fasttext`` or ``file`` takes those vectors in the
+        helper's place.
         """
         chosen = getattr(options, "auxiliary", None)
         if chosen in ("fasttext", "file"):

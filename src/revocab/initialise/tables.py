@@ -65,8 +65,7 @@ def new_tables(
     """Yield each table of ``names``, filled by what :func:`table_method` has for ``method``.
 
     ``inputs`` are the input embedding's; of their ``source_VD`` only the number of rows counts.
-    Tokens that a helper or auxiliary embeddings lack get the mean of their source pieces. Raises
-    :class:`RevocabError` for quantised tables.
+    Tokens that a helper or auxiliary embeddings lack get the mean of their source pieces.
     """
     filler, its_options = table_method(method, options)
     inputs = replace(inputs, donor=None)

@@ -53,8 +53,8 @@ def own_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
 def _checked(rows_ND: torch.Tensor, inputs: MethodInputs, method: Method) -> torch.Tensor:
     """Return the rows without zeros; raise for anything that is not a number.
 
-    A new row can only be zero where all it is made of is zero (reserved tokens that were never
-    trained): it becomes the mean source row, and is counted.
+    A new row is zero where all it is made of is (reserved tokens that were never trained): it
+    becomes the mean source row, and is counted.
     """
     import torch
 

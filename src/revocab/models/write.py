@@ -27,6 +27,12 @@ def with_tensors(
     return {file: replaced_parts(model.path / file, own[file]) for file in sorted(own)}
 
 
+def link_weights(model: ModelFolder, out: Path) -> None:
+    """Link all weight files of a model, and their index, into the folder ``out``."""
+    for name in (*model.files, *([INDEX] if model.index is not None else [])):
+        link_or_copy(model.path / name, out / name)
+
+
 def write_weights(
     model: ModelFolder,
     changed: Mapping[str, list[Part]],

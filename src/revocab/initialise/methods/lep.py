@@ -36,8 +36,7 @@ def initialise(inputs: MethodInputs, options: LepOptions) -> torch.Tensor:
     """Return ``C D`` for every token, with D from base rows E to the source's rows F.
 
     Tikhomirov and Chernyshev 2024, equations 7, 9, 13 and 14. Tokens that the adapted model lacks,
-    and special tokens, are the source's own: their rows, or the mean of their pieces. Rows have the
-    source's dtype: each is rounded once, when its chunk is done.
+    and special tokens, are the source's own. Rows are rounded once to the source's dtype.
     """
     import torch
 

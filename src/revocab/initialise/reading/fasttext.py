@@ -119,10 +119,7 @@ def in_turn(corpora: Sequence[Iterable[str]]) -> Iterator[str]:
 
 
 def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
-    """Return a CBOW model; one thread and a fixed hash, so that the same text gives the same bits.
-
-    Raises :class:`RevocabError` when no token is frequent enough.
-    """
+    """Return a CBOW model; one thread and a fixed hash, so that a text gives the same bits."""
     from gensim.models import FastText
 
     model = FastText(
@@ -180,10 +177,7 @@ def train_auxiliary(
     out: Path,
     options: AuxiliaryJob,
 ) -> None:
-    """Write the vectors of a target vocabulary, and of source vocabularies in the same space.
-
-    ``out`` gets ``vectors.safetensors`` and ``manifest.json``. The limits hold for each corpus.
-    """
+    """Write the vectors of a target vocabulary, and of source vocabularies in the same space."""
     import numpy as np
     from safetensors.numpy import save_file
 
@@ -220,10 +214,7 @@ def train_auxiliary(
 
 
 def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
-    """Return the vectors of two tokenizers from a folder of :func:`train_auxiliary`.
-
-    Raises :class:`RevocabError` unless they were made for these very vocabularies.
-    """
+    """Return the vectors of two tokenizers from a folder that was made for these very ones."""
     from safetensors.torch import load_file
 
     if not (folder / "manifest.json").is_file():

@@ -44,8 +44,7 @@ def in_target_order(
 ) -> torch.Tensor:
     """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, all others are zero.
 
-    Dtype and device are the helper's. Rows move in chunks: beside the two matrices memory holds
-    :data:`~revocab.initialise.rows.anchor_scaling.CHUNK_ROWS` rows.
+    They move in chunks, so that memory holds little beside the two matrices.
     """
     placed_VX = helper_HX.new_zeros(rows, helper_HX.shape[1])
     for start in range(0, len(target_N), CHUNK_ROWS):
@@ -67,10 +66,7 @@ def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
 def check_rows_fit(
     folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
 ) -> None:
-    """Raise :class:`RevocabError` unless a source can take a model's rows as they are.
-
-    Its tokenizer must be the target's, and it must not have two matrices where the source has one.
-    """
+    """Refuse a helper whose rows a source cannot take as they are."""
     where = f"method {method!r}, helper {folder}"
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
@@ -117,10 +113,7 @@ class Coverage:
         )
 
     def check(self, method: Method, helper: Path) -> None:
-        """Raise :class:`RevocabError` where it serves no anchor, or new tokens, but none of them.
-
-        Rows would then be those of another method.
-        """
+        """Refuse one without an anchor, or a new token: rows would be those of another method."""
         about = (
             f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
             f"{self.target_tokens} tokens, but none of the "
@@ -140,7 +133,6 @@ class Coverage:
         refuse(problems)
 
     def warnings(self, method: Method) -> list[str]:
-        """Return what a user should know of how little the three vocabularies share."""
         if self.anchors > self.width:
             return []
         return [
@@ -172,7 +164,7 @@ class Helper:
         """Return the helper in a model folder, for a target tokenizer.
 
         ``pairs`` is a folder of intersect_vocabularies with the helper's tokenizer as source; none:
-        computed here, where the tokenizers differ. ``identity`` as for :func:`shared_tokens`.
+        computed here, where the tokenizers differ.
         """
         own = load_tokenizer(folder)
         shared = None
@@ -206,10 +198,7 @@ class Helper:
         return in_target_order(helper_HX, helper_N, target_N, self.target_tokens)
 
     def coverage(self, shared: Intersection) -> Coverage | None:
-        """Return what it serves of what source and target share.
-
-        None where helper and target have one vocabulary: everything.
-        """
+        """Return what it serves of source and target; None: it has the vocabulary of the target."""
         if self.known_V is None:
             return None
         known_V = self.known_V.numpy()
@@ -242,11 +231,7 @@ class Donor:
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both, checked.
-
-        Raises :class:`RevocabError` for broken folders, and where matrices of the three models
-        differ in width or tying.
-        """
+        """Return both, if the matrices of all three models agree in width and tying."""
         for folder in (adapted, base):
             check_model(folder)
         identity = vocabularies.identity

@@ -44,11 +44,7 @@ class Material:
 
     @classmethod
     def open(cls, inputs: InitInputs, job: InitJob, device: str, say: Say) -> Material:
-        """Return what the method reads, ``inputs`` being checked.
-
-        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
-        of the models, and for folders that do not fit each other.
-        """
+        """Return what the method reads, ``inputs`` being checked, if it fits together."""
         method, options = find_method(job.method), job.options()
         source = ModelFolder(inputs.source)
         assert inputs.target_tokenizer is not None  # InitInputs.check
@@ -123,7 +119,6 @@ class Material:
 
 
 def check_tables(source: ModelFolder, tables: Mapping[str, int], options: MethodOptions) -> None:
-    """Raise :class:`RevocabError` for options that do not fit a model's further tables."""
     problems, others = [], [name for name in tables if not is_per_layer(name)]
     if getattr(options, "tables", None) is not None and not tables:
         problems.append(
@@ -146,10 +141,9 @@ def make_inputs(
     device: str = "cpu",
     **more: Any,
 ) -> MethodInputs:
-    """Return a method's inputs for one matrix; ``more`` are further fields of these.
+    """Return a method's inputs for one matrix, float32 on ``device``; ``more`` are further fields.
 
-    Source and helper go to float32 on ``device``. With a donor, matrices are so many that the
-    source's stays as stored.
+    With a donor, matrices are so many that the source's stays as stored.
     """
     import torch
 

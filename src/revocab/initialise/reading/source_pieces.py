@@ -49,8 +49,7 @@ class SourceSpelling:
     def own_pieces(self, token: CanonicalToken) -> list[int]:
         """Return source ids for a token: its role, or the ids that spell its bytes, [] if none do.
 
-        Partial UTF-8 becomes byte tokens. A special token whose role the source does not have is
-        its stand-in (unk, bos, eos …).
+        A special token whose role the source does not have is its stand-in (unk, bos, eos …).
         """
         if token.kind == "special":
             if token.role in self.by_role:
@@ -112,7 +111,7 @@ def source_pieces_released(
     """Return pieces as the released SAVA code computes them for its FVT baseline.
 
     The token's spelling, with an ASCII underscore (where ``▁`` was meant) turned into a space, is
-    tokenised as running text, so the marker itself is tokenised. Where that gives nothing (the
+    tokenised as running text, so the marker itself is tokenised. Where that gives nothing (and the
     release would average no rows into NaN), the source's stand-in token is used.
     """
     strings = [token.string.replace("_", " ") for token in target_tokens]

@@ -35,10 +35,7 @@ def vector_files(path: Path) -> tuple[Path, ...]:
 
 
 def vectors_hash(path: Path) -> str:
-    """Return the SHA-256 of the vectors' files, separated by spaces.
-
-    ``path``: a file of vectors, or a folder of :func:`.fasttext.train_auxiliary`.
-    """
+    """Return the SHA-256 of a file of vectors, or of a folder of :mod:`.fasttext`."""
     return " ".join(map(sha256, [path / VECTORS] if path.is_dir() else vector_files(path)))
 
 
@@ -59,9 +56,7 @@ def texts_of(token: CanonicalToken) -> list[str]:
 def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
     """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none.
 
-    Raises :class:`RevocabError` for a file that is not there or not in one of the formats, if the
-    file has none of the target's tokens, and, all at once, for lines of another width, numbers that
-    are not finite, a token with two different vectors, and fewer vectors than announced.
+    All that is wrong with a file is told at once; and it must have a target token.
     """
     import torch
 
@@ -216,7 +211,6 @@ def _is_number(text: str) -> bool:
 
 
 def _numbers(text: str, values: Sequence[str]) -> np.ndarray:
-    """Return a vector; raise :class:`ValueError` for what is no finite number."""
     import numpy as np
 
     with np.errstate(over="ignore"):

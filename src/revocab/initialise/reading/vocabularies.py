@@ -40,8 +40,7 @@ def shared_tokens(
     """Return the tokens that two tokenizers share, read from ``pairs`` where they are given.
 
     ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
-    tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
-    sizes and by every pair's two tokens) or of another identity.
+    tokenizer. Pairs of other vocabularies are told by their sizes and by every pair's two tokens.
     """
     if pairs is None:
         return intersect(first, target, identity or "bytes")
@@ -121,7 +120,6 @@ class Vocabularies:
 
     @cached_property
     def intersection(self) -> Intersection:
-        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
         both = self.source_tokenizer, self.target_tokenizer
         shared = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
         return with_spelled_alike(shared, *both) if self.spelled_alike else shared
@@ -181,7 +179,6 @@ class MissingPieces:
         return self._released[token]
 
     def spelt(self, token: int) -> bool:
-        """Return whether a token's pieces are its own, not those of a stand-in for its text."""
         return bool(self._own[token])
 
     def source_text(self, token: int) -> str:

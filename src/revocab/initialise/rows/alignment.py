@@ -248,10 +248,7 @@ class LeastSquares:
 
 
 def fit_procrustes(x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> AffineMap:
-    """Return the orthogonal map closest to the data, ``U V'`` of ``X'Y = U S V'``; no bias.
-
-    Widths may differ: the map then has orthonormal rows or columns.
-    """
+    """Return the orthogonal map closest to the data, ``U V'`` of ``X'Y = U S V'``; no bias."""
     import torch
 
     left_XK, _, right_KY = torch.linalg.svd(cross(x_NX, y_NY)[:-1], full_matrices=False)
@@ -275,7 +272,6 @@ def quality(name: str, mapped_NY: torch.Tensor, wanted_NY: torch.Tensor) -> dict
 def leave_one_out(
     system: LeastSquares, x_NX: torch.Tensor, y_NY: torch.Tensor, mapped_NY: torch.Tensor
 ) -> dict[str, Any]:
-    """Return the quality on some anchors of the maps that are fitted without each, as notes."""
     leverage_N = system.leverage(x_NX)
     if leverage_N is None or leverage_N.max() > 1 - 1e-6:
         return {"held_out": None}
@@ -284,5 +280,4 @@ def leave_one_out(
 
 
 def sample(rows_NX: torch.Tensor | Rows) -> slice:
-    """Return the slice of at most :data:`MEASURED` evenly chosen rows."""
     return slice(None, None, max(1, -(-len(rows_NX) // MEASURED)))

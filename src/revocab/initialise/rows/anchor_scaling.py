@@ -58,7 +58,6 @@ class Scaling:
         return cls(mean_D, scale_D, (norms / count).to(dtype))
 
     def forward(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        """Return the rows standardised and at norm 1."""
         scaled_ND = rows_ND.sub(self.mean_D).div_(self.scale_D)
         return scaled_ND.div_(scaled_ND.norm(dim=1, keepdim=True).clamp_(min=1e-12))
 

@@ -34,10 +34,7 @@ TOKENS_WITHOUT_AUXILIARY = "tokens_without_auxiliary"
 
 
 def reads_auxiliary(method: Method, options: MethodOptions) -> bool:
-    """Tell whether a method reads rows that are the same for both matrices.
-
-    They are a file's or fastText's vectors, or the helper's input rows where tokens are compared.
-    """
+    """Tell whether a method reads the same rows for both matrices."""
     return isinstance(options, AuxiliaryOptions) or method.needs(options) in ("fasttext", "file")
 
 
@@ -80,8 +77,7 @@ def compare(
     Candidates are all source tokens that have an auxiliary embedding, if ``source_tokens`` and the
     space holds source tokens; else the shared tokens, by their target rows. ``trained_only`` leaves
     out target tokens whose vector was only spelled out of n-grams. Tokens without an auxiliary
-    embedding are neither asked for nor offered, and are counted in the notes. Raises
-    :class:`RevocabError` when no candidate is left.
+    embedding are neither asked for nor offered, and are counted in the notes.
     """
     auxiliary = inputs.auxiliary or Auxiliary(inputs.guide_VX)
     target_VA = auxiliary.target_VA

@@ -20,7 +20,6 @@ _ROWS = 256
 
 
 def column_mean(matrix_VD: torch.Tensor) -> torch.Tensor:
-    """Return the mean row, in float64."""
     total_D: Any = sum(part.double().sum(0) for part in matrix_VD.split(_ROWS))
     return total_D / len(matrix_VD)
 
@@ -54,8 +53,7 @@ def normal_rows(inputs: MethodInputs, rows: int) -> torch.Tensor:
 def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> torch.Tensor:
     """Return, per missing token, the mean source row over ``pieces(target id)``.
 
-    A token without any piece gets the mean source row and is counted in the notes, where the
-    released code would have left NaN.
+    A token without any piece gets the mean source row, where the released code would have left NaN.
     """
     import torch
 

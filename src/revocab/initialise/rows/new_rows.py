@@ -21,7 +21,6 @@ def write_new_rows(folder: Path, new_N: torch.Tensor) -> None:
 
 
 def new_rows_file(folder: Path) -> Path:
-    """Return the record's path; raise :class:`RevocabError` where the folder has none."""
     if not (folder / FILE).is_file():
         raise RevocabError(
             f"{folder}: no {FILE}, which says what rows are new; 'revocab init' writes it beside a"
@@ -32,11 +31,7 @@ def new_rows_file(folder: Path) -> Path:
 
 
 def read_new_rows(folder: Path, rows: int) -> torch.Tensor:
-    """Return which of a matrix' rows are new, bool [rows].
-
-    Raises :class:`RevocabError` where the folder does not say, where no row is new, and for a
-    damaged file.
-    """
+    """Return which of a matrix' rows are new, bool [rows]."""
     import numpy as np
     import torch
 

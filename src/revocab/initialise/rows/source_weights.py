@@ -121,7 +121,6 @@ class SourceWeights:
         )
 
     def source_of_shared(self) -> torch.Tensor:
-        """Return the source id of each shared row, in the order of ``shared_S`` (int64)."""
         return self.source_K[self.starts_N[self.shared_S]].long()
 
 
@@ -214,11 +213,7 @@ def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -
 
 
 def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
-    """Return the weights of a model's matrices.
-
-    Raises :class:`RevocabError` where the folder has none, since another method made it, and for a
-    damaged file.
-    """
+    """Return the weights of a model's matrices, if the method that made it says them."""
     from zipfile import BadZipFile
 
     import numpy as np
