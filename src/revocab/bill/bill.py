@@ -50,7 +50,6 @@ class Compared:
 
     @property
     def difference(self) -> float | None:
-        """By how much ours is more, as a share of theirs."""
         stated = self.statement.value
         return None if stated is None or self.counted is None else self.counted / stated - 1
 
@@ -110,7 +109,6 @@ def told(amount: Amount | None) -> dict[str, Any] | None:
 
 
 def bill_of(plan: Plan, options: BillOptions) -> Bill:
-    """Return the bill; raise :class:`RevocabError` for ids in ``options`` that the file has not."""
     sizes = Sizes(plan, options.shape, options.vocabulary)
     trainings = list(trainings_of(plan, sizes, options))
     hours = hours_of(plan, trainings, options)

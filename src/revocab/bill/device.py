@@ -61,8 +61,8 @@ class Device(Closed):
         return f"{', '.join(others)} and {last}"
 
     def stated(self, key: str) -> float | None:
-        """Return the ``flops``, ``memory``, ``bandwidth`` or ``watts`` of one device, as given or
-        as known.
+        """Return ``flops``, ``memory``, ``bandwidth`` or ``watts`` of one device, as given or
+        known.
         """
         own: float | None = getattr(self, NUMBERS[key], None)
         return (

@@ -138,7 +138,6 @@ def folder(config: Config, what: str) -> Iterator[list[Factor]]:
 
 
 def checkpoints(plan: Plan, trainings: Sequence[Training]) -> Iterator[list[Factor]]:
-    """Yield what stays of checkpoints and losses."""
     for training in trainings:
         number = training.checkpoints - dropped(plan, training)
         yield [(number, f"checkpoints of {training.name}"), (checkpoint_bytes(training), "B")]
@@ -202,7 +201,6 @@ def peaks_of(
 
 
 def peak_of(training: Training) -> float:
-    """Return the most that a training has of checkpoints and states."""
     size = checkpoint_bytes(training)
     last = training.checkpoints
     return max(number * size + training.states(number) for number in (last - 1, last))

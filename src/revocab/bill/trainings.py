@@ -217,10 +217,7 @@ def tokens_held_out(plan: Plan) -> float:
 
 
 def measured(plan: Plan, training: str) -> tuple[str, float] | None:
-    """Return where a training's speed was measured, and its operations per second and device.
-
-    ``preflight`` leaves a record of its steps; a finished training one of all.
-    """
+    """Return where ``preflight`` or training measured a speed: operations a second and device."""
     model = training.removeprefix("models.")
     folder = plan.paths.run(model) if model == training else plan.paths.model(model)
     for file in (Path(plan.paths.preflight(training)), Path(folder, "timing.json")):

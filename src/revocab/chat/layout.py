@@ -100,11 +100,8 @@ class Layout:
         aliases: Mapping[str, str],
         changes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Layout:
-        """Return the layout, with the fields of ``changes``, in words of the language that is
-        answered in, or that ``changes`` name.
-
-        Raises :class:`RevocabError` naming the words that the language lacks, and those that have
-        them, and for labels that are more or fewer than the layout's own.
+        """Return the layout, changed, in words of the language that is answered in or ``changes``
+        name.
         """
         others = dict(changes)
         language = others.pop("language", languages[-1])
@@ -131,8 +128,8 @@ class Layout:
     def messages(
         self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
     ) -> list[Message]:
-        """Return the same as messages of a conversation, whose next one is the answer, or whose
-        last one begins it.
+        """Return the same as messages of a conversation, whose next one is the answer, or which
+        begins it.
 
         With ``turns`` each shot is a question and its answer; else all is one question.
         """

@@ -45,10 +45,7 @@ def chat_template_field() -> Any:
 
 
 def find_template(named: str | Path) -> Path:
-    """Return a template's file: the path that is given, or the package's template of that name.
-
-    Raises :class:`RevocabError` for what is neither.
-    """
+    """Return a template's file: the path that is given, or the package's template of that name."""
     path = Path(named)
     if path.is_file():
         return path
@@ -61,10 +58,7 @@ def find_template(named: str | Path) -> Path:
 
 
 def read_template(named: str | Path) -> str:
-    """Return the text of a template that :func:`find_template` finds.
-
-    Raises :class:`RevocabError` with file and line for what is no template.
-    """
+    """Return the text of a template that :func:`find_template` finds."""
     from jinja2 import Environment, TemplateSyntaxError
 
     path = find_template(named)
@@ -100,11 +94,7 @@ class ChatTemplate:
     tokens: Mapping[str, Any] = field(default_factory=dict)
 
     def rendered(self, messages: Sequence[Message], where: str) -> Rendered:
-        """Return the text of a conversation and its answers.
-
-        Raises :class:`RevocabError`, naming ``where``, for what the template refuses: its own
-        complaints, mistakes in it, and what the sandbox does not allow.
-        """
+        """Return the text of a conversation (``where`` it is, for messages) and its answers."""
         from transformers.utils.chat_template_utils import render_jinja_template
 
         from revocab.sandbox import explain, limit_chat_templates
@@ -137,8 +127,7 @@ def own_template(tokenizer: Any) -> str:
 def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None) -> ChatTemplate:
     """Return the template in a file or of the package or, where none is named, the tokenizer's own.
 
-    ``folder`` is the tokenizer's. Raises :class:`RevocabError` if there is none, and for each thing
-    that is wrong with it, see :func:`template_problems`.
+    ``folder`` is the tokenizer's. A model must be able to learn from it: :func:`template_problems`.
     """
     if named is not None:
         path = find_template(named)
@@ -194,10 +183,7 @@ def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterato
 
 
 def end_of_answers(template: ChatTemplate, tokenizer: Any) -> str:
-    """Return the text of the special token that ends a template's answers.
-
-    The template is one that :func:`load_template` takes.
-    """
+    """Return the special token that ends the answers of a template from :func:`load_template`."""
     rendered = template.rendered(PROBE, "a conversation of two questions and answers")
     begin, end = rendered.answers[-1]
     after = rendered.text[begin:end].rpartition(PROBE[-1]["content"])[2]

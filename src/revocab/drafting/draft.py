@@ -74,7 +74,6 @@ def row_of(text: str, draft: str, written: Written, plain: Written) -> Row:
 
 
 def draft(words: Sequence[str]) -> str:
-    """Return the page, after writing the draft."""
     missing = "DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER"
     named, options = named_and_flags(DraftOptions, words, "revocab draft DRAFT", ABOUT, missing)
     texts = measure_texts(options.text, "--text")
@@ -155,7 +154,6 @@ def loaded(folder: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokeni
 def prompts_of(
     text: Text, tokenizer: PreTrainedTokenizerFast, options: DraftOptions
 ) -> list[list[int]]:
-    """Return the beginnings of the first documents that are long enough, as token ids."""
     size = options.prompt_characters
     limit = 100 * size * options.prompts
     long = [document for document in first_documents(text, limit) if len(document) > size]

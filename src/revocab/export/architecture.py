@@ -34,15 +34,11 @@ def shifted_norms(tensor: torch.Tensor, name: str, settings: Any) -> torch.Tenso
 
 
 def rotations(settings: Any) -> dict[str, Any]:
-    """Return what ``config.json`` says of rotary positions."""
     return dict(getattr(settings, "rope_parameters", None) or {"rope_theta": 10000.0})
 
 
 def usual_rotation(settings: Any) -> dict[str, Any]:
-    """Return the keys of one rotation for all layers.
-
-    Raises :class:`RevocabError` for a scaling of positions that is not carried over.
-    """
+    """Return the keys of one rotation for all layers, if its scaling can be carried over."""
     rope = rotations(settings)
     kind = rope.get("rope_type", "default")
     keys: dict[str, Any] = {"rope.freq_base": float(rope["rope_theta"])}
@@ -76,7 +72,6 @@ class Architecture:
     tensors: Callable[[Any], dict[str, torch.Tensor]] = lambda settings: {}
 
     def metadata(self, settings: Any) -> dict[str, Any]:
-        """Return the keys of a GGUF that say the model's shape, without the architecture's name."""
         keys = {
             key: kind(value)
             for name, key, kind in (*SHAPE, *self.settings)
@@ -110,11 +105,7 @@ def by_model_type() -> dict[str, Architecture]:
 
 
 def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
-    """Return a model's architecture and its settings, with every default of transformers.
-
-    Raises :class:`RevocabError` for one that llama.cpp does not compute, or not with these
-    settings.
-    """
+    """Return a model's architecture and settings, with every default of transformers."""
     from transformers import AutoConfig
 
     kind = folder.config.get("model_type")

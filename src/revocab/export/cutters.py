@@ -185,7 +185,6 @@ def scores_of(vocabulary: Vocabulary) -> list[float]:
 
 
 def spelt(token: str, ids: dict[str, int]) -> list[int]:
-    """Return a token's id, or those of its bytes."""
     return [ids[token]] if token in ids else [ids[f"<0x{byte:02X}>"] for byte in token.encode()]
 
 
@@ -203,7 +202,6 @@ def by_merges(vocabulary: Vocabulary) -> Cutter:
 
 
 def by_words(vocabulary: Vocabulary, name: str, patterns: Sequence[str], *, whole: bool) -> Cutter:
-    """Return a byte-level way with one of llama.cpp's splitters."""
     from tokenizers import Regex, pre_tokenizers
 
     model = bare_bpe(vocabulary, ignore_merges=whole)

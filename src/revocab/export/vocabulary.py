@@ -109,9 +109,8 @@ class Vocabulary:
 
     @cached_property
     def splitter(self) -> tuple[str, ...]:
-        """Return the patterns that cut a text into words, one after the other.
-
-        A step that is no such pattern is told in angle brackets.
+        """Return the patterns that cut a text into words, in turn; any other step in angle
+        brackets.
         """
         patterns = []
         for step in self._steps("pre_tokenizer"):
@@ -154,10 +153,7 @@ class Vocabulary:
         return tests
 
     def frame(self) -> tuple[bool, bool]:
-        """Return whether the tokenizer puts its first token before a text, and its last after.
-
-        Raises :class:`RevocabError` where it adds others.
-        """
+        """Return whether the tokenizer puts its first token before a text, and its last after."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         whole = self.tokenizer("a")["input_ids"]
         for first in (False, True):

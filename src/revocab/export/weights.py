@@ -44,7 +44,6 @@ class Tensor:
         return int(np.prod(self.shape)) // values * size
 
     def array(self) -> Any:
-        """Return what is written; :class:`RevocabError` for values that the type does not hold."""
         from gguf import GGMLQuantizationType, quantize
 
         values = self.read().float().contiguous().numpy()
@@ -75,10 +74,7 @@ def stored_type(folder: ModelFolder) -> str:
 def tensors_of(
     folder: ModelFolder, architecture: Architecture, settings: Any, tokens: int, outtype: str
 ) -> Iterator[Tensor]:
-    """Yield the tensors, embedding first, then the layers.
-
-    Raises :class:`RevocabError` with all tensors that llama.cpp's architecture does not have.
-    """
+    """Yield the tensors, embedding first, then the layers."""
     import gguf
 
     types = gguf.GGMLQuantizationType

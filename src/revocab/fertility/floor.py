@@ -42,10 +42,7 @@ class Floor:
 
 
 def measure_floor(tokenizer: PreTrainedTokenizerFast, documents: Sequence[str]) -> Floor:
-    """Return the floor of texts.
-
-    Raises :class:`RevocabError` for a tokenizer without a splitter that cannot be extended.
-    """
+    """Return the floor of texts; without a splitter, that of a tokenizer that can be extended."""
     backend = tokenizer.backend_tokenizer
     if not splits_words(backend):
         tokens = trainer_floor(EditableVocabulary.read(tokenizer), documents)
@@ -61,7 +58,6 @@ def splits_words(backend: Tokenizer) -> bool:
 
 
 def splitter_floor(backend: Tokenizer, documents: Sequence[str]) -> int:
-    """Return the number of pre-tokens, and of added tokens in the text."""
     return count_tokens(pretokens_only(json.loads(backend.to_str())), documents)
 
 

@@ -144,8 +144,7 @@ def measure_fertility(
     """Measure every tokenizer on every corpus.
 
     Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus``, and
-    ``fertility`` and ``words``, lists with one value per document. Raises :class:`RevocabError` for
-    a corpus without a word.
+    ``fertility`` and ``words``, lists with one value per document.
     """
     rows, distributions = [], []
     for text in corpora:
@@ -173,10 +172,7 @@ def measure_fertility(
 def parallel_lines(
     rows: list[dict[str, Any]], languages: list[str], where: str
 ) -> dict[str, list[str]]:
-    """Return the sentences of each language, from rows with one text field per language.
-
-    Raises :class:`RevocabError` for a language that a row does not have, and for no text at all.
-    """
+    """Return the sentences of each language, from rows with one text field per language."""
     for number, row in enumerate(rows, 1):
         missing = [language for language in languages if not isinstance(row.get(language), str)]
         if missing:
@@ -240,7 +236,6 @@ def fertility_of_folders(
     """Measure tokenizer folders on the first documents of corpora; write ``out``.
 
     Returns the rows of :func:`measure_fertility` and of :func:`.floors.measure_floors`.
-
     ``parallel`` are the files behind the job's parallel text.
     """
     import nltk

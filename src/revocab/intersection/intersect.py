@@ -53,7 +53,6 @@ class Intersection:
 def intersect_canonical(
     source: list[CanonicalToken], target: list[CanonicalToken], identity: Identity = "bytes"
 ) -> Intersection:
-    """Intersect two canonical vocabularies; see :func:`intersect`."""
     import numpy as np
 
     matches = match(source, target, identity)
@@ -87,8 +86,7 @@ def intersect(
 
     ``roles`` declares roles of special tokens by spelling, for whichever side holds them;
     ``source_roles`` and ``target_roles`` declare them for one side. A target token that matches
-    several source tokens gets one of them by a fixed rule; all are counted. Raises
-    :class:`RevocabError` for spellings that are not there and for broken vocabularies.
+    several source tokens gets one of them by a fixed rule; all are counted.
     """
     sides = {"source": source.get_vocab(), "target": target.get_vocab()}
     declared = {
@@ -117,10 +115,7 @@ def write_intersection(
     out: OutputFolder,
     names: tuple[str, str] = ("source", "target"),
 ) -> None:
-    """Write ``pairs.parquet``, ``report.json``, ``report.md`` and ``manifest.json``.
-
-    ``inputs`` go into the manifest; ``names`` are what the page calls the two vocabularies.
-    """
+    """Write the folder; ``names`` are what the page calls the two vocabularies."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -183,10 +178,7 @@ class IntersectionJob(Job):
 def intersect_folders(
     source: Path, target: Path, job: IntersectionJob, out: str | Path
 ) -> Intersection:
-    """Intersect two tokenizer folders, look for unreachable tokens, and write it all to ``out``.
-
-    A folder may also be a ``.tiktoken`` file.
-    """
+    """Intersect two tokenizer folders (or ``.tiktoken`` files) and look for unreachable tokens."""
     output = OutputFolder(Path(out), KIND, [source, target])
     tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
     shared = intersect(

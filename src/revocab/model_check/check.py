@@ -76,7 +76,6 @@ def mend(
     report: dict[str, Any],
     lines: list[str],
 ) -> list[Finding]:
-    """Write the mended copy and return what is wrong with it still."""
     codes = sorted({finding.code for finding in findings if finding.fix})
     if not codes:
         lines.append(f"{output.path}: not written; nothing here can be mended without a guess")
@@ -129,7 +128,6 @@ def line_of(finding: Finding) -> str:
 
 
 def counts(findings: Sequence[Finding]) -> str:
-    """Return how many findings of each severity there are, in words."""
     severities: list[str] = [finding.severity for finding in findings]
     numbers = {severity: severities.count(severity) for severity in SEVERITIES}
     counted = [f"{n} {severity}{'s' * (n > 1)}" for severity, n in numbers.items() if n]

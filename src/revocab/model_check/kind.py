@@ -40,10 +40,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
-    """Return what is wrong with a model folder, errors first, by all kinds or by those of ``only``.
-
-    Raises :class:`RevocabError` for what is no model folder at all.
-    """
+    """Return what is wrong with a model folder, errors first, by all kinds or those of ``only``."""
     subject = Subject(folder)
     findings: dict[str, Finding] = {}
     for kind in kinds().values() if only is None else only:

@@ -46,9 +46,8 @@ def change_model(
 
     ``others`` are the models that the options name. Shards, dtypes and tying are the body's, and so
     are its tokenizer and all documents but the model card; ``config.json`` has what the change
-    sets. ``manifest.json``, written last, says what it was made of. Raises :class:`RevocabError`,
-    before anything is written, for options that are wrong, models that are not named or not given,
-    and all that :func:`revocab.models.load.check_model` refuses.
+    sets. ``manifest.json``, written last, says what it was made of. Whatever is wrong is told
+    before anything is written.
     """
     output = OutputFolder(out, "changed model", [model, *others.values()])
     change = find_change(job.change)
@@ -79,7 +78,7 @@ def change_model(
 
 
 def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Path]) -> None:
-    """Raise :class:`RevocabError` unless ``others`` are the models that sound options name."""
+    """Refuse options that make no sense, and ``others`` that are not what they name."""
     named = {reference_name(reference): key for key, reference in options.given_models()}
     problems = [f"option.{problem}" for problem in options.problems(None)]
     problems += [
@@ -96,7 +95,6 @@ def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Pat
 
 
 def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInputs:
-    """Raise :class:`RevocabError` for all that is wrong with any of the models."""
     problems: list[str] = []
     for folder in (model, *others.values()):
         say(f"reading {folder}")

@@ -56,7 +56,6 @@ def _from_hub(origin: dict[str, Any], output: OutputFolder, only: dict[str, bool
 
 
 def _from_folder(path: Path, output: OutputFolder) -> None:
-    """Copy a local model folder: small files copied, weights hard-linked where possible."""
     source = ModelFolder(path)
     _ = source.tensors  # raises where shards are missing, damaged, or not those of the index
     with output.replaced() as folder:
@@ -86,12 +85,7 @@ def fetch_model(
     path: Path | None,
     vocabulary_only: bool = False,
 ) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
-
-    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
-    damaged or did not all arrive, for a model without a tokenizer, and where another folder's
-    manifest, or the user's, stands beside the snapshot.
-    """
+    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is no whole model."""
     output = OutputFolder(snapshot, "model snapshot", [path])
     manifest = snapshot.parent / "manifest.json"
     check_files(manifest)

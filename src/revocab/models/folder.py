@@ -68,7 +68,7 @@ def text_part(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_tokenizer_folder(tokenizer: Path) -> None:
-    """Raise :class:`RevocabError` unless the tokenizer files of a folder can be copied."""
+    """Refuse a folder whose tokenizer files cannot be copied."""
     if not (tokenizer / "tokenizer_config.json").is_file():
         raise RevocabError(
             f"{tokenizer}: no tokenizer_config.json; give a Hugging Face tokenizer folder"
@@ -83,7 +83,7 @@ def copy_tokenizer(tokenizer: Path, out: Path) -> None:
 
 
 def check_model_folder(folder: str | Path) -> None:
-    """Raise :class:`RevocabError` unless ``folder`` is there and looks like a model."""
+    """Refuse what is not there, or does not look like a model."""
     folder = Path(folder)
     if not folder.is_dir():
         raise RevocabError(
@@ -157,11 +157,7 @@ class ModelFolder:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Part]]:
-        """Return the tensors by file, from the files' headers.
-
-        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
-        shards do not hold the same tensors.
-        """
+        """Return the tensors by file, from the headers of shards that hold what the index says."""
         parts, problems = {}, []
         stored: dict[str, list[str]] = {}
         for file in self.files:
@@ -182,7 +178,6 @@ class ModelFolder:
 
     @cached_property
     def tensors(self) -> dict[str, tuple[str, list[int]]]:
-        """Return each tensor's file and shape."""
         return {
             name: (file, list(part.shape))
             for file, parts in self.parts.items()
@@ -263,7 +258,7 @@ class ModelFolder:
         """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only.
 
         A tied model gives its one matrix for both. Models may have more rows than tokens (padding,
-        cut off here); fewer are an error: some tokens would have no row.
+        cut off here); with fewer, some tokens would have no row.
         """
         import torch
 

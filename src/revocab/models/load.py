@@ -29,10 +29,7 @@ _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only"
 
 @contextmanager
 def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
-    """Turn a library's complaint about a model that it cannot load into a :class:`RevocabError`.
-
-    ``also``: what else counts as one.
-    """
+    """Turn a library's complaint (or ``also`` others) about a model into a :class:`RevocabError`."""
     from safetensors import SafetensorError
 
     complaints: tuple[type[Exception], ...] = (OSError, ValueError, SafetensorError, *also)
@@ -77,8 +74,7 @@ def load_causal_lm(
 
     ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows of padding
     (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps them.
-    ``options`` go through to transformers. Raises :class:`RevocabError` for what
-    :func:`check_model` refuses.
+    ``options`` go through to transformers. What :func:`check_model` refuses is refused.
     """
     from transformers import AutoModelForCausalLM
 
@@ -118,11 +114,9 @@ def shape_of(config: Any) -> Any:
 def check_model(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless a model folder has every weight, and all are finite.
 
-    Names what is missing, what the architecture does not have, what has another shape, a stored
-    copy of a tied matrix that is none, and tensors with NaN or infinity, all at once. What the
-    architecture ignores (``rotary_emb.inv_freq``) and true copies of a tied head are allowed.
-    Nothing is loaded: the files' headers are compared with the architecture, then their bytes are
-    read once, in blocks.
+    What the architecture ignores (``rotary_emb.inv_freq``) and true copies of a tied head are
+    allowed. Nothing is loaded: the files' headers are compared with the architecture, then their
+    bytes are read once, in blocks.
     """
     model = ModelFolder(Path(folder))
     _refuse(folder, chain(_structural(model), finite_findings(model.path, model.files)))
@@ -181,7 +175,6 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
 def _differences(
     folder: ModelFolder, model: PreTrainedModel, info: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Yield what transformers' loading report names, one finding for each kind."""
     name = type(model).__name__
     if missing := sorted(info["missing_keys"]):
         yield Finding(
@@ -218,7 +211,6 @@ def largest_id(folder: Path) -> int | None:
 
 
 def _vocabulary(folder: ModelFolder) -> Iterator[Finding]:
-    """Yield whether a tokenizer has tokens without a row: looking one up would fail."""
     rows, largest = folder.text_config.get("vocab_size"), largest_id(folder.path)
     if isinstance(rows, int) and largest is not None and largest >= rows:
         yield Finding(

@@ -77,7 +77,6 @@ class Operands:
 
     @classmethod
     def of(cls, body: ModelFolder, others: Mapping[str, ModelFolder]) -> Operands:
-        """Raise :class:`RevocabError` for models that are quantised, or not of one architecture."""
         operands = {name: Operand(repr(name), folder) for name, folder in others.items()}
         together = cls(Operand("the body", body), operands)
         refuse(together.problems())
@@ -151,10 +150,7 @@ class Operands:
             yield body, dict(zip(self.others, others, strict=True))
 
     def computed(self, part: Part, formula: Callable[[], Formula]) -> Part:
-        """Return a tensor computed by a formula, which is asked for in its turn, and rounded once.
-
-        Raises :class:`RevocabError`, in its turn, for a value that its dtype cannot hold.
-        """
+        """Return a tensor computed by a formula, which is asked for in its turn, and rounded once."""
         import torch
 
         dtype = torch_dtype(part)

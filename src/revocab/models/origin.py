@@ -108,8 +108,7 @@ def licence_of(folder: Path) -> dict[str, str]:
 def front_matter(known: Mapping[str, Any]) -> list[str]:
     """Return the lines at the head of a card, which the Hub reads; what is not known is left out.
 
-    ``known`` may have ``base_model`` with its relation (adapter, finetune, merge, quantized),
-    ``language``, ``tags``, ``model-index`` and the keys of a licence.
+    ``base_model`` may have its relation: adapter, finetune, merge or quantized.
     """
     import yaml
 
@@ -121,9 +120,7 @@ def front_matter(known: Mapping[str, Any]) -> list[str]:
 
 
 def history_of(folder: Path) -> list[dict[str, Any]]:
-    """Return how a model came about, as its folder says: an entry for each thing done, the oldest
-    first. Of a folder that says nothing, its name.
-    """
+    """Return how a model came about, as its folder says, the oldest entry first; else its name."""
     for name in (PROVENANCE, "manifest.json"):
         known = _object(folder / name)
         if isinstance(history := known.get("history"), list):
@@ -136,7 +133,6 @@ def history_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return a JSON file that holds an object; an empty one where there is none."""
     with suppress(OSError, RevocabError):
         content = read_json(path)
         return content if isinstance(content, dict) else {}
@@ -154,8 +150,7 @@ def tokenizer_hash(folder: Path) -> str:
 def fingerprint(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
     """Return the hashes of a model's configuration, vocabulary matrices and tokenizer.
 
-    Only what initialisation reads is hashed: hashing 15 GB of other weights would cost more than
-    the conversion itself.
+    Only what initialisation reads is hashed: 15 GB of other weights would take longer than it.
     """
     matrices = {}
     for which, name in model.vocabulary_names.items():

@@ -90,7 +90,7 @@ def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) 
 def weight_shapes(config: Any) -> dict[str, tuple[int, ...]]:
     """Return the parameters of a Llama-like decoder by name, without building it.
 
-    ``config`` has what ``config.json`` has; Qwen2 adds biases, and Qwen3 norms of queries and keys.
+    Qwen2 adds biases, and Qwen3 norms of queries and keys.
     """
     hidden, inner, rows = config.hidden_size, config.intermediate_size, config.vocab_size
     head = getattr(config, "head_dim", None) or hidden // config.num_attention_heads
@@ -121,7 +121,6 @@ def weight_shapes(config: Any) -> dict[str, tuple[int, ...]]:
 
 
 def config_keys(architecture: Architecture, vocabulary_size: int) -> dict[str, Any]:
-    """Return the shape of a model as ``config.json`` names it."""
     return {
         "vocab_size": vocabulary_size,
         "hidden_size": architecture.hidden_size,

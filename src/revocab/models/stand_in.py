@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 def build_stand_in(
     tokenizer: Path, architecture: Architecture, context_length: int, seed: int, out: Path
 ) -> None:
-    """Write a model folder with seeded random float32 weights (transformers' own initialisation).
-
-    ``context_length`` becomes ``max_position_embeddings``; the tokenizer goes into the folder.
-    """
+    """Write a model folder with seeded random float32 weights, as transformers initialises them."""
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
 

@@ -52,7 +52,6 @@ class TrimmableModel:
 
     @cached_property
     def tables(self) -> dict[str, int]:
-        """Return the tensors that have a row per token, with their rows."""
         return token_tables(self.folder, self.tokens)
 
     @cached_property
@@ -112,8 +111,7 @@ def write_trimmed(
 ) -> list[str]:
     """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
 
-    Returns the settings that were dropped. Raises :class:`RevocabError` where the result would not
-    be what its architecture asks for.
+    Returns the settings that were dropped.
     """
     source = model.folder
     rows_N = model.rows(kept_N)

@@ -72,7 +72,7 @@ def contents_of(folder: Path, *, history: bool = False) -> Contents:
 
 
 def read_card(folder: Path) -> Any:
-    """Return a folder's card as the Hub's client reads it; :class:`RevocabError` if it cannot."""
+    """Return a folder's card as the Hub's client reads it."""
     from huggingface_hub import ModelCard
 
     card = folder / CARD
@@ -92,8 +92,8 @@ def read_card(folder: Path) -> Any:
 def add_results(
     contents: Contents, name: str, tables: Sequence[Path], benchmarks: Mapping[str, str]
 ) -> None:
-    """Put the scores of ``tables`` into the card that is uploaded, and those of ``benchmarks``
-    (``TASK:METRIC`` to ``OWNER/DATASET:TASK_ID``) into files of their own.
+    """Put scores into the card that is uploaded, and those of ``benchmarks`` into files of their
+    own.
     """
     last = history_of(contents.folder)[-1]
     step = str(last["step"]) if last.get("what") == TRAINING else "0"

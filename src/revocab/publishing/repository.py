@@ -98,7 +98,6 @@ def explain(error: BaseException, owner: str) -> str:
 
 
 def look_at(name: str) -> Remote:
-    """Return what lies there; :class:`RevocabError` where the Hub does not say."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
     from huggingface_hub.hf_api import RepoFile

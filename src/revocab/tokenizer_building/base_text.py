@@ -29,10 +29,7 @@ COMPARED_BYTES = 4_000_000
 def with_marks_joined(
     tokenizer: PreTrainedTokenizerFast,
 ) -> tuple[PreTrainedTokenizerFast, Repair]:
-    """Return a tokenizer whose splitter keeps marks in words, and the repair.
-
-    Raises :class:`RevocabError` where there is nothing to repair, and where no repair is exact.
-    """
+    """Return a tokenizer whose splitter keeps marks in words, and the repair, if it is exact."""
     vocabulary = EditableVocabulary.read(tokenizer)
     repair = repair_splitter(tokenizer.backend_tokenizer)
     where = f"construction 'extend', option join_marks = True: base {tokenizer.name_or_path}"
@@ -81,7 +78,6 @@ def compare_lines(
 
 
 def lines_sentence(corpus: str, counted: Mapping[str, Any]) -> str:
-    """Return a line on what :func:`compare_lines` counted in a corpus."""
     ways = {"marks_joined": "with marks joined alone", "extended": "with the new tokens"}
     said = [
         f"{way}, {of['changed']:,} have other tokens and {of['longer']:,} have more (by"

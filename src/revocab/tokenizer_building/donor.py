@@ -73,8 +73,7 @@ def joining_tree(
 ) -> list[Merge] | None:
     """Return merges that make one token of ``pieces``, through as few unwanted tokens as can be.
 
-    Merges come inner before outer, left before right. None if every way leads through a forbidden
-    token.
+    Inner before outer, left before right. None if every way leads through a forbidden token.
     """
 
     @cache

@@ -74,7 +74,6 @@ class EditableVocabulary:
 
     @classmethod
     def read(cls, tokenizer: PreTrainedTokenizerFast, role: str = "base") -> EditableVocabulary:
-        """Read a tokenizer; raise :class:`RevocabError` for one that cannot be edited."""
         name = f"{role} {tokenizer.name_or_path or 'tokenizer'}"
         state = json.loads(tokenizer.backend_tokenizer.to_str())
         model = state["model"]["type"]
@@ -151,8 +150,7 @@ class EditableVocabulary:
     def parents(self, token: str) -> Merge | None:
         """Return the two tokens whose merge gives ``token`` when its own text is encoded (BPE).
 
-        None where there is no such merge: characters, added tokens, and tokens that their own text
-        never gives.
+        None of characters, added tokens, and tokens that their own text never gives.
         """
         if len(token) < 2:
             return None
@@ -205,7 +203,7 @@ class EditableVocabulary:
     def without(self, dropped: Iterable[str]) -> EditableVocabulary:
         """Return the vocabulary without tokens, and without every merge that names one of them.
 
-        Ids of kept tokens stay, so there are holes; see :meth:`renumbered` and :meth:`plus`.
+        Ids of kept tokens stay, so there are holes.
         """
         gone = set(dropped)
         return replace(
@@ -230,9 +228,8 @@ class EditableVocabulary:
         merges: Iterable[Merge] = (),
         scores: Mapping[str, float] | None = None,
     ) -> EditableVocabulary:
-        """Return the vocabulary with more tokens: on free ids first, ascending, then at the end.
-
-        New merges come after all others.
+        """Return it with more tokens: on free ids first, ascending; new merges come after all
+        others.
         """
         ids = dict(self.ids)
         taken, number = set(ids.values()), 0
@@ -272,10 +269,7 @@ class EditableVocabulary:
         return Tokenizer.from_str(json.dumps(self._state()))
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
-        """Return a tokenizer with this vocabulary; all else as in the base.
-
-        Raises :class:`RevocabError` where ids have holes.
-        """
+        """Return a tokenizer with this vocabulary; all else as in the base."""
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             self.base.save_pretrained(temporary)

@@ -102,10 +102,7 @@ def new_characters(
 
 
 def best_path(text: str, scores: Mapping[str, float], unknown: float) -> float:
-    """Return the score of the best segmentation of ``text``: Viterbi over pieces.
-
-    A character that is no piece costs ``unknown``.
-    """
+    """Return the score of the best segmentation: Viterbi; what is no piece costs ``unknown``."""
     best = [0.0]
     for end in range(1, len(text) + 1):
         value = best[end - 1] + scores.get(text[end - 1], unknown)
@@ -207,7 +204,6 @@ def _donated(
 
 
 def check_reach(expansion: Expansion) -> None:
-    """Raise :class:`RevocabError` where a new token is not what its own text is encoded as."""
     tokenize = expansion.vocabulary.backend.model.tokenize
     missed = [token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]]
     if missed:
@@ -253,8 +249,7 @@ class Change:
 
         Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after
         frequent characters that the vocabulary lacks; with one they are the donor's most frequent
-        (:mod:`.donor`). None of them is ``forbidden``. Raises :class:`RevocabError` where there are
-        too few, and where a new token cannot be reached.
+        (:mod:`.donor`).
         """
         if wanted == 0:
             return Expansion(vocabulary, [], Counter(), 0)

@@ -144,8 +144,7 @@ def train_tokenizer(
 
     ``characters`` (``byte_fallback`` only) get a token each; see
     :func:`revocab.tokenizers.alphabets.frequent_characters`. ``digits`` None is what is published
-    with the alphabet. Every text gets bos in front. Raises :class:`RevocabError` when the size
-    cannot be met exactly.
+    with the alphabet. Every text gets bos in front.
     """
     from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast

@@ -28,8 +28,7 @@ class TrainingText:
 def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None) -> dict[str, int]:
     """Return bytes to take of each corpus: as much as the shares and the scarcest corpus allow.
 
-    Which corpus that is, is said on stderr where others have more to give. Raises
-    :class:`RevocabError` for shares that do not sum to 1 and for corpora without text.
+    Which corpus that is, is said on stderr where others have more to give.
     """
     problems = [
         f"share {part.share} of corpus {part.corpus}: allowed is above 0 and at most 1"
@@ -62,10 +61,7 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
 
 
 def shortage(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return in words which corpus ran out, and what that leaves of others; nothing if none did.
-
-    ``parts`` have of each corpus its share, the bytes taken, and those that it has (``of``).
-    """
+    """Return in words which corpus ran out, and what that leaves of others; nothing if none did."""
     used = {name: part["bytes"] / part["of"] for name, part in parts.items()}
     scarce = max(used, key=lambda name: used[name])
     left = [f"{share:.0%} of {name}" for name, share in used.items() if share < MOST]
@@ -80,10 +76,7 @@ def shortage(parts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iterator[str]:
-    """Yield each corpus's documents in order up to its budget; the last one is cut to fit.
-
-    Raises :class:`RevocabError` for a document that cannot be UTF-8.
-    """
+    """Yield each corpus's documents in order up to its budget; the last one is cut to fit."""
     for part in mixture:
         left = budgets[part.corpus]
         for text in texts(part.folder):
@@ -96,9 +89,7 @@ def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iter
 
 
 def describe_training_text(mixture: list[TrainingText], budgets: dict[str, int]) -> dict[str, Any]:
-    """Return what a manifest says of the text: of each corpus share, bytes taken, the bytes that it
-    has, and its file's hash.
-    """
+    """Return what a manifest says of the text of each corpus."""
     manifests = {part.corpus: corpus_manifest(part.folder) for part in mixture}
     return {
         part.corpus: {

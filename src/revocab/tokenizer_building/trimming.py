@@ -54,10 +54,7 @@ def mean_shares(uses_LV: np.ndarray) -> np.ndarray:
 
 
 def coverage_after(uses_LV: np.ndarray, order_K: np.ndarray) -> np.ndarray:
-    """Return the share of each text's tokens that is kept, after each token that goes.
-
-    Float64 [L, K + 1]; before any goes, it is 1.
-    """
+    """Return the share of each text's tokens that is kept, before and after each goes: [L, K + 1]."""
     import numpy as np
 
     gone_LK = np.cumsum(uses_LV[:, order_K], axis=1)
@@ -72,14 +69,11 @@ def most_that_may_go(coverage_LK: np.ndarray, least: float) -> int:
 
 
 def rounded_up(tokens: int, going: int) -> int:
-    """Return how many go if as many stay as the next :data:`MULTIPLE`."""
     return max(0, tokens - -(-(tokens - going) // MULTIPLE) * MULTIPLE)
 
 
 def chat_tokens(tokenizer: PreTrainedTokenizerFast) -> set[str]:
-    """Return the tokens that the chat template writes: of conversations or, failing that, of its
-    own text.
-    """
+    """Return the tokens of conversations as the chat template writes them, or of its own text."""
     template = str(tokenizer.chat_template or "")
     texts = [*chat_texts(tokenizer)] or [template]
     backend = tokenizer.backend_tokenizer
@@ -108,11 +102,7 @@ def tokens_in_scripts(vocabulary: EditableVocabulary, scripts: Iterable[str]) ->
 
 
 def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> frozenset[str]:
-    """Return what else must stay where not every byte has a token: all single characters.
-
-    Raises :class:`RevocabError` unless that is ``allowed``: characters outside the vocabulary
-    are unknown, and so they stay.
-    """
+    """Return what else must stay where not every byte has a token, if that is ``allowed``."""
     missing = vocabulary.missing_bytes
     characters = frozenset(token for token in vocabulary.ids if len(token) == 1) if missing else ()
     if missing and not allowed:
@@ -151,10 +141,7 @@ class Trim:
         measure: Measure,
         stay: Collection[str] = (),
     ) -> Trim:
-        """Raise :class:`RevocabError` where nothing may go, or less than is asked for.
-
-        ``stay``: tokens that are kept beside those that always are.
-        """
+        """Return what goes, as measured, beside ``stay`` and what is always kept."""
         import numpy as np
 
         always = chat_tokens(vocabulary.base) | CHAT_ROLES.keys() | digit_tokens(vocabulary)
@@ -227,11 +214,7 @@ class Compared:
 
 
 def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
-    """Return what becomes of the lines of texts.
-
-    Raises :class:`RevocabError` for a line of kept tokens alone that has other ids now, and for one
-    that decodes to another text than before: that would be a fault of ours.
-    """
+    """Compare what becomes of the lines of texts; a line that breaks the rules is a fault of ours."""
     import numpy as np
 
     new_V = np.full(len(trim.vocabulary), -1)

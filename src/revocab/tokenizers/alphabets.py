@@ -85,10 +85,7 @@ def covering_characters(counts: Counter[str], limit: int) -> list[str]:
 
 
 def frequent_characters(samples: Iterable[str], limit: int) -> list[str]:
-    """Return the marker and the characters that cover nearly all text, in code point order.
-
-    At most ``limit`` altogether; see :func:`covering_characters`.
-    """
+    """Return the marker and the at most ``limit`` - 1 :func:`covering_characters`, sorted."""
     counts: Counter[str] = Counter()
     for text in samples:
         counts.update(text)
@@ -141,9 +138,8 @@ def set_training_pipeline(
     whitespace: Whitespace,
     characters: list[str] | None = None,
 ) -> None:
-    """Give a tokenizer to be trained its pipeline; what shall stay in bytes is left out.
-
-    ``characters`` (``byte_fallback`` only): all others are left out too.
+    """Give a tokenizer its pipeline, without what is not learned: other than ``characters``, if
+    any.
     """
     from tokenizers import Regex, pre_tokenizers
 

@@ -83,10 +83,7 @@ def keep_golden_ids(folder: Path, tokenizer: PreTrainedTokenizerFast | None = No
 
 
 def read_golden_ids(folder: Path) -> GoldenIds | None:
-    """Return what is written beside a tokenizer, None where nothing is.
-
-    Raises :class:`RevocabError` for a file that holds something else.
-    """
+    """Return what is written beside a tokenizer, None where nothing is."""
     path = folder / GOLDEN_IDS
     if not path.is_file():
         return None
@@ -114,7 +111,6 @@ def file_hashes(folder: Path) -> dict[str, str]:
 
 
 def encoded(tokenizer: PreTrainedTokenizerFast) -> list[GoldenText]:
-    """Return all strings of a tokenizer with their ids."""
     golden = []
     for text, special in golden_texts(tokenizer):
         ids: Any = tokenizer(text, add_special_tokens=special)["input_ids"]
@@ -133,7 +129,6 @@ def golden_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[tuple[str, bool
 
 @cache
 def fixed_texts() -> tuple[str, ...]:
-    """Return the strings that every tokenizer gets."""
     content, _ = yaml_file.read(Path(__file__).with_name("golden_texts.yaml"))
     return (*content["sentences"].values(), *content["others"])
 

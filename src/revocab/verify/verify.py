@@ -77,7 +77,6 @@ class Verified:
 
 
 def verify(words: Sequence[str]) -> str:
-    """Return the page; end with exit status 1 if anything differs, after printing it."""
     missing = "give a model, folder or Hub id: revocab verify MODEL …"
     named, options = named_and_flags(VerifyOptions, words, "revocab verify MODEL", ABOUT, missing)
     verified = verified_model(named[0], options)
@@ -114,7 +113,6 @@ def lines_of(result: Result) -> Iterator[str]:
 
 
 def verified_model(named: str, options: VerifyOptions) -> Verified:
-    """Raise :class:`RevocabError` for what cannot be read, or a named runtime that is missing."""
     check_files(options)
     folder = local(Path(named), "model")
     if not (folder / "tokenizer.json").is_file():
@@ -205,7 +203,6 @@ def logit_requests(texts: Sequence[GoldenText], size: int) -> list[tuple[list[in
 
 
 def reference_logits(folder: Path, asked: Sequence[tuple[list[int], list[int]]]) -> Any:
-    """Return transformers' logits in float32, a row for each position."""
     import torch
 
     from revocab.models.load import load_causal_lm

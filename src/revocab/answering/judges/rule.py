@@ -41,11 +41,7 @@ class RuleOptions(JudgeOptions):
 
 
 def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
-    """Yield a verdict per conversation; the first rule that is broken is the reason.
-
-    Raises :class:`RevocabError` for a row that does not say how its answers ended, and for checks
-    of a row that there are not.
-    """
+    """Yield a verdict per conversation; the first rule that is broken is the reason."""
     problems = [problem for row in rows for problem in row_problems(row, options)]
     refuse(problems)
     for row in rows:

@@ -29,7 +29,6 @@ TOLD_BYTES = 1 << 30
 
 
 def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> list[str]:
-    """Write ``model.gguf`` and ``Modelfile``; return what to tell of them."""
     import gguf
 
     architecture, settings = architecture_of(model)

@@ -37,7 +37,6 @@ TOKEN_ROWS = "unpadded_vocab_size"
 
 
 def padded_rows(tokens: int, multiple: int | None) -> int:
-    """Return the rows of a vocabulary of so many tokens: the next multiple."""
     return tokens if multiple is None else -(-tokens // multiple) * multiple
 
 
@@ -49,8 +48,7 @@ def token_rows(config: Any) -> int | None:
 def filled(matrix_VD: torch.Tensor, tokens: int, rows: int | None = None) -> torch.Tensor:
     """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
 
-    ``rows``: as many as it has. Of the same dtype, on the same device; a copy, unless no row is
-    added or replaced.
+    ``rows``: as many as it has. A copy, unless no row is added or replaced.
     """
     import torch
 
@@ -63,9 +61,7 @@ def filled(matrix_VD: torch.Tensor, tokens: int, rows: int | None = None) -> tor
 
 
 def padded_matrices(model: Any) -> dict[str, int]:
-    """Return the names of a model's parameters that have rows of padding, and how many they have
-    before them.
-    """
+    """Return a model's parameters that have rows of padding, and how many rows before them."""
     tokens = token_rows(model.config)
     if tokens is None:
         return {}

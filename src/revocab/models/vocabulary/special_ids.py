@@ -127,8 +127,8 @@ def special_counterparts(
 ) -> dict[int, int]:
     """Return the source ids of special and added tokens, by the target id of each counterpart.
 
-    Where two source tokens have one counterpart, that which is spelled like it is taken, else the
-    lower id.
+    Of two source tokens with one counterpart, that which is spelled like it counts, else the lower
+    id.
     """
     counterparts, pairs = Counterparts(source, target), dict[int, int]()
     for number in sorted(special_and_added(source)):
@@ -145,11 +145,10 @@ def special_counterparts(
 def _carried(
     key: str, old: list[Any], own: int | None, counterparts: Counterparts
 ) -> tuple[list[int] | None, list[str]]:
-    """Return a list of ids in the new vocabulary, in its order and each once, and the names of
-    those that it lacks.
+    """Return a list of ids in the new vocabulary, in its order and each once, and those it lacks.
 
-    The tokenizer's ``own`` token of that role is always among them: it ends the text that the
-    model will be trained on.
+    The tokenizer's ``own`` token of that role is always among them: it ends the text that the model
+    will be trained on.
     """
     kept, lost = [], []
     for number in old:
@@ -206,9 +205,7 @@ def new_config(
     counterparts: Counterparts,
     more_sizes: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return ``config.json`` for ``tokens``, of ``rows`` rows, and what was dropped; nested parts
-    included. ``more_sizes`` stand beside ``vocab_size``.
-    """
+    """Return ``config.json`` for ``tokens``, of ``rows`` rows, and what was dropped."""
     sizes = {"vocab_size": rows, **({TOKEN_ROWS: tokens} if rows != tokens else {}), **more_sizes}
     changed, dropped = _with_config_ids(config, ids, counterparts)
     nested = changed.get("text_config")
@@ -230,8 +227,7 @@ def new_generation_config(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return ``generation_config.json``, made anew where the source has none.
 
-    Generation then follows the source's ``config``, whose lists of ids are taken over. The ids of
-    ``padding`` are suppressed; the source's own are forgotten.
+    Generation then follows the source's ``config``, whose lists of ids are taken over.
     """
     if settings and (old := config.get(TOKEN_ROWS)):
         others = [number for number in settings.get("suppress_tokens") or () if number < old]

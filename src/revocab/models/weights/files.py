@@ -39,10 +39,9 @@ FLOATS = {
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
     """Return a file's header and the offset at which its tensors begin.
 
-    The header may have ``__metadata__``; every other entry has ``dtype``, ``shape`` and
-    ``data_offsets``. Raises :class:`RevocabError` for what the library refuses: a file cut short,
-    a header that is not JSON, tensors outside the file, overlapping, or of other lengths than dtype
-    and shape say.
+    Beside ``__metadata__``, an entry has ``dtype``, ``shape`` and ``data_offsets``. What the
+    library refuses is refused: a file cut short, tensors outside the file, overlapping, of other
+    lengths.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -144,10 +143,7 @@ def _stored(path: Path, start: int, length: int, most: int) -> Iterator[bytes]:
 
 
 def stored_parts(path: Path) -> tuple[dict[str, Part], dict[str, str] | None]:
-    """Return the tensors of a file by name, in the order of their bytes, and its metadata.
-
-    Nothing but the header is read.
-    """
+    """Return the tensors of a file by name, in the order of their bytes, and its metadata."""
     header, data_start = read_header(path)
     metadata = header.pop("__metadata__", None)
     parts = {}
@@ -187,10 +183,7 @@ def write_parts(
 
 
 def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> list[Part]:
-    """Return a file's tensors with some replaced (same dtype) or left out (``None``).
-
-    They keep the file's order, so that nothing becomes less aligned than it was.
-    """
+    """Return a file's tensors in its order, some replaced (same dtype) or left out (``None``)."""
     parts, _ = stored_parts(path)
     new = {
         name: parts[name].replaced(tensor) for name, tensor in tensors.items() if tensor is not None
@@ -208,10 +201,7 @@ def read_tensor(path: Path, name: str) -> torch.Tensor:
 
 
 def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
-    """Tell whether two stored tensors, each a file and a name, hold the same values.
-
-    They are compared in blocks of rows, so that neither is in memory as a whole.
-    """
+    """Tell whether two stored tensors hold the same values, comparing blocks of rows."""
     import torch
     from safetensors import safe_open
 
@@ -228,11 +218,7 @@ def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
 
 
 def parameter_bytes(folder: Path, dtype: str) -> int | None:
-    """Return the bytes of a model folder's weights once loaded in ``dtype``; ``auto``: as stored.
-
-    Only the files' headers are read; a tied matrix is stored and counted once. None for a folder
-    without such files.
-    """
+    """Return the bytes of a folder's weights in ``dtype``, ``auto``: as stored; None without any."""
     import torch
 
     total = 0

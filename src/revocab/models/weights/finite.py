@@ -33,10 +33,7 @@ def _positions(values_N: torch.Tensor) -> torch.Tensor:
 
 
 def broken_rows(tensor: torch.Tensor) -> list[int]:
-    """Return the rows (first dimension) that hold NaN or infinity, sorted.
-
-    ``tensor``: any shape, floating point; of a vector every value is a row.
-    """
+    """Return the rows (first dimension) that hold NaN or infinity, sorted."""
     if not tensor.dtype.is_floating_point:
         return []
     width = max(1, math.prod(tensor.shape[1:]))
@@ -68,10 +65,7 @@ def _number(tensor: str, row: int) -> str:
 def describe(
     broken: Mapping[str, tuple[list[int], int]], label: Callable[[str, int], str] = _number
 ) -> str:
-    """Return in words which tensors are not finite: ``{name: (broken rows, number of rows)}``.
-
-    ``label`` names a row of a tensor.
-    """
+    """Return in words which tensors are not finite: ``{name: (broken rows, number of rows)}``."""
     parts = []
     for name, (rows, count) in list(broken.items())[:_TENSORS]:
         shown = ", ".join(label(name, row) for row in rows[:_ROWS]) + " …" * (len(rows) > _ROWS)
@@ -83,10 +77,7 @@ def describe(
 def finite_findings(
     folder: Path, files: list[str], label: Callable[[str, int], str] = _number
 ) -> Iterator[Finding]:
-    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows.
-
-    Every byte is read once. Raises :class:`RevocabError` for a file that is cut off.
-    """
+    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows."""
     broken = {
         name: (rows, count)
         for file in files

@@ -71,11 +71,7 @@ def _index_problems(index: Any, ending: str) -> Iterator[str]:
 
 
 def read_index(path: Path, ending: str = _ENDING) -> dict[str, Any]:
-    """Return a shard index whose ``weight_map`` holds names of files in the same folder only.
-
-    Raises :class:`RevocabError` naming every entry that is an absolute path, lies in another folder
-    or is no name of a file with that ending, and totals that are no numbers.
-    """
+    """Return a shard index whose ``weight_map`` holds names of files in the same folder only."""
     index = read_json(path)
     problems = first_of(list(_index_problems(index, ending)))
     refuse(
@@ -88,10 +84,7 @@ def read_index(path: Path, ending: str = _ENDING) -> dict[str, Any]:
 def placement_problems(
     folder: Path, weight_map: Mapping[str, str], stored: Mapping[str, list[str]]
 ) -> list[str]:
-    """Return the tensors that an index and its shards do not agree on.
-
-    ``stored`` has the files that hold a tensor, by tensor.
-    """
+    """Return the tensors that an index and its shards (files by tensor) do not agree on."""
     problems = [
         f"{folder}: {INDEX} has {tensor} in {file}, which does not hold it"
         for tensor, file in weight_map.items()

@@ -62,8 +62,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     text in the same way as there; one that the base has already keeps its id. The chat template and
     end token replace the base's, and so does the chat tokenizer's padding token where it has one;
     the base's beginning token stays, since the base puts it before every text. The end token of a
-    template is the special token that ends its answers. Raises :class:`RevocabError` for a chat
-    tokenizer without a template or an end token, and for a template that cannot be learned from.
+    template is the special token that ends its answers.
     """
     from revocab.tokenizer_building.editable import EditableVocabulary
     from revocab.tokenizers.load import tokenizer_style
@@ -107,11 +106,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
 
 
 def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> None:
-    """Make the token that ends the template's answers the tokenizer's end token.
-
-    Raises :class:`RevocabError` for a template that no model can learn from with these tokens, and
-    for tokens that it never writes.
-    """
+    """Make the token that ends the template's answers the tokenizer's end token."""
     where = f"construction 'adopt', option template = {options.template}"
     try:
         template = load_template(tokenizer, find_template(options.template), options.template)
@@ -132,11 +127,7 @@ def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> No
 def with_added_tokens(
     vocabulary: EditableVocabulary, tokens: list[dict[str, Any]]
 ) -> EditableVocabulary:
-    """Return a vocabulary that cuts ``tokens`` out of every text before anything else.
-
-    ``tokens`` are entries of ``added_tokens`` in ``tokenizer.json``; those that are added tokens of
-    the vocabulary already stay as they are.
-    """
+    """Return a vocabulary that also cuts ``tokens`` (of a ``tokenizer.json``) out of every text."""
     known = {token["content"] for token in vocabulary.state["added_tokens"]}
     new = [token for token in tokens if token["content"] not in known]
     missing = [token["content"] for token in new if token["content"] not in vocabulary.ids]

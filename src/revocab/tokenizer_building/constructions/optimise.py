@@ -42,7 +42,6 @@ def number_kept(keep: float, base_size: int) -> int:
 
 
 def tokens_dropped(base: EditableVocabulary, keep: int, counts: Mapping[str, int]) -> list[str]:
-    """Return the base's least used tokens, all but ``keep`` or all that can go."""
     return list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
 
 

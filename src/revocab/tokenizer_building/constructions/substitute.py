@@ -39,7 +39,6 @@ class SubstituteOptions(ConstructionOptions):
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    """Return the tokenizer as it is; raise :class:`RevocabError` if it cannot be used."""
     from revocab.tokenizers.canonical import canonical_vocabulary
     from revocab.tokenizers.load import load_tokenizer, tokenizer_style
 

@@ -26,10 +26,7 @@ def ask(asked: Asked) -> list[Answer]:
 
 
 def load(folder: Path) -> Tokenizer:
-    """Return a folder's tokenizer without truncation and padding.
-
-    Raises :class:`RevocabError` for a file that the library does not read.
-    """
+    """Return a folder's tokenizer without truncation and padding."""
     from tokenizers import Tokenizer
 
     try:
