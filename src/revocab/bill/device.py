@@ -61,9 +61,7 @@ class Device(Closed):
         return f"{', '.join(others)} and {last}"
 
     def stated(self, key: str) -> float | None:
-        """Return ``flops``, ``memory``, ``bandwidth`` or ``watts`` of one device, as given or
-        known.
-        """
+        """Return ``flops``, ``memory``, ``bandwidth`` or ``watts``, as given or known."""
         own: float | None = getattr(self, NUMBERS[key], None)
         return (
             own if own is not None or self.gpu is None else float(known("devices")[self.gpu][key])

@@ -100,9 +100,7 @@ class Layout:
         aliases: Mapping[str, str],
         changes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Layout:
-        """Return the layout, changed, in words of the language that is answered in or ``changes``
-        name.
-        """
+        """Return the layout, changed, in words of the answer's language or that of ``changes``."""
         others = dict(changes)
         language = others.pop("language", languages[-1])
         labels = tuple(others.pop("labels", self.labels))
@@ -128,8 +126,8 @@ class Layout:
     def messages(
         self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
     ) -> list[Message]:
-        """Return the same as messages of a conversation, whose next one is the answer, or which
-        begins it.
+        """Return the same as messages of a conversation; the next is the answer, or the last begins
+        it.
 
         With ``turns`` each shot is a question and its answer; else all is one question.
         """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from revocab.command import named_and_flags
 from revocab.drafting.speculation import Written, write
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import checkpoint_on
+from revocab.heavy_types import PreTrainedModel, PreTrainedTokenizerFast
 from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.options import InitInputs, InitJob
 from revocab.limits import Count, Seed
@@ -28,9 +29,6 @@ from revocab.models.hub_or_folder import local
 from revocab.models.load import check_structure, load_causal_lm, quiet
 from revocab.progress import spoken
 from revocab.tokenizers.load import load_tokenizer
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 ABOUT = """Make a draft model for a target: revocab draft DRAFT --for TARGET --out FOLDER
 

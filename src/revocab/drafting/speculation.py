@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from revocab.heavy_types import PreTrainedModel, PreTrainedTokenizerFast
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import Tensor
 from revocab.models.folder import ModelFolder
 from revocab.models.parameters import head_width
 from revocab.registry import found_in
-
-if TYPE_CHECKING:
-    import torch
 
 #: A settings key of transformers, the GGUF key, and how its value is stored.
 Setting = tuple[str, str, type]
@@ -28,7 +26,7 @@ SHAPE: tuple[Setting, ...] = (
 )
 
 
-def shifted_norms(tensor: torch.Tensor, name: str, settings: Any) -> torch.Tensor:
+def shifted_norms(tensor: Tensor, name: str, settings: Any) -> Tensor:
     """Return a tensor; of Gemma's norms, which multiply by one more than their weight, one more."""
     return tensor.float() + 1 if name.endswith("norm.weight") else tensor
 
@@ -61,7 +59,7 @@ class Architecture:
     #: Further settings that are there under another name.
     settings: tuple[Setting, ...] = ()
     #: A tensor as llama.cpp multiplies by it: stored tensor, its name here, settings.
-    stored: Callable[[torch.Tensor, str, Any], torch.Tensor] = lambda tensor, name, settings: tensor
+    stored: Callable[[Tensor, str, Any], Tensor] = lambda tensor, name, settings: tensor
     #: Settings that must have one of these values: others change what is computed.
     only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     #: What else the settings must not say, a line each.
@@ -69,7 +67,7 @@ class Architecture:
     #: Further keys: of the rotation, and what is not the same for all architectures.
     keys: Callable[[Any], dict[str, Any]] = usual_rotation
     #: Tensors that are no weights here, by their name there.
-    tensors: Callable[[Any], dict[str, torch.Tensor]] = lambda settings: {}
+    tensors: Callable[[Any], dict[str, Tensor]] = lambda settings: {}
 
     def metadata(self, settings: Any) -> dict[str, Any]:
         keys = {

@@ -9,17 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizers.alphabets import BYTE_TOKENS, GPT2_WORDS, MARKER
 from revocab.tokenizers.canonical import strings_by_id
 from revocab.tokenizers.load import load_tokenizer, some
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 Kind = Literal["normal", "unknown", "control", "user_defined", "byte"]
 
@@ -109,9 +107,7 @@ class Vocabulary:
 
     @cached_property
     def splitter(self) -> tuple[str, ...]:
-        """Return the patterns that cut a text into words, in turn; any other step in angle
-        brackets.
-        """
+        """Return the patterns that cut a text into words; other steps in angle brackets."""
         patterns = []
         for step in self._steps("pre_tokenizer"):
             kind, pattern = step["type"], step.get("pattern", {})

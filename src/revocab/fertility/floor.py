@@ -13,17 +13,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from revocab.fertility.real_words import count_tokens, cut_text
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.pretokens import is_word_part
 from revocab.tokenizers.canonical import BYTE_TOKEN
 from revocab.tokenizers.splitter import pretokens_only, repair_splitter
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
 
 #: A text this close to its floor cannot get much cheaper.
 NEAR_FLOOR = 1.15

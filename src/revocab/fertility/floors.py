@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.fertility.floor import NEAR_FLOOR, measure_floor
 from revocab.fertility.real_words import count_tokens
+from revocab.heavy_types import PreTrainedTokenizerFast
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
     from revocab.fertility.measure import Text
 
 #: So much of each corpus is counted.

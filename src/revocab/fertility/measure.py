@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -35,13 +35,11 @@ from revocab.errors import RevocabError
 from revocab.fertility.floors import FLOOR_COLUMNS, measure_floors
 from revocab.fertility.samples import token_samples
 from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_csv, write_json, write_jsonl
 from revocab.limits import Bytes, Count
 from revocab.output import OutputFolder
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 COLUMNS = (
     "tokenizer", "corpus", "language", "documents", "skipped_empty", "words", "tokens", "bytes",

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from revocab.heavy_types import Tokenizer
+from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.pretokens import CutPretokens
 from revocab.tokenizers.encoding import encode_batches
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-    from revocab.tokenizer_building.editable import EditableVocabulary
 
 
 def cut_text(vocabulary: EditableVocabulary, documents: Sequence[str]) -> tuple[CutPretokens, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+from revocab.heavy_types import PreTrainedTokenizerFast
 
+if TYPE_CHECKING:
     from revocab.fertility.measure import Text
 
 #: Words of a sample, and characters of one without spaces.

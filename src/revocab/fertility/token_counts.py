@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.tokenizers.alphabets import from_byte_level
 from revocab.tokenizers.canonical import BYTE_TOKEN
 from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.load import tokenizer_style
-
-if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
 
 UNKNOWN, BYTE = 1, 2
 
@@ -24,12 +20,12 @@ UNKNOWN, BYTE = 1, 2
 class TokenCounts:
     """Tokens of each text, int64 [texts]; of them the unknown token, and byte tokens."""
 
-    tokens: np.ndarray
-    unknown: np.ndarray
-    bytes_: np.ndarray
+    tokens: ndarray
+    unknown: ndarray
+    bytes_: ndarray
 
 
-def token_classes(tokenizer: PreTrainedTokenizerFast) -> np.ndarray:
+def token_classes(tokenizer: PreTrainedTokenizerFast) -> ndarray:
     """Return each id's class, uint8 [largest id + 1]: :data:`UNKNOWN`, :data:`BYTE`, or 0.
 
     A byte token is ``<0xNN>``, or a byte-level token that ends inside a character.
@@ -66,7 +62,7 @@ def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]
     import numpy as np
 
     classes = token_classes(tokenizer)
-    parts: dict[str, list[np.ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
+    parts: dict[str, list[ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
     for batch in encode_batches(tokenizer.backend_tokenizer, documents):
         lengths = np.fromiter(map(len, batch), np.int64, len(batch))
         ids = chain.from_iterable(encoding.ids for encoding in batch)

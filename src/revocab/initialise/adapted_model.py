@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from revocab.device import check_device
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import describe, draw, fewer_anchors, warn
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.model_card import model_card
@@ -48,22 +49,19 @@ from revocab.progress import Say, silent
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import some
 
-if TYPE_CHECKING:
-    import torch
-
 
 class NewMatrices(NamedTuple):
     """The matrices of a new vocabulary: ``input``, and ``output`` if untied."""
 
-    matrices: dict[Which, torch.Tensor]
+    matrices: dict[Which, Tensor]
     #: Diagnostics of each.
     described: dict[Which, Any]
     #: Which source rows make up their rows, where the method says so.
     source_weights: dict[Which, SourceWeights]
     #: Ids whose rows are no copies, the same in each; by matrix.
-    new_rows: dict[Which, torch.Tensor]
+    new_rows: dict[Which, Tensor]
     #: Further tensors with a row per token, in their stored shape, and diagnostics of each.
-    tables: dict[str, torch.Tensor]
+    tables: dict[str, Tensor]
     described_tables: dict[str, Any]
 
 
@@ -74,7 +72,7 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     method, options, vocabularies = material.method, material.options, material.vocabularies
 
     def describe_rows(
-        stored_VD: torch.Tensor, matrix_VD: torch.Tensor, inputs: MethodInputs, copies: bool
+        stored_VD: Tensor, matrix_VD: Tensor, inputs: MethodInputs, copies: bool
     ) -> dict[str, Any]:
         new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
         if not copies:
@@ -268,10 +266,10 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
 
 def write_adapted(
     material: Material,
-    matrices: dict[Which, torch.Tensor],
+    matrices: dict[Which, Tensor],
     out: Path,
     *,
-    tables: Mapping[str, torch.Tensor] = MappingProxyType({}),
+    tables: Mapping[str, Tensor] = MappingProxyType({}),
     progress: bool = False,
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
@@ -281,7 +279,7 @@ def write_adapted(
     """
     source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors
-    changed: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
+    changed: dict[str, Tensor | None] = {names[which]: matrices[which] for which in names}
     changed |= tables
     changed |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))

@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import norms
 from revocab.initialise.method import Method, MethodOptions
 from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
@@ -22,9 +22,6 @@ from revocab.initialise.target_matrix import fill
 from revocab.io import write_csv, write_json
 from revocab.models.origin import library_versions, tokenizer_hash
 from revocab.output import OutputFolder
-
-if TYPE_CHECKING:
-    import torch
 
 
 @contextmanager
@@ -50,7 +47,7 @@ def watched_memory() -> Iterator[list[int]]:
         thread.join()
 
 
-def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
+def random_matrix(rows: int, width: int, seed: int) -> Tensor:
     """Return seeded N(0, 0.02) float32 values: the scale of real embeddings."""
     import torch
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.options import table_method
 from revocab.initialise.target_matrix import fill
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.vocabulary.per_token_tensors import is_per_layer
 from revocab.models.weights.files import equal_tensors
-
-if TYPE_CHECKING:
-    import torch
 
 #: How wide the part of each layer is, in the configuration of a model with tables per layer.
 LAYER_WIDTH = "hidden_size_per_layer_input"
@@ -49,8 +47,8 @@ class NewTable(NamedTuple):
     name: str
     #: As stored.
     shape: list[int]
-    stored_RW: torch.Tensor
-    rows_TW: torch.Tensor
+    stored_RW: Tensor
+    rows_TW: Tensor
     #: The method's notes, and its name.
     notes: dict[str, Any]
 
@@ -94,7 +92,7 @@ def layer_width(model: ModelFolder, name: str, width: int) -> int:
     return width
 
 
-def with_all_rows(stored_RC: torch.Tensor, tokens: int) -> torch.Tensor:
+def with_all_rows(stored_RC: Tensor, tokens: int) -> Tensor:
     """Return the rows of ``tokens`` source tokens; those beyond the table's have its first row.
 
     A table per layer may be shorter than the vocabulary, whose last tokens stand for images and
@@ -109,12 +107,12 @@ def with_all_rows(stored_RC: torch.Tensor, tokens: int) -> torch.Tensor:
 
 
 def fill_table(
-    stored_RW: torch.Tensor,
+    stored_RW: Tensor,
     inputs: MethodInputs,
     method: Method,
     options: MethodOptions,
     columns: int,
-) -> tuple[torch.Tensor, dict[str, Any]]:
+) -> tuple[Tensor, dict[str, Any]]:
     """Return the target's table [T, W] in the stored dtype, on the CPU, and the method's notes.
 
     Every ``columns`` columns are filled by themselves, as the embedding of their layer, so that no

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.rows.anchor_scaling import map_rows
 from revocab.initialise.rows.auxiliary import TOKENS_WITHOUT_AUXILIARY
 from revocab.initialise.rows.means import column_mean, piece_means
 from revocab.models.weights.finite import broken_rows
 
-if TYPE_CHECKING:
-    import torch
 
-
-def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> torch.Tensor:
+def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Tensor:
     """Return the method's rows, with those of tokens that the helper or the vectors lack.
 
     Unless the method fills those in its own way, it sees what source, target and helper share as
@@ -43,14 +40,14 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
     return rows_MD
 
 
-def own_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> torch.Tensor:
+def own_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Tensor:
     if method.initialise is not None:
         return method.initialise(inputs, options)
     assert method.source_weights is not None  # else no matrix is made
     return method.source_weights(inputs, options).combine(inputs.source_VD)
 
 
-def _checked(rows_ND: torch.Tensor, inputs: MethodInputs, method: Method) -> torch.Tensor:
+def _checked(rows_ND: Tensor, inputs: MethodInputs, method: Method) -> Tensor:
     """Return the rows without zeros; raise for anything that is not a number.
 
     A new row is zero where all it is made of is (reserved tokens that were never trained): it
@@ -80,9 +77,7 @@ def _checked(rows_ND: torch.Tensor, inputs: MethodInputs, method: Method) -> tor
     return rows_ND
 
 
-def fill(
-    source_VD: torch.Tensor, inputs: MethodInputs, method: Method, options: MethodOptions
-) -> torch.Tensor:
+def fill(source_VD: Tensor, inputs: MethodInputs, method: Method, options: MethodOptions) -> Tensor:
     """Return the target matrix in the dtype of ``source_VD`` (the source as stored), on the CPU.
 
     Copied rows are the stored rows, bit for bit; only new rows pass through float32.

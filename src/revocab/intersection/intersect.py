@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from revocab.closed import Job
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.intersection.match import Identity, choose, match
 from revocab.intersection.report import EXAMPLES, report_of, report_page
 from revocab.io import read_json, sha256, write_json, write_text
@@ -24,10 +25,6 @@ from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 from revocab.tokenizers.load import tokenizer_file
 from revocab.tokenizers.unreachable import describe_unreachable
-
-if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
 
 #: What the folder claims to be.
 KIND = "intersection"
@@ -42,11 +39,11 @@ class Intersection:
     source row, int64, [missing].
     """
 
-    target_ids: np.ndarray
-    source_ids: np.ndarray
+    target_ids: ndarray
+    source_ids: ndarray
     kinds: list[str]
-    candidates: np.ndarray
-    missing: np.ndarray
+    candidates: ndarray
+    missing: ndarray
     report: dict[str, Any]
 
 

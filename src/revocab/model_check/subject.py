@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings, text_part
 from revocab.models.load import ADAPTER, loading, quiet
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
     from revocab.tokenizers.unreachable import Reason
 
 GENERATION = "generation_config.json"

@@ -6,18 +6,16 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
+from revocab.heavy_types import Tensor
 from revocab.io import not_folder, read_json
 from revocab.models.links import check_links, copy_present
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 from revocab.tokenizers.golden_ids import GOLDEN_IDS
-
-if TYPE_CHECKING:
-    import torch
 
 #: Files that make up a tokenizer; copied together, and removed together.
 TOKENIZER_FILES = (
@@ -250,11 +248,11 @@ class ModelFolder:
             stored_names.append(stored[0] if stored else name)
         return stored_names[0], stored_names[1]
 
-    def read(self, name: str) -> torch.Tensor:
+    def read(self, name: str) -> Tensor:
         """Return one tensor by its stored name, on the CPU, in its stored dtype."""
         return read_tensor(self.path / self.tensors[name][0], name)
 
-    def matrix(self, which: Which, tokens: int) -> torch.Tensor:
+    def matrix(self, which: Which, tokens: int) -> Tensor:
         """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only.
 
         A tied model gives its one matrix for both. Models may have more rows than tokens (padding,

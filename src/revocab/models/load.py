@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.vocabulary.padding import cut_off, padding_findings
@@ -19,17 +20,13 @@ from revocab.models.weights.files import equal_tensors
 from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import WEIGHTS
 
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedModel
-
 ADAPTER = "adapter_config.json"
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
 
 
 @contextmanager
 def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
-    """Turn a library's complaint (or ``also`` others) about a model into a :class:`RevocabError`."""
+    """Turn a library's complaint (or ``also`` others) into a :class:`RevocabError`."""
     from safetensors import SafetensorError
 
     complaints: tuple[type[Exception], ...] = (OSError, ValueError, SafetensorError, *also)
@@ -65,7 +62,7 @@ def quiet_loading() -> None:
 def load_causal_lm(
     folder: str | Path,
     *,
-    dtype: str | torch.dtype,
+    dtype: str | DType,
     device: str = "cpu",
     padding: bool = False,
     **options: Any,

@@ -8,20 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import DType, Tensor
+from revocab.models.folder import ModelFolder
 from revocab.models.weights.files import FLOATS, Part, tensor_bytes
 from revocab.tokenizers.load import load_tokenizer, some
 
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.folder import ModelFolder
-
-    #: From blocks of the same values, the body's first, all in the same wide dtype, to the result.
-    Formula = Callable[[torch.Tensor, Mapping[str, torch.Tensor]], torch.Tensor]
-
+#: From blocks of the same values, the body's first, all in the same wide dtype, to the result.
+Formula = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
 #: Buffers that old checkpoints store and no architecture reads.
 _BUFFER = ".rotary_emb.inv_freq"
 
@@ -49,7 +44,7 @@ class Operand:
             if name not in copies and not name.endswith(_BUFFER)
         }
 
-    def blocks(self, name: str, values: int) -> Iterator[torch.Tensor]:
+    def blocks(self, name: str, values: int) -> Iterator[Tensor]:
         """Yield a tensor's values in order, at most so many at a time, in its stored dtype."""
         import torch
 
@@ -136,9 +131,7 @@ class Operands:
                     return f"{moved} of {len(own)} ids stand for different tokens in {operand.name}"
         return None
 
-    def wide_blocks(
-        self, part: Part, values: int
-    ) -> Iterator[tuple[torch.Tensor, dict[str, torch.Tensor]]]:
+    def wide_blocks(self, part: Part, values: int) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
         """Yield the body's values of a tensor and the others' by name, at least as float32."""
         import torch
 
@@ -150,7 +143,7 @@ class Operands:
             yield body, dict(zip(self.others, others, strict=True))
 
     def computed(self, part: Part, formula: Callable[[], Formula]) -> Part:
-        """Return a tensor computed by a formula, which is asked for in its turn, and rounded once."""
+        """Return a tensor by a formula, which is asked for in its turn, rounded once."""
         import torch
 
         dtype = torch_dtype(part)
@@ -186,7 +179,7 @@ def changed_files(
     return files, kept
 
 
-def torch_dtype(part: Part) -> torch.dtype:
+def torch_dtype(part: Part) -> DType:
     import torch
 
     return getattr(torch, FLOATS[part.dtype])

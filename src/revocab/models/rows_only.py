@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.models.folder import HEADS, read_settings
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
 from revocab.models.weights.files import read_tensor, stored_parts
 from revocab.models.weights.index import PICKLED, WEIGHTS, index_of, read_index
-
-if TYPE_CHECKING:
-    import torch
 
 #: How the names of embeddings end, in the architectures of public models.
 EMBEDDINGS = (
@@ -101,7 +99,7 @@ def tensor_names(path: Path) -> list[str]:
     return list(_unpickled(path))
 
 
-def read_rows(path: Path, name: str) -> torch.Tensor:
+def read_rows(path: Path, name: str) -> Tensor:
     if path.suffix == ".safetensors":
         return read_tensor(path, name)
     tensors = _unpickled(path)
@@ -128,7 +126,7 @@ def _unpickled(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _write(folder: Path, rows: dict[str, torch.Tensor]) -> None:
+def _write(folder: Path, rows: dict[str, Tensor]) -> None:
     """Write matrices as a Llama without blocks: its last norm, which changes no row, is ones."""
     import torch
     from safetensors.torch import save_file

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.io import write_json
 from revocab.models.folder import copy_tokenizer
 from revocab.models.origin import library_versions, tokenizer_hash
-from revocab.models.parameters import model_config
+from revocab.models.parameters import Architecture, model_config
 from revocab.models.vocabulary.special_ids import config_ids, special_ids
 from revocab.output import OutputFolder
 from revocab.tokenizers.golden_ids import keep_golden_ids
-
-if TYPE_CHECKING:
-    from revocab.models.parameters import Architecture
 
 
 def build_stand_in(

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import refuse
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, read_settings
 from revocab.models.load import check_structure
@@ -32,10 +33,6 @@ from revocab.models.vocabulary.renumbered_ids import named_ids, renumbered
 from revocab.models.write import write_weights
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import write_tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
 
 #: Of each kept token, in the order of the new ids, the id that it had.
 KEPT_IDS = "kept_ids.json"
@@ -69,7 +66,7 @@ class TrimmableModel:
         named = set().union(*map(named_ids, self.settings))
         return sorted(number for number in named if number < self.tokens)
 
-    def rows(self, kept_N: np.ndarray) -> np.ndarray:
+    def rows(self, kept_N: ndarray) -> ndarray:
         """Return kept ids, and after them those rows without a token that the settings name."""
         import numpy as np
 
@@ -102,7 +99,7 @@ class TrimmableModel:
 
 def write_trimmed(
     model: TrimmableModel,
-    kept_N: np.ndarray,
+    kept_N: ndarray,
     tokenizer: PreTrainedTokenizerFast,
     facts: Mapping[str, Any],
     folder: Path,

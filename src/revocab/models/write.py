@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.links import link_or_copy
 from revocab.models.weights.files import Part, replaced_parts, stored_parts, write_parts
 from revocab.models.weights.index import INDEX
 
-if TYPE_CHECKING:
-    import torch
 
-
-def with_tensors(
-    model: ModelFolder, tensors: Mapping[str, torch.Tensor | None]
-) -> dict[str, list[Part]]:
+def with_tensors(model: ModelFolder, tensors: Mapping[str, Tensor | None]) -> dict[str, list[Part]]:
     """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
-    own: dict[str, dict[str, torch.Tensor | None]] = {}
+    own: dict[str, dict[str, Tensor | None]] = {}
     for name, tensor in tensors.items():
         own.setdefault(model.tensors[name][0], {})[name] = tensor
     return {file: replaced_parts(model.path / file, own[file]) for file in sorted(own)}

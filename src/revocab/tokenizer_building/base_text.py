@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.training_text import TrainingText, training_texts
 from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.splitter import Repair, repair_splitter
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
 
 #: So much of each corpus is compared.
 COMPARED_BYTES = 4_000_000

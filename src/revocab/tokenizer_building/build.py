@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from revocab.errors import RevocabError, refuse
 from revocab.flags import flag_of
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
 from revocab.output import OutputFolder
 from revocab.tokenizer_building.construction import (
     BuildInputs,
     Construction,
     ConstructionOptions,
+    TokenizerJob,
     find_construction,
 )
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-    from revocab.tokenizer_building.construction import TokenizerJob
 
 #: What the folder claims to be.
 KIND = "tokenizer"

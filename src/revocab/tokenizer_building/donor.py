@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizer_building.editable import EditableVocabulary, Merge, merge_pieces
 from revocab.tokenizer_building.pretokens import count_pretokens, cut_pretokens
 from revocab.tokenizers.canonical import canonical_vocabulary, to_byte_level
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 
 def spelling_in(base: EditableVocabulary, data: bytes) -> str | None:

@@ -18,17 +18,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import read_json, write_json
 from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER
 from revocab.tokenizers.canonical import from_byte_level, strings_by_id
 from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
 
 Merge = tuple[str, str]
 ALLOWED = (
@@ -228,9 +225,7 @@ class EditableVocabulary:
         merges: Iterable[Merge] = (),
         scores: Mapping[str, float] | None = None,
     ) -> EditableVocabulary:
-        """Return it with more tokens: on free ids first, ascending; new merges come after all
-        others.
-        """
+        """Return it with more tokens, on free ids first, ascending; new merges come last."""
         ids = dict(self.ids)
         taken, number = set(ids.values()), 0
         for token in tokens:

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions
 from revocab.tokenizer_building.continued_bpe import learn
 from revocab.tokenizer_building.donor import donor_candidates, take_bpe
@@ -28,9 +29,6 @@ from revocab.tokenizer_building.training_text import (
 )
 from revocab.tokenizers.alphabets import ALPHABET_SHARE, covering_characters
 from revocab.tokenizers.canonical import from_byte_level
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 #: A new token must have been seen as often as this.
 MINIMUM_COUNT = 2

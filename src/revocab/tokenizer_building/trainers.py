@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.tokenizers.alphabets import (
     BYTE_TOKENS,
     MARKER,
@@ -21,10 +22,6 @@ from revocab.tokenizers.alphabets import (
     set_pipeline,
     set_training_pipeline,
 )
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
 
 ModelType = Literal["bpe", "unigram"]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.corpora.scripts import letters_of_others
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.languages import scripts_of
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizers.canonical import CHAT_ROLES
@@ -24,9 +25,6 @@ from revocab.tokenizers.golden_ids import chat_texts
 from revocab.tokenizers.load import some
 
 if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
-
     from revocab.tokenizer_building.constructions.trim import Measure
 
 #: Sizes that are not given are rounded up to a multiple of this: GPUs multiply such matrices
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 MULTIPLE = 64
 
 
-def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> np.ndarray:
+def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> ndarray:
     """Return how often each id occurs in texts, int64 [V]."""
     import numpy as np
 
@@ -45,7 +43,7 @@ def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> n
     return counts_V
 
 
-def mean_shares(uses_LV: np.ndarray) -> np.ndarray:
+def mean_shares(uses_LV: ndarray) -> ndarray:
     """Return each id's share of the tokens, float64 [V]; every text counts as much as others."""
     import numpy as np
 
@@ -53,8 +51,8 @@ def mean_shares(uses_LV: np.ndarray) -> np.ndarray:
     return np.asarray((uses_LV / totals_L1).sum(axis=0) / max(len(uses_LV), 1))
 
 
-def coverage_after(uses_LV: np.ndarray, order_K: np.ndarray) -> np.ndarray:
-    """Return the share of each text's tokens that is kept, before and after each goes: [L, K + 1]."""
+def coverage_after(uses_LV: ndarray, order_K: ndarray) -> ndarray:
+    """Return the share of each text's tokens that is kept, before and after each goes."""
     import numpy as np
 
     gone_LK = np.cumsum(uses_LV[:, order_K], axis=1)
@@ -63,7 +61,7 @@ def coverage_after(uses_LV: np.ndarray, order_K: np.ndarray) -> np.ndarray:
     return np.asarray(1 - np.concatenate([none_L1, gone_LK], axis=1) / totals_L1)
 
 
-def most_that_may_go(coverage_LK: np.ndarray, least: float) -> int:
+def most_that_may_go(coverage_LK: ndarray, least: float) -> int:
     """Return after how many tokens every text is still covered to such a share."""
     return int((coverage_LK >= least).all(axis=0).sum()) - 1
 
@@ -128,16 +126,16 @@ class Trim:
     """A choice of tokens that go, and what each text loses by it."""
 
     vocabulary: EditableVocabulary
-    uses_LV: np.ndarray
+    uses_LV: ndarray
     #: Ids in the order in which they may go, those that do not go in the end among them.
-    order_K: np.ndarray
+    order_K: ndarray
     going: int
 
     @classmethod
     def choose(
         cls,
         vocabulary: EditableVocabulary,
-        uses_LV: np.ndarray,
+        uses_LV: ndarray,
         measure: Measure,
         stay: Collection[str] = (),
     ) -> Trim:
@@ -187,14 +185,14 @@ class Trim:
         return [tokens[number] for number in self.order_K[: self.going].tolist()]
 
     @cached_property
-    def kept_N(self) -> np.ndarray:
+    def kept_N(self) -> ndarray:
         """Return the ids that stay, ascending; the place of each is its new id."""
         import numpy as np
 
         return np.setdiff1d(np.arange(len(self.vocabulary)), self.order_K[: self.going])
 
     @cached_property
-    def coverage_LK(self) -> np.ndarray:
+    def coverage_LK(self) -> ndarray:
         return coverage_after(self.uses_LV, self.order_K)
 
     @cached_property
@@ -214,7 +212,7 @@ class Compared:
 
 
 def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
-    """Compare what becomes of the lines of texts; a line that breaks the rules is a fault of ours."""
+    """Compare what becomes of lines of texts; one that breaks the rules is a fault of ours."""
     import numpy as np
 
     new_V = np.full(len(trim.vocabulary), -1)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from revocab.heavy_types import Tokenizer
 
 Alphabet = Literal["byte_fallback", "byte_level"]
 Digits = Literal["individual", "groups_of_three", "none"]
@@ -138,9 +137,7 @@ def set_training_pipeline(
     whitespace: Whitespace,
     characters: list[str] | None = None,
 ) -> None:
-    """Give a tokenizer its pipeline, without what is not learned: other than ``characters``, if
-    any.
-    """
+    """Give a tokenizer its pipeline, without what is not learned: all but ``characters``."""
     from tokenizers import Regex, pre_tokenizers
 
     set_pipeline(tokenizer, alphabet, digits, whitespace)

@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizers.alphabets import from_byte_level, to_byte_level
 from revocab.tokenizers.load import Style, load_tokenizer, some, tokenizer_style
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 __all__ = [
     "CHAT_ROLES",

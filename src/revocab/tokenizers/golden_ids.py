@@ -13,14 +13,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab import yaml_file
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json, sha256, write_text
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 GOLDEN_IDS = "token_ids.json"
 #: Files on which ids depend, and the text of chat turns.

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import not_folder, read_json, write_json
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
 Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]

@@ -11,12 +11,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import Tokenizer
 from revocab.tokenizers.alphabets import GPT2_WORDS
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 #: A class of characters, or letters outside of one, and whether it may be left out.
 CLASS_OR_LETTERS = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\p\{L\})(\?(?!\+))?")

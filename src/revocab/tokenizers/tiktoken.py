@@ -10,14 +10,12 @@ from __future__ import annotations
 import base64
 import binascii
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json
 from revocab.tokenizers.alphabets import LLAMA3_WORDS, to_byte_level
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 SIDECAR = "tiktoken.json"
 NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")

@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from revocab.closed import Closed, unknown
 from revocab.command import named_and_flags
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import Tokenizer
 from revocab.io import not_folder, text_lines
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
@@ -32,9 +33,6 @@ from revocab.verify.comparing import Result, compared
 from revocab.verify.runtime import Answer, Asked, Missing, runtimes
 from revocab.verify.runtimes.llama_cpp import RUNTIME as LLAMA_CPP
 from revocab.verify.runtimes.tokenizers import load
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 #: Texts whose logits are compared, each at its first, middle and last position, and their tokens.
 LOGIT_TEXTS, FEWEST_TOKENS, MOST_TOKENS = 4, 4, 32

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.weighted_means import (
     combine,
@@ -12,9 +13,6 @@ from revocab.initialise.rows.weighted_means import (
     unit_rows,
 )
 from revocab.limits import Size
-
-if TYPE_CHECKING:
-    import torch
 
 
 class TopKOptions(RowsOptions):
@@ -31,7 +29,7 @@ class ClpOptions(TopKOptions):
     weights: Literal["cosine", "sparsemax"] = "cosine"
 
 
-def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: str) -> torch.Tensor:
+def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: str) -> Tensor:
     """Return ``weights(cos(H_missing, H_overlap)) @ E_source[overlap]``, block by block.
 
     ``H`` are the helper's rows of this matrix. Weights ``cosine``: similarities over their sum, not
@@ -48,7 +46,7 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     )
 
 
-def initialise(inputs: MethodInputs, options: ClpOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: ClpOptions) -> Tensor:
     return weighted_rows(inputs, METHOD.name, options.top_k, options.weights)
 
 

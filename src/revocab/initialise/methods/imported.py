@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 
-if TYPE_CHECKING:
-    import torch
 
-
-def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: MethodOptions) -> Tensor:
     """Return the helper's row of every target token.
 
     Raises :class:`RevocabError` where its rows are not as wide as the source's.

@@ -23,6 +23,7 @@ from pydantic import Field
 from revocab.closed import Closed, Job
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, BatchSize, Bytes, Count, Seed, Times
@@ -30,9 +31,7 @@ from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
 if TYPE_CHECKING:
-    import numpy as np
     from gensim.models import FastText
-    from transformers import PreTrainedTokenizerFast
 
 #: The file of the vectors in their folder.
 VECTORS = "vectors.safetensors"
@@ -148,7 +147,7 @@ def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
     return model
 
 
-def vectors(model: FastText, tokens: list[CanonicalToken]) -> tuple[np.ndarray, np.ndarray]:
+def vectors(model: FastText, tokens: list[CanonicalToken]) -> tuple[ndarray, ndarray]:
     """Return float32 vectors by token id, and which of them were trained.
 
     Frequent tokens have their own; others the mean of their n-grams, but special tokens and bytes,

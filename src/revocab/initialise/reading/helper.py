@@ -13,24 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import refuse
-from revocab.initialise.method import DonorRows
-from revocab.initialise.reading.vocabularies import shared_tokens
+from revocab.heavy_types import PreTrainedTokenizerFast, Tensor
+from revocab.initialise.method import DonorRows, Method
+from revocab.initialise.reading.vocabularies import Vocabularies, shared_tokens
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.intersection.intersect import Intersection
+from revocab.intersection.match import Identity
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
 from revocab.tokenizers.canonical import load_tokenizer, special_and_added
-
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedTokenizerFast
-
-    from revocab.initialise.method import Method
-    from revocab.initialise.reading.vocabularies import Vocabularies
-    from revocab.intersection.intersect import Intersection
-    from revocab.intersection.match import Identity
 
 #: What new tokens get that the helper lacks, in words.
 FILLED_WITH = {
@@ -39,9 +33,7 @@ FILLED_WITH = {
 }
 
 
-def in_target_order(
-    helper_HX: torch.Tensor, helper_N: torch.Tensor, target_N: torch.Tensor, rows: int
-) -> torch.Tensor:
+def in_target_order(helper_HX: Tensor, helper_N: Tensor, target_N: Tensor, rows: int) -> Tensor:
     """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, all others are zero.
 
     They move in chunks, so that memory holds little beside the two matrices.
@@ -177,7 +169,7 @@ class Helper:
         return self.model.tensors[self.model.vocabulary_tensors["input"]][1][1]
 
     @cached_property
-    def known_V(self) -> torch.Tensor | None:
+    def known_V(self) -> Tensor | None:
         """Return which target tokens have a row (bool); None: all."""
         import torch
 
@@ -187,7 +179,7 @@ class Helper:
         known_V[torch.tensor(self.pairs.target_ids)] = True
         return known_V
 
-    def matrix(self, which: Which) -> torch.Tensor:
+    def matrix(self, which: Which) -> Tensor:
         """Return a matrix by target id, as stored: zeros where the helper lacks the token."""
         import torch
 
@@ -270,7 +262,7 @@ class Donor:
         )
 
 
-def kept_tokens(vocabularies: Vocabularies) -> torch.Tensor:
+def kept_tokens(vocabularies: Vocabularies) -> Tensor:
     """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
     import torch
 

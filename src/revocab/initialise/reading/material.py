@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import refuse
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.fasttext import load_auxiliary
@@ -19,9 +20,6 @@ from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.vocabulary.per_token_tensors import further_tables, is_per_layer
 from revocab.progress import Say
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class Material:
         """Return what a helper of another tokenizer serves; none: there is no such helper."""
         return self.helper.coverage(self.vocabularies.intersection) if self.helper else None
 
-    def method_inputs(self, which: Which, source_VD: torch.Tensor) -> MethodInputs:
+    def method_inputs(self, which: Which, source_VD: Tensor) -> MethodInputs:
         more: dict[str, Any] = {"auxiliary": self.auxiliary}
         if self.helper is not None:
             more["helper_VD"] = self.helper.matrix(which)
@@ -134,7 +132,7 @@ def check_tables(source: ModelFolder, tables: Mapping[str, int], options: Method
 
 
 def make_inputs(
-    source_VD: torch.Tensor,
+    source_VD: Tensor,
     vocabularies: Vocabularies,
     *,
     seed: int,
@@ -150,7 +148,7 @@ def make_inputs(
     notes: dict[str, Any] = {}
     pairs, spelling = vocabularies.intersection, MissingPieces(vocabularies, notes)
 
-    def ids(values: Any) -> torch.Tensor:
+    def ids(values: Any) -> Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
 
     if more.get("helper_VD") is not None:

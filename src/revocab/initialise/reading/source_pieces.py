@@ -8,13 +8,10 @@ a marker character, nor the extra space that SentencePiece puts before every tex
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, to_byte_level
 from revocab.tokenizers.load import tokenizer_style
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 #: Roles whose row stands in for a special token that the source does not have, best first.
 STAND_INS = ("unk", "bos", "eos", "pad", "cls", "sep")

@@ -13,16 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import ndarray
 from revocab.initialise.method import Auxiliary
 from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SAFETENSORS = ".safetensors"
 #: Problems of a file that are told one by one.
@@ -77,7 +75,7 @@ def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu"
     return Auxiliary(target_VA, source_VA)
 
 
-def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np.ndarray:
+def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, ndarray]) -> ndarray:
     """Return a row for each token: the vector of the first of its texts that has one, or zeros."""
     import numpy as np
 
@@ -91,7 +89,7 @@ def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np
     return rows_VA
 
 
-def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+def _read(path: Path, wanted: set[str]) -> dict[str, ndarray]:
     import numpy as np
 
     missing = [file for file in vector_files(path) if not file.is_file()]
@@ -100,7 +98,7 @@ def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
     #: What is wrong, by place in the file; all of it is told at once.
     faults: list[str] = []
-    vectors: dict[str, np.ndarray] = {}
+    vectors: dict[str, ndarray] = {}
     places: dict[str, str] = {}
     for place, text, vector_A in read(path, wanted, faults):
         if np.array_equal(vectors.setdefault(text, vector_A), vector_A):
@@ -116,7 +114,7 @@ def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
 
 def _stored_vectors(
     path: Path, wanted: set[str], faults: list[str]
-) -> Iterator[tuple[str, str, np.ndarray]]:
+) -> Iterator[tuple[str, str, ndarray]]:
     """Yield place, text and vector of each ``wanted`` text of a safetensors file."""
     import torch
     from safetensors import SafetensorError
@@ -149,7 +147,7 @@ def _stored_vectors(
 
 def _text_vectors(
     path: Path, wanted: set[str], faults: list[str]
-) -> Iterator[tuple[str, str, np.ndarray]]:
+) -> Iterator[tuple[str, str, ndarray]]:
     """Yield place, text and vector of a text file; only those of ``wanted`` texts are parsed."""
     with _opened(path) as handle:
         lines = enumerate(handle, start=1)
@@ -210,7 +208,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _numbers(text: str, values: Sequence[str]) -> np.ndarray:
+def _numbers(text: str, values: Sequence[str]) -> ndarray:
     import numpy as np
 
     with np.errstate(over="ignore"):

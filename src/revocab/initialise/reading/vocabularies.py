@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
 from revocab.intersection.intersect import Intersection, intersect, read_pairs
 from revocab.intersection.match import Identity, unequal_pairs
@@ -22,9 +23,6 @@ from revocab.tokenizers.canonical import (
     load_tokenizer,
     special_and_added,
 )
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
 from revocab.initialise.rows.means import normal_rows
 from revocab.initialise.rows.weighted_means import combine, unit_rows
-
-if TYPE_CHECKING:
-    import torch
 
 
 class AuxiliaryOptions(RowsOptions):
@@ -42,19 +40,19 @@ def reads_auxiliary(method: Method, options: MethodOptions) -> bool:
 class ComparedTokens:
     """Tokens to fill and candidates to fill them from, as unit rows in one space."""
 
-    query_NA: torch.Tensor
+    query_NA: Tensor
     #: Which of the missing tokens have a query: true for as many as there are queries.
-    known_M: torch.Tensor
-    key_KA: torch.Tensor
+    known_M: Tensor
+    key_KA: Tensor
     #: Source ids of the candidates.
-    source_K: torch.Tensor
+    source_K: Tensor
 
     def weighted_rows(
         self,
         inputs: MethodInputs,
-        weigh: Callable[[torch.Tensor], torch.Tensor],
+        weigh: Callable[[Tensor], Tensor],
         top_k: int | None = None,
-    ) -> torch.Tensor:
+    ) -> Tensor:
         """Return, per missing token, the mean of the candidates' source rows (:func:`combine`).
 
         A token without an auxiliary embedding is a seeded draw from N(mean, deviation) per

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-
-if TYPE_CHECKING:
-    import torch
+from revocab.heavy_types import Tensor
 
 #: Ids of tokens whose rows are no copies of source rows, ascending; the same for both matrices.
 FILE = "new_rows.npy"
 
 
-def write_new_rows(folder: Path, new_N: torch.Tensor) -> None:
+def write_new_rows(folder: Path, new_N: Tensor) -> None:
     import numpy as np
 
     np.save(folder / FILE, new_N.numpy().astype(np.int32))
@@ -30,7 +27,7 @@ def new_rows_file(folder: Path) -> Path:
     return folder / FILE
 
 
-def read_new_rows(folder: Path, rows: int) -> torch.Tensor:
+def read_new_rows(folder: Path, rows: int) -> Tensor:
     """Return which of a matrix' rows are new, bool [rows]."""
     import numpy as np
     import torch

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
+from revocab.initialise.method import MethodInputs
 from revocab.initialise.rows.anchor_scaling import map_rows
 from revocab.initialise.rows.means import note_pieces
 from revocab.models.folder import Which
-
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.initialise.method import MethodInputs
 
 #: The file in an adapted model's folder: no safetensors, which engines would take for weights.
 FILE = "source_weights.npz"
@@ -33,12 +30,12 @@ class SourceWeights:
     """A sparse matrix [N, V]: row ``n`` has the entries from ``starts_N[n]`` to the next start."""
 
     #: Where each row's entries begin, and the number of all entries (int64, N + 1).
-    starts_N: torch.Tensor
+    starts_N: Tensor
     #: Ids of source rows, each at most once in a row (int32), and their weights (float32).
-    source_K: torch.Tensor
-    weight_K: torch.Tensor
+    source_K: Tensor
+    weight_K: Tensor
     #: Rows that are copies of a source row, since both vocabularies have the token (int64).
-    shared_S: torch.Tensor
+    shared_S: Tensor
     #: Rows of the source, padding after its last token left out.
     source_rows: int
 
@@ -62,9 +59,7 @@ class SourceWeights:
             raise ValueError("weights that are not finite")
 
     @classmethod
-    def of(
-        cls, rows: Iterable[Mapping[int, float] | torch.Tensor], source_rows: int
-    ) -> SourceWeights:
+    def of(cls, rows: Iterable[Mapping[int, float] | Tensor], source_rows: int) -> SourceWeights:
         """Return rows given as weights by source id, or as one weight per source row."""
         import torch
 
@@ -92,7 +87,7 @@ class SourceWeights:
         more = self.starts_N[-1:].expand(rows - len(self))
         return replace(self, starts_N=torch.cat([self.starts_N, more]))
 
-    def dense(self, rows: slice, device: Any = "cpu") -> torch.Tensor:
+    def dense(self, rows: slice, device: Any = "cpu") -> Tensor:
         """Return some of the rows in full, float32 [rows, V]."""
         import torch
 
@@ -105,7 +100,7 @@ class SourceWeights:
         dense_NV[places] = self.weight_K[first:last].to(device)
         return dense_NV
 
-    def combine(self, source_VD: torch.Tensor, rows: slice | None = None) -> torch.Tensor:
+    def combine(self, source_VD: Tensor, rows: slice | None = None) -> Tensor:
         """Return the weighted sums of source rows that some of the rows are, float32 [rows, D]."""
         import torch
 
@@ -120,7 +115,7 @@ class SourceWeights:
             per_sample_weights=self.weight_K[own].to(source_VD.device),
         )
 
-    def source_of_shared(self) -> torch.Tensor:
+    def source_of_shared(self) -> Tensor:
         return self.source_K[self.starts_N[self.shared_S]].long()
 
 
@@ -153,7 +148,7 @@ def piece_weights(
     return SourceWeights.of(weights, source_rows)
 
 
-def without_zeros(new: SourceWeights, source_VD: torch.Tensor) -> SourceWeights:
+def without_zeros(new: SourceWeights, source_VD: Tensor) -> SourceWeights:
     """Return weights whose rows of zeros (all they sum are zeros: tokens that were never trained)
     are the mean of all source rows, as :func:`revocab.initialise.target_matrix.fill` has them.
     """

@@ -8,10 +8,8 @@ Memory beyond inputs and result is bounded by :data:`BLOCK_ELEMENTS`, whatever t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import torch
+from revocab.heavy_types import Tensor
 
 #: Floats of similarity (or of gathered source rows) held at once: 256 MiB.
 BLOCK_ELEMENTS = 1 << 26
@@ -19,7 +17,7 @@ BLOCK_ELEMENTS = 1 << 26
 CACHE_ELEMENTS = 1 << 20
 
 
-def unit_rows(matrix_NA: torch.Tensor) -> torch.Tensor:
+def unit_rows(matrix_NA: Tensor) -> Tensor:
     """Return the rows at L2 norm 1; zero rows stay zero."""
     import torch
 
@@ -33,7 +31,7 @@ def blocks(rows: int, width: int, elements: int | None = None) -> Iterator[slice
         yield slice(start, min(start + step, rows))
 
 
-def sparsemax(scores_NK: torch.Tensor) -> torch.Tensor:
+def sparsemax(scores_NK: Tensor) -> Tensor:
     """Return the projection of each row on the simplex (Martins & Astudillo 2016, eq. 2).
 
     Michelot's algorithm: the threshold only rises and the support only shrinks; once it no longer
@@ -56,14 +54,14 @@ def sparsemax(scores_NK: torch.Tensor) -> torch.Tensor:
     return excess_NK.div_(excess_NK.sum(1, keepdim=True))
 
 
-def sparsemax_weights(scores_NK: torch.Tensor) -> torch.Tensor:
+def sparsemax_weights(scores_NK: Tensor) -> Tensor:
     """Return :func:`sparsemax` of the scores, written over them."""
     for block in blocks(len(scores_NK), scores_NK.shape[1], CACHE_ELEMENTS):
         scores_NK[block] = sparsemax(scores_NK[block])
     return scores_NK
 
 
-def share_weights(scores_NK: torch.Tensor) -> torch.Tensor:
+def share_weights(scores_NK: Tensor) -> Tensor:
     """Return the scores divided by their row's sum, in place; equal weights where that is 0."""
     # ASSUME: a row of similarities that cancels exactly has no published meaning; equal weights.
     total_N1 = scores_NK.sum(1, keepdim=True)
@@ -72,18 +70,16 @@ def share_weights(scores_NK: torch.Tensor) -> torch.Tensor:
     return scores_NK.masked_fill_(impossible_N1, 1.0 / scores_NK.shape[1])
 
 
-def softmax_weights(temperature: float) -> Callable[[torch.Tensor], torch.Tensor]:
+def softmax_weights(temperature: float) -> Callable[[Tensor], Tensor]:
     """Return the function from scores to ``softmax(scores / temperature)``."""
 
-    def weigh(scores_NK: torch.Tensor) -> torch.Tensor:
+    def weigh(scores_NK: Tensor) -> Tensor:
         return (scores_NK / temperature).softmax(dim=1)
 
     return weigh
 
 
-def _all_candidates(
-    weights_NK: torch.Tensor, source_VD: torch.Tensor, source_K: torch.Tensor
-) -> torch.Tensor:
+def _all_candidates(weights_NK: Tensor, source_VD: Tensor, source_K: Tensor) -> Tensor:
     """Return ``weights_NK @ source_VD[source_K]`` without gathering all those rows at once."""
     rows_ND = source_VD.new_zeros(len(weights_NK), source_VD.shape[1])
     for part in blocks(len(source_K), source_VD.shape[1]):
@@ -92,13 +88,13 @@ def _all_candidates(
 
 
 def combine(
-    query_NA: torch.Tensor,
-    key_KA: torch.Tensor,
-    source_VD: torch.Tensor,
-    source_K: torch.Tensor,
-    weigh: Callable[[torch.Tensor], torch.Tensor],
+    query_NA: Tensor,
+    key_KA: Tensor,
+    source_VD: Tensor,
+    source_K: Tensor,
+    weigh: Callable[[Tensor], Tensor],
     top_k: int | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """Return ``weigh(query @ key.T) @ source_VD[source_K]``, or that over the ``top_k`` best keys.
 
     Queries and keys are unit rows, so that the scores are cosines; ``weigh`` turns a block of

@@ -15,18 +15,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
-
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.folder import ModelFolder
+from revocab.models.folder import ModelFolder
 
 LAYERS = "num_hidden_layers"
 #: Key of ``config.json``: the numbers of the new blocks, from 0.
@@ -173,7 +170,7 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
         own = type(config).from_dict(dict(settings))
         return AutoModelForCausalLM.from_config(own, dtype=torch.float32).eval()
 
-    def logits(model: Any) -> torch.Tensor:
+    def logits(model: Any) -> Tensor:
         """Return the logits of a text longer than the window, float32 (1, tokens, vocabulary)."""
         with torch.no_grad():
             return model(torch.arange(_TOKENS)[None], use_cache=False).logits

@@ -10,24 +10,20 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions, ModelReference
 from revocab.models.change import reference_name as named
 from revocab.models.changes.blocks import BLOCK, LAYERS, block_numbers
 from revocab.models.finding import some
-from revocab.models.operands import Operands, changed_files
+from revocab.models.operands import Formula, Operands, changed_files
 from revocab.models.vocabulary.special_ids import special_counterparts
-
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.operands import Formula
-    from revocab.models.weights.files import Part
+from revocab.models.weights.files import Part
 
 #: Beyond this cosine an arc is a line: what divides by its sine would only add noise.
 _ALIGNED = 0.9995
@@ -110,7 +106,7 @@ class Merge:
         linear = self.options.interpolation == "linear"
         own, source = weights_of(share, 1.0 if linear else self.cosine(part))
 
-        def interpolate(body: torch.Tensor, others: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        def interpolate(body: Tensor, others: Mapping[str, Tensor]) -> Tensor:
             return own * body + source * others[self.name]
 
         return interpolate

@@ -6,12 +6,12 @@ What instruction tuning changed in one model can so be laid on another one of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.limits import Weight
 from revocab.models.change import (
     Change,
@@ -23,11 +23,7 @@ from revocab.models.change import (
 )
 from revocab.models.finding import some
 from revocab.models.operands import Operands, changed_files
-
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.weights.files import Part
+from revocab.models.weights.files import Part
 
 
 class Term(Closed):
@@ -66,7 +62,7 @@ def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
     names = dict.fromkeys(reference_name(reference) for reference in named if reference)
     operands = Operands.of(inputs.body, {name: inputs.others[name] for name in names})
 
-    def add(body: torch.Tensor, others: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def add(body: Tensor, others: Mapping[str, Tensor]) -> Tensor:
         total = body
         for term in options.add:
             minus = others[reference_name(term.minus)] if term.minus else body

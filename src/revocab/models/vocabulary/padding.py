@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import PreTrainedModel, Tensor
 from revocab.io import write_json
 from revocab.models.finding import Finding
 from revocab.models.folder import (
@@ -27,10 +28,6 @@ from revocab.models.folder import (
     copy_tokenizer,
 )
 from revocab.models.write import with_tensors, write_weights
-
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedModel
 
 #: Beside ``vocab_size`` in ``config.json``: the rows of tokens, where there are others.
 TOKEN_ROWS = "unpadded_vocab_size"
@@ -45,7 +42,7 @@ def token_rows(config: Any) -> int | None:
     return getattr(config.get_text_config(), TOKEN_ROWS, None) or getattr(config, TOKEN_ROWS, None)
 
 
-def filled(matrix_VD: torch.Tensor, tokens: int, rows: int | None = None) -> torch.Tensor:
+def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
     """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
 
     ``rows``: as many as it has. A copy, unless no row is added or replaced.
@@ -70,9 +67,7 @@ def padded_matrices(model: Any) -> dict[str, int]:
     return {name: tokens for name, weight in model.named_parameters() if id(weight) in own}
 
 
-def filled_anew(
-    state: Mapping[str, torch.Tensor], matrices: Mapping[str, int]
-) -> dict[str, torch.Tensor]:
+def filled_anew(state: Mapping[str, Tensor], matrices: Mapping[str, int]) -> dict[str, Tensor]:
     """Return weights, :func:`filled` those of :func:`padded_matrices`; tied ones stay so."""
     new = {state[name].data_ptr(): filled(state[name], rows) for name, rows in matrices.items()}
     return {name: new.get(tensor.data_ptr(), tensor) for name, tensor in state.items()}

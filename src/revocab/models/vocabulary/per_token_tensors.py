@@ -85,7 +85,7 @@ def _vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
 def _matches(
     model: ModelFolder, sizes: Collection[int], known: Collection[str]
 ) -> Iterator[tuple[str, list[int], int, bool]]:
-    """Yield the tensors of a vocabulary's size: name, shape, that size, whether it is another, too."""
+    """Yield tensors of a vocabulary's size: name, shape, that size, whether it is another too."""
     others = other_sizes(model.config)
     positions = {n for key, n in _integers(model.config) if _POSITIONS.search(key)}
     for name, (_, shape) in model.tensors.items():

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import ndarray
 from revocab.models.vocabulary.padding import TOKEN_ROWS
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _ROLE = re.compile(r"_token_ids?$|_token_index$")
 _LISTS = ("bad_words_ids", "begin_suppress_tokens", "suppress_tokens")
@@ -44,7 +42,7 @@ def _with_new_ids(value: Any, new_id: Callable[[int], int | None]) -> Any:
     return new_id(value) if [*_ids_in(value)] else value
 
 
-def renumbered(settings: dict[str, Any], kept_N: np.ndarray) -> tuple[dict[str, Any], list[str]]:
+def renumbered(settings: dict[str, Any], kept_N: ndarray) -> tuple[dict[str, Any], list[str]]:
     """Return settings for the rows ``kept_N`` alone (ascending), and the keys that were dropped.
 
     Every ``vocab_size`` becomes the number of kept rows below it, and no row is padding.

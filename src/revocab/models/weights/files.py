@@ -15,13 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
+from revocab.heavy_types import Tensor, ndarray
 
 #: Bytes in memory at a time, of whole values; larger blocks leave the processor's cache.
 BLOCK_BYTES = 1 << 24
@@ -78,7 +75,7 @@ class Part:
 
         return replace(self, blocks=zeros)
 
-    def replaced(self, tensor: torch.Tensor) -> Part:
+    def replaced(self, tensor: Tensor) -> Part:
         def in_memory(most: int) -> Iterator[memoryview]:
             stored = tensor_bytes(tensor)
             for start in range(0, len(stored), most):
@@ -87,7 +84,7 @@ class Part:
         size = tensor.numel() * tensor.element_size()
         return replace(self, shape=list(tensor.shape), size=size, blocks=in_memory)
 
-    def with_rows(self, rows: Mapping[int, torch.Tensor]) -> Part:
+    def with_rows(self, rows: Mapping[int, Tensor]) -> Part:
         """Return it with other ``rows`` (first dimension), by number; cast to its dtype."""
         import torch
 
@@ -106,7 +103,7 @@ class Part:
 
         return replace(self, blocks=replaced)
 
-    def gathered(self, rows_N: np.ndarray) -> Part:
+    def gathered(self, rows_N: ndarray) -> Part:
         """Return some rows (first dimension) alone; ``rows_N`` are ascending."""
         import numpy as np
 
@@ -125,7 +122,7 @@ class Part:
         return replace(self, shape=shape, size=len(rows_N) * width, blocks=picked)
 
 
-def tensor_bytes(tensor: torch.Tensor) -> memoryview:
+def tensor_bytes(tensor: Tensor) -> memoryview:
     import torch
 
     return tensor.contiguous().flatten().view(torch.uint8).numpy().data
@@ -182,7 +179,7 @@ def write_parts(
                 advance(len(block))
 
 
-def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> list[Part]:
+def replaced_parts(path: Path, tensors: Mapping[str, Tensor | None]) -> list[Part]:
     """Return a file's tensors in its order, some replaced (same dtype) or left out (``None``)."""
     parts, _ = stored_parts(path)
     new = {
@@ -193,7 +190,7 @@ def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> li
     ]
 
 
-def read_tensor(path: Path, name: str) -> torch.Tensor:
+def read_tensor(path: Path, name: str) -> Tensor:
     from safetensors import safe_open
 
     with safe_open(path, framework="pt") as handle:
@@ -218,7 +215,7 @@ def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
 
 
 def parameter_bytes(folder: Path, dtype: str) -> int | None:
-    """Return the bytes of a folder's weights in ``dtype``, ``auto``: as stored; None without any."""
+    """Return the bytes of a folder's weights in ``dtype`` (``auto``: as stored), if any."""
     import torch
 
     total = 0

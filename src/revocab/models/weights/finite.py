@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from revocab.heavy_types import Tensor
 from revocab.models.finding import Finding
 from revocab.models.weights.files import BLOCK_BYTES, FLOATS, stored_parts
-
-if TYPE_CHECKING:
-    import torch
 
 #: Tensors, and rows of each, that a message names.
 _TENSORS, _ROWS = 5, 8
 
 
-def _positions(values_N: torch.Tensor) -> torch.Tensor:
+def _positions(values_N: Tensor) -> Tensor:
     """Return where a flat tensor is not finite, int64.
 
     NaN and infinity survive a sum, which costs a tenth of looking at every value. A sum of finite
@@ -32,7 +29,7 @@ def _positions(values_N: torch.Tensor) -> torch.Tensor:
     return (~torch.isfinite(values_N)).nonzero()[:, 0]
 
 
-def broken_rows(tensor: torch.Tensor) -> list[int]:
+def broken_rows(tensor: Tensor) -> list[int]:
     """Return the rows (first dimension) that hold NaN or infinity, sorted."""
     if not tensor.dtype.is_floating_point:
         return []
@@ -91,7 +88,7 @@ def finite_findings(
         )  # fmt: skip
 
 
-def tensor_problem(tensors: Mapping[str, torch.Tensor]) -> str:
+def tensor_problem(tensors: Mapping[str, Tensor]) -> str:
     """Say in words which tensors in memory are not finite; an empty text means that all are."""
     broken = {name: (broken_rows(tensor), len(tensor)) for name, tensor in tensors.items()}
     return describe({name: rows for name, rows in broken.items() if rows[0]})

@@ -6,24 +6,22 @@ Or with a chat template that is given, and the tokens that it writes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from revocab.chat.template import end_of_answers, find_template, load_template
 from revocab.closed import OneLine
 from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizer_building.construction import (
     BuildInputs,
     Built,
     Construction,
     ConstructionOptions,
 )
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-    from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizers.load import tokenizer_style
 
 
 class AdoptOptions(ConstructionOptions):
@@ -64,9 +62,6 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     the base's beginning token stays, since the base puts it before every text. The end token of a
     template is the special token that ends its answers.
     """
-    from revocab.tokenizer_building.editable import EditableVocabulary
-    from revocab.tokenizers.load import tokenizer_style
-
     base = EditableVocabulary.read(inputs.tokenizers["base"])
     if options.template:
         plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)

@@ -7,8 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from revocab.errors import RevocabError
 from revocab.limits import Positive, Size
+from revocab.tokenizer_building.base_text import compare_corpora, with_marks_joined
 from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions, Construction
+from revocab.tokenizer_building.expansion import Change
 
 
 class ExtendOptions(ChangeOptions):
@@ -38,8 +41,6 @@ class ExtendOptions(ChangeOptions):
 
 
 def wanted(options: Any, base_size: int) -> int | None:
-    from revocab.errors import RevocabError
-
     if options.add == "all":
         return None
     if options.size is not None:
@@ -54,9 +55,6 @@ def wanted(options: Any, base_size: int) -> int | None:
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    from revocab.tokenizer_building.base_text import compare_corpora, with_marks_joined
-    from revocab.tokenizer_building.expansion import Change
-
     base = inputs.tokenizers["base"]
     facts: dict[str, Any] = {}
     compared = {}

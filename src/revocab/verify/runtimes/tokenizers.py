@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tokenizer
 from revocab.verify.runtime import Answer, Asked, Missing, Runtime
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 
 def ask(asked: Asked) -> list[Answer]:
