@@ -86,10 +86,7 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
 
 
 def answer_all(model: RecordedGenerator, dialogues: Sequence[Dialogue]) -> int:
-    """Answer every conversation, turn after turn; the model reads its own earlier answers.
-
-    Returns how many end early because a prompt leaves no room for an answer.
-    """
+    """Answer turn after turn; return how many conversations end early for want of room."""
     too_long = 0
     while asked := [dialogue for dialogue in dialogues if dialogue.turns]:
         able, prompts = [], []

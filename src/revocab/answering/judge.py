@@ -63,7 +63,6 @@ class Judge:
     options: type[JudgeOptions]
     #: Returns one verdict per conversation, in order.
     judge: Callable[[Sequence[Row], Any, JudgeInputs], Iterable[Verdict]]
-    #: Whether it needs a model that generates text.
     needs_model: bool = False
 
     @property

@@ -51,7 +51,6 @@ def shown(factor: Factor) -> str:
 
 
 def total(name: str, amounts: Iterable[Amount]) -> Amount:
-    """Return the sum of amounts of one unit."""
     listed = list(amounts)
     unit = listed[0].unit if listed else ""
     return Amount(name, unit, [[amount.value] for amount in listed])

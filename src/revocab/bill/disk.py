@@ -82,7 +82,6 @@ def text(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
 
 
 def size_on_disk(files: Sequence[str]) -> int | None:
-    """Return the bytes of files; None where there are none, or one is missing."""
     if not files or not all(Path(file).is_file() for file in files):
         return None
     return sum(Path(file).stat().st_size for file in files)

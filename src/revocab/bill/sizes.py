@@ -43,8 +43,6 @@ class Sizes:
         ]
         refuse(wrong)
 
-    # --- vocabularies -----------------------------------------------------------------------------
-
     def vocabulary(self, tokenizer: str) -> int | None:
         if tokenizer in self.vocabularies:
             return self.vocabularies[tokenizer]
@@ -88,7 +86,6 @@ class Sizes:
         return kept + donor
 
     def _taken(self, options: Any) -> int | None:
-        """Return the size of a tokenizer on the Hub, or in a folder."""
         if options.hub:
             config = self._hub(options.hub, options.revision)
             return config["vocab_size"] if config else None
@@ -99,8 +96,6 @@ class Sizes:
         # BPE maps tokens to ids, Unigram gives each a score.
         pieces = [piece if isinstance(piece, str) else piece[0] for piece in read["model"]["vocab"]]
         return len({entry["content"] for entry in read["added_tokens"]}.union(pieces))
-
-    # --- models -----------------------------------------------------------------------------------
 
     def model(self, model: str) -> Config | None:
         try:

@@ -47,7 +47,6 @@ class Training:
     """One training: a run's, or a stand-in's."""
 
     name: str
-    #: Name of its job.
     job: str
     #: How it fits into a device's memory; empty where that asks nothing, or is not known.
     layout: str
@@ -56,7 +55,6 @@ class Training:
     #: Rows of a pass.
     micro_batch: int
     steps: int
-    #: Number of checkpoints.
     checkpoints: int
     vocabulary: int
     amounts: Mapping[str, Amount]
@@ -66,9 +64,8 @@ class Training:
         return self.amounts["training"].value + self.amounts["held-out losses"].value
 
     def states(self, exported: int) -> float:
-        """Return the bytes of states as soon as so many checkpoints are exported.
-
-        A state follows each but the last; two are kept, beside one that is being written.
+        """Return the bytes of states at so many checkpoints: of each but the last, two and a new
+        one.
         """
         most = KEPT + (exported < self.checkpoints)
         return min(exported, self.checkpoints - 1, most) * self.amounts["a resume state"].value
@@ -211,9 +208,6 @@ def parameters_of(outline: Outline) -> Amount:
 def tokens_held_out(plan: Plan) -> float:
     corpora = plan.experiment.corpora
     return sum(corpora[name].heldout_bytes for name in plan.heldout_corpora) / BYTES_PER_TOKEN
-
-
-# --- time -----------------------------------------------------------------------------------------
 
 
 def measured(plan: Plan, training: str) -> tuple[str, float] | None:

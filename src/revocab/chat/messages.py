@@ -83,7 +83,6 @@ class MessageReader:
 
 
 def checked_messages(value: Any, where: str) -> list[Message]:
-    """Return the messages of a single row; see :class:`MessageReader`."""
     reader = MessageReader()
     messages = reader.read(value, where)
     reader.check()

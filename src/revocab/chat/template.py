@@ -88,7 +88,6 @@ class ChatTemplate:
     """A template's text with the tokenizer's special tokens, which it may name."""
 
     text: str
-    #: How messages name it.
     place: str
     #: ``bos_token`` and the like, by name.
     tokens: Mapping[str, Any] = field(default_factory=dict)

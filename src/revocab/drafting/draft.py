@@ -163,7 +163,6 @@ def prompts_of(
 
 
 def page(rows: Sequence[Row]) -> list[str]:
-    """Return the lines of the table, none of no rows."""
     if not rows:
         return []
     lines = [

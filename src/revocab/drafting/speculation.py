@@ -41,7 +41,6 @@ class Written:
         return self.characters / self.seconds
 
     def equal(self, other: Written) -> int:
-        """Return for how many prompts both have the same tokens."""
         return sum(own == theirs for own, theirs in zip(self.tokens, other.tokens, strict=True))
 
 

@@ -53,7 +53,6 @@ def usual_rotation(settings: Any) -> dict[str, Any]:
 class Architecture:
     """One architecture of llama.cpp, and the models of transformers that it computes."""
 
-    #: As llama.cpp names it.
     name: str
     model_types: tuple[str, ...]
     #: Further settings that are there under another name.

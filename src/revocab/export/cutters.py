@@ -75,7 +75,6 @@ class Cutter:
     cut_pieces: Callable[[list[str]], list[list[int]]] = field(repr=False)
     #: By id; for SentencePiece's way only.
     scores: list[float] | None = None
-    #: Whether merges are written.
     merges: bool = False
     #: What it cuts otherwise without any line that shows it.
     notes: tuple[str, ...] = ()

@@ -60,10 +60,7 @@ def share(count: int, total: int) -> str:
 
 
 def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate: bool) -> Measured:
-    """Return the best known way that gives the same tokens on every line.
-
-    With ``approximate`` the one with the fewest others.
-    """
+    """Return the best known way that gives the same tokens; ``approximate``: or the nearest."""
     texts, own = [*lines_of(vocabulary, lines)], own_texts(vocabulary)
     notes = []
     for what, is_changed in vocabulary.normalised.items():

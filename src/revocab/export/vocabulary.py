@@ -65,7 +65,6 @@ class Vocabulary:
 
     @cached_property
     def added(self) -> dict[int, Kind]:
-        """Return the tokens that are cut out of a text before all else."""
         special = {*self.tokenizer.all_special_ids}
         kinds: dict[int, Kind] = {}
         for number, token in self.tokenizer.added_tokens_decoder.items():
@@ -98,7 +97,6 @@ class Vocabulary:
         )
 
     def _steps(self, part: str) -> list[dict[str, Any]]:
-        """Return a part of the pipeline as a flat list of its steps."""
         state = self.plain.state.get(part)
         if state is None:
             return []

@@ -48,7 +48,6 @@ def measure_floor(tokenizer: PreTrainedTokenizerFast, documents: Sequence[str]) 
 
 
 def splits_words(backend: Tokenizer) -> bool:
-    """Return whether a tokenizer cuts words apart before its vocabulary is looked at."""
     pipeline = pretokens_only(json.loads(backend.to_str()))
     return count_tokens(pipeline, ["a a"]) > 1
 
@@ -67,7 +66,6 @@ def repaired_splitter_floor(backend: Tokenizer, documents: Sequence[str]) -> int
 
 
 def trainer_floor(vocabulary: EditableVocabulary, documents: Sequence[str]) -> int:
-    """Return the fewest tokens that new ones could make of the base's tokens of a text."""
     words, _ = cut_text(vocabulary, documents)
     spelt = {piece: spelling(vocabulary, piece) for word in words.pieces for piece in word}
     joined = (joined_runs([spelt[piece] for piece in word]) for word in words.pieces)

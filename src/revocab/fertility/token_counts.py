@@ -55,10 +55,7 @@ def token_classes(tokenizer: PreTrainedTokenizerFast) -> ndarray:
 
 
 def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:
-    """Return the tokens of each text, and how many are unknown or bytes; uses every core.
-
-    Special tokens are not added.
-    """
+    """Return the tokens of each text, and of them unknown ones and bytes; uses every core."""
     import numpy as np
 
     classes = token_classes(tokenizer)

@@ -84,10 +84,7 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         return statistics
 
     def fill_one(which: Which, name: str) -> MethodInputs:
-        """Fill and describe one matrix; return its inputs, the source as stored.
-
-        What else is read for it is freed with this call.
-        """
+        """Fill and describe one matrix; what else is read for it is freed with this call."""
         say(f"{name}: {method.name}")
         source_VD = material.source.matrix(which, len(vocabularies.source_tokenizer))
         inputs = material.method_inputs(which, source_VD)

@@ -48,7 +48,6 @@ def watched_memory() -> Iterator[list[int]]:
 
 
 def random_matrix(rows: int, width: int, seed: int) -> Tensor:
-    """Return seeded N(0, 0.02) float32 values: the scale of real embeddings."""
     import torch
 
     matrix_VD = torch.empty(rows, width)

@@ -41,9 +41,6 @@ PANELS = {"norm": "L2 norm of a row", "cosine_to_mean": "cosine of a row to the 
 TITLES = {"input": "embedding", "output": "LM head"}
 
 
-# Statistics. -------------------------------------------------------------------------------------
-
-
 def norms_of(rows_ND: Tensor | Rows) -> Tensor:
     import torch
 
@@ -66,7 +63,6 @@ def cosines_to(rows_ND: Tensor | Rows, direction_D: Tensor) -> Tensor:
 
 
 def summary(values_N: Tensor) -> dict[str, float | int | None]:
-    """Return count, mean, deviation, least, median and greatest; without rows, only the count."""
     if not len(values_N):
         return {"rows": 0, **dict.fromkeys(("mean", "std", "min", "median", "max"))}
     return {
@@ -171,9 +167,6 @@ def fewer_anchors(method: str, which: str, notes: Mapping[str, Any]) -> list[str
     ]
 
 
-# Near duplicates. --------------------------------------------------------------------------------
-
-
 def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
     """Return, for each row id asked for, the id of the row with the greatest cosine to it.
 
@@ -236,9 +229,6 @@ def near_duplicates(matrix_VD: Tensor, new_N: Tensor) -> dict[str, Any]:
         for i in order
     ]
     return result
-
-
-# The figure. -------------------------------------------------------------------------------------
 
 
 def _panel(axes: Axes, histogram: dict[str, list[float]], label: str) -> None:

@@ -176,11 +176,7 @@ class Method:
         return self.mixes_rows or self.source_weights is not None
 
     def needs(self, options: Any) -> Literal["helper", "fasttext", "file"] | None:
-        """Return what must be given beside source and target, with these (parsed) options.
-
-        A method whose ``auxiliary`` option is ``fasttext`` or ``file`` takes those vectors in the
-        helper's place.
-        """
+        """Return what must be given beside source and target, with these (parsed) options."""
         chosen = getattr(options, "auxiliary", None)
         if chosen in ("fasttext", "file"):
             return chosen

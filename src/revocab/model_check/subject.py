@@ -22,10 +22,7 @@ TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 
 @dataclass(frozen=True)
 class Subject:
-    """A model folder; what cannot be read of it raises :class:`RevocabError` where it is asked for.
-
-    Raises :class:`RevocabError` for what is neither a model nor an adapter.
-    """
+    """A model folder or adapter; what of it cannot be read is an error where it is asked for."""
 
     path: Path
 
@@ -116,7 +113,6 @@ class Subject:
             return {}
 
     def row_label(self, tensor: str, row: int) -> str:
-        """Return how a row of a tensor is called: of embedding and head with its token."""
         named = tensor in self.matrices.values() and row < len(self.tokens)
         return f"{row} {self.tokens[row]!r}" if named else str(row)
 
@@ -130,7 +126,6 @@ class Mended:
     removed: set[str] = field(default_factory=set)
 
     def edit(self, name: str) -> dict[str, Any]:
-        """Return a JSON file's object, to be changed in place."""
         if name not in self.edited:
             self.edited[name] = deepcopy(self.subject.settings(name))
         return self.edited[name]

@@ -76,7 +76,6 @@ class Changed:
 
     #: Tensors of the weight files that are written anew, by file.
     files: dict[str, list[Part]]
-    #: ``config.json``.
     config: dict[str, Any]
     #: What the manifest says of the change.
     facts: dict[str, Any] = field(default_factory=dict)

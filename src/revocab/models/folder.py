@@ -184,10 +184,7 @@ class ModelFolder:
 
     @cached_property
     def tied(self) -> bool:
-        """Tell whether one matrix serves as embedding and as LM head.
-
-        Where ``config.json`` is silent, the architecture's own default decides.
-        """
+        """Tell whether one matrix is embedding and LM head, as said or by the architecture."""
         for config in (self.config, self.text_config):
             if "tie_word_embeddings" in config:
                 return bool(config["tie_word_embeddings"])
@@ -215,10 +212,7 @@ class ModelFolder:
 
     @cached_property
     def tied_copies(self) -> list[str]:
-        """Return the stored copies of a tied model's one matrix that stand for its LM head.
-
-        They are copies in every model that :func:`revocab.models.load.check_model` accepts.
-        """
+        """Return the stored copies of a tied model's one matrix that stand for its LM head."""
         if not self.tied:
             return []
         embedding = self.vocabulary_tensors["input"]

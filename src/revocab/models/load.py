@@ -91,7 +91,6 @@ def load_causal_lm(
 
 
 def load_shape(folder: str | Path) -> Any:
-    """Return a folder's causal language model on the meta device: its shapes, without weights."""
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -194,7 +193,6 @@ def _differences(
 
 
 def largest_id(folder: Path) -> int | None:
-    """Return the largest id in ``tokenizer.json``; none where there is no such file."""
     file = folder / "tokenizer.json"
     if not file.is_file():
         return None

@@ -75,7 +75,6 @@ def base_id(folder: Path) -> str | None:
 
 
 def first_id(history: list[dict[str, Any]]) -> str | None:
-    """Return the Hub id of the model with which a history begins, if it is from there."""
     first = first_name(history)
     return first if first and HUB_ID.fullmatch(first) else None
 
@@ -106,10 +105,7 @@ def licence_of(folder: Path) -> dict[str, str]:
 
 
 def front_matter(known: Mapping[str, Any]) -> list[str]:
-    """Return the lines at the head of a card, which the Hub reads; what is not known is left out.
-
-    ``base_model`` may have its relation: adapter, finetune, merge or quantized.
-    """
+    """Return the lines at the head of a card, which the Hub reads; what is not known is left out."""
     import yaml
 
     head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}

@@ -88,10 +88,7 @@ def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) 
 
 
 def weight_shapes(config: Any) -> dict[str, tuple[int, ...]]:
-    """Return the parameters of a Llama-like decoder by name, without building it.
-
-    Qwen2 adds biases, and Qwen3 norms of queries and keys.
-    """
+    """Return the parameters of a Llama-like decoder (also Qwen's) by name, without building it."""
     hidden, inner, rows = config.hidden_size, config.intermediate_size, config.vocab_size
     head = getattr(config, "head_dim", None) or hidden // config.num_attention_heads
     queries, keys = config.num_attention_heads * head, config.num_key_value_heads * head
@@ -133,7 +130,6 @@ def config_keys(architecture: Architecture, vocabulary_size: int) -> dict[str, A
 
 
 def parameter_names(architecture: Architecture) -> list[str]:
-    """Return the names that the parameters of an architecture have, without building it."""
     keys = config_keys(architecture, 1)
     return list(weight_shapes(SimpleNamespace(model_type=architecture.family, **keys)))
 
@@ -169,10 +165,7 @@ def head_width(config: Any) -> int:
 
 
 def cache_bytes_per_token(config: Any, dtype: str) -> int:
-    """Return the bytes of keys and values that one token takes in all layers.
-
-    ``dtype`` is a torch name; ``auto`` stands for the one that the configuration stores.
-    """
+    """Return the bytes of a token's keys and values in all layers; ``auto``: as stored."""
     import torch
 
     text = config.get_text_config()

@@ -62,7 +62,6 @@ class TrimmableModel:
 
     @property
     def named_tokens(self) -> list[int]:
-        """Return the ids that its settings name, of its tokenizer."""
         named = set().union(*map(named_ids, self.settings))
         return sorted(number for number in named if number < self.tokens)
 
@@ -106,10 +105,7 @@ def write_trimmed(
     *,
     progress: bool = False,
 ) -> list[str]:
-    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
-
-    Returns the settings that were dropped.
-    """
+    """Write the rows of ``kept_N`` and all else into an empty folder; return dropped settings."""
     source = model.folder
     rows_N = model.rows(kept_N)
     changed = {

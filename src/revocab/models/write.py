@@ -56,10 +56,7 @@ def write_weights(
 def _new_index(
     model: ModelFolder, index: Mapping[str, Any], changed: Mapping[str, Iterable[Part]]
 ) -> dict[str, Any]:
-    """Return the index with the tensors of the changed files; sorted where there are new names.
-
-    Its totals, where it has them, grow with the tensors.
-    """
+    """Return the index, grown with the changed files; sorted where there are new names."""
     before = [part for file in changed for part in model.parts[file].values()]
     after = [part for parts in changed.values() for part in parts]
     written = {part.name: file for file, parts in changed.items() for part in parts}

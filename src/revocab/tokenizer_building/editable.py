@@ -198,10 +198,7 @@ class EditableVocabulary:
                 offer(part)
 
     def without(self, dropped: Iterable[str]) -> EditableVocabulary:
-        """Return the vocabulary without tokens, and without every merge that names one of them.
-
-        Ids of kept tokens stay, so there are holes.
-        """
+        """Return it without tokens and every merge that names one; ids stay, so there are holes."""
         gone = set(dropped)
         return replace(
             self,

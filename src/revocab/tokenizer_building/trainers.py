@@ -54,7 +54,6 @@ FIRST["byte_fallback"] += BYTE_TOKENS
 def _bpe(
     trained: Tokenizer, batches: Iterable[list[str]], size: int, letters: list[str], alphabet: str
 ) -> Tokenizer:
-    """Train BPE and return a bare tokenizer: special and byte tokens, then the trainer's order."""
     from tokenizers import Tokenizer, models, trainers
 
     first = FIRST[alphabet]
@@ -96,7 +95,6 @@ def _steady(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
 def _unigram(
     trained: Tokenizer, batches: Iterable[list[str]], size: int, letters: list[str], alphabet: str
 ) -> Tokenizer:
-    """Train Unigram and return a bare tokenizer: special and byte tokens, then by score."""
     from tokenizers import Tokenizer, models, trainers
 
     first = FIRST[alphabet]

@@ -33,7 +33,6 @@ MULTIPLE = 64
 
 
 def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> ndarray:
-    """Return how often each id occurs in texts, int64 [V]."""
     import numpy as np
 
     counts_V = np.zeros(len(tokenizer), np.int64)
@@ -62,7 +61,6 @@ def coverage_after(uses_LV: ndarray, order_K: ndarray) -> ndarray:
 
 
 def most_that_may_go(coverage_LK: ndarray, least: float) -> int:
-    """Return after how many tokens every text is still covered to such a share."""
     return int((coverage_LK >= least).all(axis=0).sum()) - 1
 
 

@@ -59,7 +59,6 @@ def byte_level_words(digits: Digits = "groups_of_three", whitespace: Whitespace 
     )
 
 
-#: Llama-3's published pattern.
 LLAMA3_WORDS = byte_level_words()
 
 

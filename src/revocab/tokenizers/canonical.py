@@ -167,10 +167,7 @@ def _canonical(style: Style, string: str, prefix: str) -> CanonicalToken:
 def canonical_vocabulary(
     tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None
 ) -> list[CanonicalToken]:
-    """Return the canonical form of every token, indexed by id; as long as ``len(tokenizer)``.
-
-    ``roles`` maps spellings of further special tokens to roles (see :func:`token_roles`).
-    """
+    """Return the canonical form of every token by id; ``roles`` as for :func:`token_roles`."""
     style = tokenizer_style(tokenizer)
     strings = strings_by_id(tokenizer)
     special = token_roles(tokenizer, roles)

@@ -145,7 +145,6 @@ def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> N
 
 
 def _components(part: Any) -> list[dict[str, Any]]:
-    """Return a pipeline part (normaliser, pre-tokeniser, decoder) as a flat list of its steps."""
     if part is None:
         return []
     state = json.loads(part.__getstate__())
@@ -156,10 +155,7 @@ def _components(part: Any) -> list[dict[str, Any]]:
 
 
 def tokenizer_style(tokenizer: PreTrainedTokenizerFast) -> Style:
-    """Return the family of a tokenizer's vocabulary, told from its pipeline, not from its name.
-
-    Tokens of any other do not say which bytes they stand for.
-    """
+    """Return the family of a tokenizer's vocabulary, told from its pipeline, not from its name."""
     backend = tokenizer.backend_tokenizer
     model = type(backend.model).__name__
     steps = [

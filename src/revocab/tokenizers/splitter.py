@@ -107,7 +107,6 @@ class Repair:
 
 
 def repair_splitter(backend: Tokenizer) -> Repair:
-    """Return a tokenizer's splitter with marks joined to words, and what speaks against it."""
     if joins_marks(backend):
         return Repair(None)
     splitter = json.loads(backend.pre_tokenizer.__getstate__())
@@ -125,7 +124,6 @@ def repair_splitter(backend: Tokenizer) -> Repair:
 
 
 def joins_marks(backend: Tokenizer) -> bool:
-    """Return whether a letter and its mark are one pre-token."""
     splitter = backend.pre_tokenizer
     if splitter is None:
         return True

@@ -40,10 +40,7 @@ SHOWN = 10
 
 
 def tiktoken_file(path: str | Path) -> Path | None:
-    """Return the ``.tiktoken`` file that ``path`` is, or the one in it; None where there is none.
-
-    A folder with a ``tokenizer.json`` is a Hugging Face folder, whatever else lies in it.
-    """
+    """Return the ``.tiktoken`` file that ``path`` is or, without a ``tokenizer.json``, has in it."""
     path = Path(path)
     if path.suffix == ".tiktoken" and path.is_file():
         return path
@@ -142,10 +139,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
-    """Return the tokenizer of a ``.tiktoken`` file: byte-level BPE that encodes as tiktoken does.
-
-    A word that is a token is never merged up from its bytes, as in tiktoken.
-    """
+    """Return byte-level BPE that encodes as tiktoken does: words that are tokens stay whole."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

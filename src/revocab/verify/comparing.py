@@ -54,7 +54,6 @@ def compared(
     token: Callable[[int], str | None],
     shown: int,
 ) -> Result:
-    """Compare an answer with the expected ``texts`` and ``logits``, a matrix of rows."""
     if answer.error is not None:
         return Result(runtime, "failed", f"{answer.name}: {answer.error}")
     apart, allowed = (None, None) if not answer.logits else logits_apart(answer, logits)
@@ -102,10 +101,7 @@ def differences(
 
 
 def logits_apart(answer: Answer, expected: Any) -> tuple[float, float]:
-    """Return the largest difference of logits, and what rounding explains of it.
-
-    The difference is infinite where rows are shorter than the vocabulary; longer ones are padded.
-    """
+    """Return the largest difference of logits (short rows: infinite), and what rounding explains."""
     import torch
 
     if answer.normalised:

@@ -36,7 +36,6 @@ from revocab.verify.runtimes.tokenizers import load
 
 #: Texts whose logits are compared, each at its first, middle and last position, and their tokens.
 LOGIT_TEXTS, FEWEST_TOKENS, MOST_TOKENS = 4, 4, 32
-#: Characters of a text that are shown.
 SHOWN = 60
 ABOUT = """Compare tokens, text and logits wherever a model is loaded: revocab verify MODEL
 

@@ -34,10 +34,7 @@ FILLED_WITH = {
 
 
 def in_target_order(helper_HX: Tensor, helper_N: Tensor, target_N: Tensor, rows: int) -> Tensor:
-    """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, all others are zero.
-
-    They move in chunks, so that memory holds little beside the two matrices.
-    """
+    """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, the others zero."""
     placed_VX = helper_HX.new_zeros(rows, helper_HX.shape[1])
     for start in range(0, len(target_N), CHUNK_ROWS):
         part = slice(start, start + CHUNK_ROWS)

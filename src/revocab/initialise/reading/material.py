@@ -99,7 +99,6 @@ class Material:
 
     @cached_property
     def coverage(self) -> Coverage | None:
-        """Return what a helper of another tokenizer serves; none: there is no such helper."""
         return self.helper.coverage(self.vocabularies.intersection) if self.helper else None
 
     def method_inputs(self, which: Which, source_VD: Tensor) -> MethodInputs:

@@ -18,10 +18,7 @@ STAND_INS = ("unk", "bos", "eos", "pad", "cls", "sep")
 
 
 class SourceSpelling:
-    """Spells bytes in tokens of one vocabulary, with the vocabulary's own segmentation.
-
-    ``roles`` declares roles of the source's tokens, by spelling.
-    """
+    """Spells bytes in tokens of one vocabulary, as it cuts them itself; roles are by spelling."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None):
         self.tokens = canonical_vocabulary(tokenizer, roles)
@@ -44,10 +41,7 @@ class SourceSpelling:
         self.unspelt = [self.stand_in or 0]
 
     def own_pieces(self, token: CanonicalToken) -> list[int]:
-        """Return source ids for a token: its role, or the ids that spell its bytes, [] if none do.
-
-        A special token whose role the source does not have is its stand-in (unk, bos, eos …).
-        """
+        """Return source ids for a token: its role's, a stand-in's, or what spells it; else []."""
         if token.kind == "special":
             if token.role in self.by_role:
                 return [self.by_role[token.role]]

@@ -52,10 +52,7 @@ def texts_of(token: CanonicalToken) -> list[str]:
 
 
 def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
-    """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none.
-
-    All that is wrong with a file is told at once; and it must have a target token.
-    """
+    """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none."""
     import torch
 
     looked_for = [
@@ -76,7 +73,6 @@ def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu"
 
 
 def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, ndarray]) -> ndarray:
-    """Return a row for each token: the vector of the first of its texts that has one, or zeros."""
     import numpy as np
 
     width = len(next(iter(vectors.values())))
@@ -115,7 +111,6 @@ def _read(path: Path, wanted: set[str]) -> dict[str, ndarray]:
 def _stored_vectors(
     path: Path, wanted: set[str], faults: list[str]
 ) -> Iterator[tuple[str, str, ndarray]]:
-    """Yield place, text and vector of each ``wanted`` text of a safetensors file."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -148,7 +143,6 @@ def _stored_vectors(
 def _text_vectors(
     path: Path, wanted: set[str], faults: list[str]
 ) -> Iterator[tuple[str, str, ndarray]]:
-    """Yield place, text and vector of a text file; only those of ``wanted`` texts are parsed."""
     with _opened(path) as handle:
         lines = enumerate(handle, start=1)
         number, first = next(lines, (0, ""))

@@ -103,7 +103,6 @@ class Rows:
 
 
 def chunks(rows_ND: Tensor | Rows, size: int | None = None) -> Iterator[Tensor]:
-    """Yield the rows as tensors of ``size`` rows (default: :data:`CHUNK_ROWS`)."""
     size = size or CHUNK_ROWS
     for start in range(0, len(rows_ND), size):
         yield rows_ND[start : start + size]

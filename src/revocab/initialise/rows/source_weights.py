@@ -135,9 +135,7 @@ def mean_weights(pieces: Iterable[int], weigh: Weigh | None = None) -> dict[int,
 def piece_weights(
     inputs: MethodInputs, pieces: Callable[[int], list[int]], weigh: Weigh | None = None
 ) -> SourceWeights:
-    """Return the weights of each missing token's pieces; without ``weigh``, those whose sums are
-    the rows of :func:`.means.piece_means`.
-    """
+    """Return the weights of each missing token's pieces; without ``weigh``, of their mean."""
     import torch
 
     source_rows = len(inputs.source_VD)
@@ -149,9 +147,7 @@ def piece_weights(
 
 
 def without_zeros(new: SourceWeights, source_VD: Tensor) -> SourceWeights:
-    """Return weights whose rows of zeros (all they sum are zeros: tokens that were never trained)
-    are the mean of all source rows, as :func:`revocab.initialise.target_matrix.fill` has them.
-    """
+    """Return weights in which rows of zeros (never trained) are the mean of all source rows."""
     import torch
 
     zero_V = torch.empty(len(source_VD), dtype=torch.bool)
@@ -176,9 +172,7 @@ def without_zeros(new: SourceWeights, source_VD: Tensor) -> SourceWeights:
 
 
 def with_shared(new: SourceWeights, inputs: MethodInputs) -> SourceWeights:
-    """Return the weights of all target rows: one-hot where a row is copied, else those of ``new``,
-    which has a row for each of ``inputs.missing_N``.
-    """
+    """Return all target rows' weights: one-hot where a row is copied, else those of ``new``."""
     import torch
 
     new = without_zeros(new, inputs.source_VD)

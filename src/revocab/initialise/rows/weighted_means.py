@@ -71,8 +71,6 @@ def share_weights(scores_NK: Tensor) -> Tensor:
 
 
 def softmax_weights(temperature: float) -> Callable[[Tensor], Tensor]:
-    """Return the function from scores to ``softmax(scores / temperature)``."""
-
     def weigh(scores_NK: Tensor) -> Tensor:
         return (scores_NK / temperature).softmax(dim=1)
 
@@ -80,7 +78,6 @@ def softmax_weights(temperature: float) -> Callable[[Tensor], Tensor]:
 
 
 def _all_candidates(weights_NK: Tensor, source_VD: Tensor, source_K: Tensor) -> Tensor:
-    """Return ``weights_NK @ source_VD[source_K]`` without gathering all those rows at once."""
     rows_ND = source_VD.new_zeros(len(weights_NK), source_VD.shape[1])
     for part in blocks(len(source_K), source_VD.shape[1]):
         rows_ND.addmm_(weights_NK[:, part], source_VD[source_K[part]])

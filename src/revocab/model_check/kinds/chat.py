@@ -60,7 +60,6 @@ def rendering(subject: Subject) -> Iterator[Finding]:
 
 
 def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
-    """Yield what is wrong with the token that ends the last answer of a conversation."""
     _, answered, after = rendered.rpartition(_ANSWER)
     vocabulary = subject.tokenizer.get_vocab()
     if not answered:

@@ -91,7 +91,6 @@ class Merge:
         return named(self.options.source)
 
     def change(self, part: Part) -> Part | str:
-        """Return a tensor of the adapted model as it becomes, or why it stays as it is."""
         if self.operands.body.stored(part.name) in self.operands.body.vocabulary:
             return self.with_special_rows(part) if self.rows else "no row changes"
         block = BLOCK.fullmatch(part.name)

@@ -105,10 +105,7 @@ def padding_findings(folder: ModelFolder) -> Iterator[Finding]:
 
 @contextmanager
 def without_padding(folder: Path) -> Iterator[Path]:
-    """Yield a model folder without rows of padding: itself, or a temporary one.
-
-    For programs that read the folder themselves. Files that hold none of these rows are linked.
-    """
+    """Yield a model folder without rows of padding, for other programs: itself, or a temporary one."""
     model = ModelFolder(folder)
     tokens = model.text_config.get(TOKEN_ROWS)
     if tokens is None:

@@ -35,7 +35,6 @@ def named_ids(settings: dict[str, Any], lists: bool = True) -> set[int]:
 
 
 def _with_new_ids(value: Any, new_id: Callable[[int], int | None]) -> Any:
-    """Return one id or (nested) lists of ids, without those that have no row any more."""
     if isinstance(value, list):
         inner = [_with_new_ids(entry, new_id) for entry in value]
         return [entry for entry in inner if entry is not None] or None

@@ -78,10 +78,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class Counterparts:
-    """Special tokens of a source tokenizer, found again in a target tokenizer.
-
-    ``source_roles`` and ``target_roles`` declare roles by spelling, as for an intersection.
-    """
+    """Special tokens of a source tokenizer, found again in a target; roles are by spelling."""
 
     source: PreTrainedTokenizerFast
     target: PreTrainedTokenizerFast
@@ -225,10 +222,7 @@ def new_generation_config(
     ids: dict[str, int | None],
     counterparts: Counterparts,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return ``generation_config.json``, made anew where the source has none.
-
-    Generation then follows the source's ``config``, whose lists of ids are taken over.
-    """
+    """Return ``generation_config.json``, without one made to follow the source's ``config``."""
     if settings and (old := config.get(TOKEN_ROWS)):
         others = [number for number in settings.get("suppress_tokens") or () if number < old]
         settings = {**settings, "suppress_tokens": others or None}

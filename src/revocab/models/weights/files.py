@@ -158,7 +158,6 @@ def write_parts(
     metadata: dict[str, str] | None = None,
     advance: Callable[[int], object] = bool,
 ) -> None:
-    """Write a safetensors file; ``advance`` is told how many bytes of tensors were written."""
     parts = list(parts)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     position = 0

@@ -137,10 +137,7 @@ def with_added_tokens(
 
 
 def _added_tokens(chat: PreTrainedTokenizerFast) -> list[dict[str, Any]]:
-    """Return the added tokens of a tokenizer as ``tokenizer.json`` has them, by ascending id.
-
-    Its beginning and unknown tokens are left out: the base has its own.
-    """
+    """Return the added tokens of ``tokenizer.json``, but bos and unknown: the base has its own."""
     own = {chat.bos_token, chat.unk_token} - {chat.eos_token, chat.pad_token}
     keys = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
     return [
