@@ -11,8 +11,7 @@ from evaluation_toys import write_model
 from padded_models import pad
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.drafting.draft import draft
-from revocab.drafting.speculation import Written, counted, write
+from revocab.drafting.draft import Written, counted, draft, write
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.models.load import load_causal_lm

@@ -28,11 +28,12 @@ from revocab.fertility.measure import (
     measure_parallel,
     parallel_lines,
 )
-from revocab.fertility.samples import beginning, token_samples
 from revocab.fertility.token_counts import (
     TokenCounts,
+    beginning,
     count_token_classes,
     share_split,
+    token_samples,
 )
 from revocab.io import read_json, read_jsonl, sha256
 from revocab.tokenizer_building.build import save_tokenizer

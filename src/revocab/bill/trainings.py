@@ -64,8 +64,9 @@ class Training:
         return self.amounts["training"].value + self.amounts["held-out losses"].value
 
     def states(self, exported: int) -> float:
-        """Return the bytes of states at so many checkpoints: of each but the last, two and a new
-        one.
+        """Return the bytes of states as soon as so many checkpoints are exported.
+
+        A state follows each but the last; two are kept, beside one that is being written.
         """
         most = KEPT + (exported < self.checkpoints)
         return min(exported, self.checkpoints - 1, most) * self.amounts["a resume state"].value

@@ -94,6 +94,10 @@ class Layout:
     def answer_label(self) -> str:
         return f"{self.labels[-1]}{self.after_label}"
 
+    @property
+    def _head(self) -> str:
+        return f"{self.instruction}{self.between_lines}" if self.instruction else ""
+
     def in_words(
         self,
         languages: Languages,
@@ -118,10 +122,9 @@ class Layout:
         """Return the prompt of texts in the order of the labels; the query's answer is left out."""
         blocks = [self._block(texts, answered=True) for texts in shots]
         blocks.append(self._block(query, answered=False))
-        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
         if self.repeated:
-            return self.between_shots.join(f"{head}{block}" for block in blocks)
-        return head + self.between_shots.join(blocks)
+            return self.between_shots.join(f"{self._head}{block}" for block in blocks)
+        return self._head + self.between_shots.join(blocks)
 
     def messages(
         self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
@@ -133,12 +136,10 @@ class Layout:
         """
         if not turns:
             return self._asked(self.prompt(shots, query))
-        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
         messages: list[Message] = []
         for number, texts in enumerate([*shots, query]):
-            before = head if self.repeated or number == 0 else ""
-            question = f"{before}{self._block(texts, answered=False)}"
-            messages += self._asked(question)
+            before = self._head if self.repeated or number == 0 else ""
+            messages += self._asked(f"{before}{self._block(texts, answered=False)}")
             if number < len(shots) and self.label_begins_answer:
                 messages[-1]["content"] += f"{self.before_text}{texts[-1]}"
             elif number < len(shots):

@@ -32,9 +32,13 @@ from revocab.corpora.word_splitters import (
     start_splitting,
 )
 from revocab.errors import RevocabError
-from revocab.fertility.floors import FLOOR_COLUMNS, measure_floors
-from revocab.fertility.samples import token_samples
-from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
+from revocab.fertility.floor import FLOOR_COLUMNS, measure_floors
+from revocab.fertility.token_counts import (
+    TokenCounts,
+    count_token_classes,
+    share_split,
+    token_samples,
+)
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_csv, write_json, write_jsonl
 from revocab.limits import Bytes, Count
@@ -227,7 +231,7 @@ def fertility_of_folders(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Measure tokenizer folders on the first documents of corpora; write ``out``.
 
-    Returns the rows of :func:`measure_fertility` and of :func:`.floors.measure_floors`.
+    Returns the rows of :func:`measure_fertility` and of :func:`.floor.measure_floors`.
     ``parallel`` are the files behind the job's parallel text.
     """
     import nltk

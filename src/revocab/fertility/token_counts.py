@@ -1,19 +1,29 @@
-"""Count the tokens of texts: how many, how many of them unknown, how many only bytes."""
+"""Text in a tokenizer's tokens: how many, how many only bytes, in which stretches, as samples."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer, ndarray
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.pretokens import CutPretokens
 from revocab.tokenizers.alphabets import from_byte_level
 from revocab.tokenizers.canonical import BYTE_TOKEN
 from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.load import tokenizer_style
 
+if TYPE_CHECKING:
+    from revocab.fertility.measure import Text
+
+
 UNKNOWN, BYTE = 1, 2
+#: Words of a sample, and characters of one without spaces.
+WORDS, CHARACTERS = 12, 80
 
 
 @dataclass(frozen=True)
@@ -91,3 +101,64 @@ def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -
     counts = [len(encoding) for batch in batches for encoding in batch]
     split = sum(frequencies[word] for word, count in zip(words, counts, strict=True) if count > 1)
     return split / total
+
+
+def cut_text(vocabulary: EditableVocabulary, documents: Sequence[str]) -> tuple[CutPretokens, int]:
+    """Return distinct stretches of a text's tokens with their counts, and the number of tokens.
+
+    A stretch ends with its pre-token, and where a token begins with a space: no new token reaches
+    over either (:func:`revocab.tokenizer_building.pretokens.is_word_part`). Unlike
+    :func:`~revocab.tokenizer_building.pretokens.count_pretokens`, which the trainer counts with,
+    this is the whole text, its spaces and added tokens as the tokenizer itself takes them.
+    """
+    starts = {token for token in vocabulary.ids if vocabulary.text(token)[:1].isspace()}
+    stretches: Counter[tuple[str, ...]] = Counter()
+    total = 0
+    for batch in encode_batches(vocabulary.backend, documents, ids_only=False):
+        for encoding in batch:
+            total += len(encoding)
+            stretch: list[str] = []
+            last = None
+            for token, word in zip(encoding.tokens, encoding.word_ids, strict=True):
+                if stretch and (word != last or token in starts):
+                    stretches[tuple(stretch)] += 1
+                    stretch = []
+                stretch.append(token)
+                last = word
+            if stretch:
+                stretches[tuple(stretch)] += 1
+    ordered = sorted(stretches)
+    return CutPretokens([*map(list, ordered)], [stretches[key] for key in ordered]), total
+
+
+def count_tokens(backend: Tokenizer, documents: Sequence[str]) -> int:
+    return sum(len(text) for batch in encode_batches(backend, documents) for text in batch)
+
+
+def beginning(documents: Sequence[str]) -> str:
+    words = next((words for text in documents if (words := text.split())), [])
+    return " ".join(words[:WORDS])[:CHARACTERS]
+
+
+def cut_into_tokens(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
+    """Return the text of each token; a dot for one that only goes on with the character before."""
+    spans = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    pieces, end = [], 0
+    for start, after in spans:
+        pieces.append(text[max(start, end) : after] or "·")
+        end = max(end, after)
+    return pieces
+
+
+def token_samples(
+    tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: Sequence[Text]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "corpus": text.corpus,
+            "tokenizer": name,
+            "pieces": cut_into_tokens(tokenizer, beginning(text.documents)),
+        }
+        for text in corpora
+        for name, tokenizer in tokenizers.items()
+    ]

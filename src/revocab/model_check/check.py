@@ -14,8 +14,7 @@ from revocab.closed import Closed
 from revocab.command import named_and_flags
 from revocab.folder_claim import CLAIM
 from revocab.io import write_json
-from revocab.model_check.kind import SEVERITIES, look_at
-from revocab.model_check.subject import Mended, Subject
+from revocab.model_check.kind import SEVERITIES, Mended, Subject, look_at
 from revocab.models.finding import Finding
 from revocab.models.folder import OWN_FILES
 from revocab.models.hub_or_folder import local

@@ -77,14 +77,7 @@ def check_snapshot(folder: Path, named: Path) -> None:
         raise RevocabError(f"{named}: the model comes without a tokenizer; choose another one")
 
 
-def fetch_model(
-    snapshot: Path,
-    *,
-    hub: str | None,
-    revision: str | None,
-    path: Path | None,
-    vocabulary_only: bool = False,
-) -> None:
+def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None:
     """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is no whole model."""
     output = OutputFolder(snapshot, "model snapshot", [path])
     manifest = snapshot.parent / "manifest.json"
@@ -94,16 +87,16 @@ def fetch_model(
             f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
             " it, or give a snapshot in another folder"
         )
-    if (hub is None) == (path is None):
+    if (job.hub is None) == (path is None):
         raise RevocabError("exactly one of --hub and --path must be given: a Hub id or a folder")
     if path is not None:
-        if vocabulary_only:
+        if job.vocabulary_only:
             raise RevocabError("--vocabulary-only is for --hub; a folder is taken whole")
         _from_folder(path, output)
         origin: dict[str, Any] = {"path": path.name}
     else:
-        only = {"vocabulary_only": True} if vocabulary_only else {}
-        origin = {**resolve(hub, revision, "model"), **only}
+        only = {"vocabulary_only": True} if job.vocabulary_only else {}
+        origin = {**resolve(job.hub, job.revision, "model"), **only}
         _from_hub(origin, output, only)
     model = ModelFolder(snapshot)
     write_json(

@@ -105,7 +105,7 @@ def licence_of(folder: Path) -> dict[str, str]:
 
 
 def front_matter(known: Mapping[str, Any]) -> list[str]:
-    """Return the lines at the head of a card, which the Hub reads; what is not known is left out."""
+    """Return the lines at the head of a card, which the Hub reads, of what is known."""
     import yaml
 
     head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}

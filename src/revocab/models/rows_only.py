@@ -7,7 +7,7 @@ every reader of a model folder reads it, and none can take it for the model itse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,11 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
     fetch(_DOCUMENTS)
     placed = _index(folder)
     if placed is None:
-        single = next((name for name in (WEIGHTS, PICKLED) if _arrives(name, folder, fetch)), None)
-        if single is None:
+        for single in (WEIGHTS, PICKLED):
+            fetch([single])
+            if (folder / single).is_file():
+                break
+        else:
             raise RevocabError(
                 f"{name}: has neither {WEIGHTS} nor {PICKLED}, whole or with an index; name another"
                 " repository, or convert it"
@@ -61,11 +64,6 @@ def _index(folder: Path) -> dict[str, str] | None:
         if path.is_file():
             return read_index(path, Path(weights).suffix)["weight_map"]
     return None
-
-
-def _arrives(file: str, folder: Path, fetch: Callable[[list[str]], object]) -> bool:
-    fetch([file])
-    return (folder / file).is_file()
 
 
 def vocabulary_names(folder: Path, stored: Iterable[str]) -> dict[str, str]:

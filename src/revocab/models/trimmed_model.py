@@ -1,11 +1,14 @@
 """A model of some of its tokens: their rows alone, of every tensor that has a row per token.
 
-Rows are copied from file to file in blocks. Files that hold none of these tensors are linked.
+Rows are copied from file to file in blocks. Files that hold none of these tensors are linked. Every
+id that a setting names keeps its row, so nothing is looked for by its role, as it is for a new
+vocabulary (:mod:`revocab.models.vocabulary.special_ids`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -28,8 +31,8 @@ from revocab.models.origin import (
     licence_of,
     name_of,
 )
+from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.models.vocabulary.per_token_tensors import token_tables
-from revocab.models.vocabulary.renumbered_ids import named_ids, renumbered
 from revocab.models.write import write_weights
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import write_tokenizer
@@ -38,6 +41,10 @@ from revocab.tokenizers.load import write_tokenizer
 KEPT_IDS = "kept_ids.json"
 #: Its files that are written anew.
 _OWN = (*TOKENIZER_FILES, "config.json", "generation_config.json", "README.md")
+_ROLE = re.compile(r"_token_ids?$|_token_index$")
+_LISTS = ("bad_words_ids", "begin_suppress_tokens", "suppress_tokens")
+#: Settings that have ids among other numbers; they are dropped, and that is told.
+_MIXED = ("constraints", "force_words_ids", "forced_decoder_ids", "sequence_bias")
 
 
 @dataclass(frozen=True)
@@ -171,3 +178,45 @@ def _card(source: ModelFolder, made_of: Mapping[str, Any]) -> str:
         f"- Licence of the source model: {terms}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _ids_in(value: Any) -> Iterator[int]:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        yield value
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _ids_in(inner)
+
+
+def named_ids(settings: dict[str, Any], lists: bool = True) -> set[int]:
+    """Return the ids that settings name; without ``lists``, those alone that have a role."""
+    named = [value for key, value in settings.items() if _ROLE.search(key)]
+    named += [settings.get(key) for key in _LISTS] if lists else []
+    return {*_ids_in(named)}
+
+
+def _with_new_ids(value: Any, new_id: Callable[[int], int | None]) -> Any:
+    if isinstance(value, list):
+        inner = [_with_new_ids(entry, new_id) for entry in value]
+        return [entry for entry in inner if entry is not None] or None
+    return new_id(value) if [*_ids_in(value)] else value
+
+
+def renumbered(settings: dict[str, Any], kept_N: ndarray) -> tuple[dict[str, Any], list[str]]:
+    """Return settings for the rows ``kept_N`` alone (ascending), and the keys that were dropped.
+
+    Every ``vocab_size`` becomes the number of kept rows below it, and no row is padding.
+    """
+    new_ids = {old: new for new, old in enumerate(kept_N.tolist())}
+    changed: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key in (*_MIXED, TOKEN_ROWS):
+            continue
+        if key == "text_config" and isinstance(value, dict):
+            changed[key] = renumbered(value, kept_N)[0]
+        elif "vocab_size" in key and isinstance(value, int):
+            changed[key] = int((kept_N < value).sum())
+        else:
+            names = key in _LISTS or _ROLE.search(key)
+            changed[key] = _with_new_ids(value, new_ids.get) if names else value
+    return changed, [key for key in _MIXED if settings.get(key) is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -56,9 +56,6 @@ class ExpansionCorpus:
             raise RevocabError(f"corpora {names}: no words in the text; give more text")
         return cls(mixture, budgets, words)
 
-    def texts(self) -> Iterator[str]:
-        return training_texts(self.mixture, self.budgets)
-
     def manifest(self) -> dict[str, Any]:
         return describe_training_text(self.mixture, self.budgets)
 
@@ -90,11 +87,8 @@ def new_characters(
         character
         for character in covering_characters(counts, len(counts))
         if character not in vocabulary.ids
-    ]
-    covering = [
-        character
-        for character in covering
-        if character_class(character) != "other" and counts[character] > 1
+        and character_class(character) != "other"
+        and counts[character] > 1
     ]
     return covering[::-1][:limit]
 
@@ -184,7 +178,9 @@ def _donated(
     top: int | None,
 ) -> Expansion:
     allowed = _allowed(vocabulary, forbidden)
-    counts = donor_candidates(vocabulary, donor, corpus.texts(), allowed, top)
+    counts = donor_candidates(
+        vocabulary, donor, training_texts(corpus.mixture, corpus.budgets), allowed, top
+    )
     # Characters before what is made of them: a merge needs its characters in the vocabulary.
     limit = None if wanted is None else int(wanted * ALPHABET_SHARE)
     letters = [token for token in counts if len(token) == 1][:limit]
@@ -275,8 +271,12 @@ class Change:
     def built(self, expansion: Expansion, dropped: list[str]) -> Built:
         base, grown = self.base, expansion.vocabulary
 
-        def readable(token: str) -> str:
-            return base.text(token).decode(errors="backslashreplace")
+        def listed(tokens: list[str], ids: dict[str, int], uses: Counter[str]) -> list[Any]:
+            texts = [base.text(token).decode(errors="backslashreplace") for token in tokens]
+            return [
+                {"id": ids[token], "token": token, "text": text, "uses": uses[token]}
+                for token, text in zip(tokens, texts, strict=True)
+            ]
 
         facts = {
             "alphabet": base.style,
@@ -295,22 +295,6 @@ class Change:
         }
         if self.counted is not self.corpus:
             facts["count_corpora"] = self.counted.manifest()
-        added = [
-            {
-                "id": grown.ids[token],
-                "token": token,
-                "text": readable(token),
-                "uses": expansion.uses[token],
-            }
-            for token in expansion.tokens
-        ]
-        gone = [
-            {
-                "id": base.ids[token],
-                "token": token,
-                "text": readable(token),
-                "uses": self.base_counts[token],
-            }
-            for token in dropped
-        ]
+        added = listed(expansion.tokens, grown.ids, expansion.uses)
+        gone = listed(dropped, base.ids, self.base_counts) if dropped else []
         return Built(grown.tokenizer(), facts, {"added": added, "dropped": gone})

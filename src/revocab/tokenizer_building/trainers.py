@@ -149,8 +149,6 @@ def train_tokenizer(
         if alphabet == "byte_level"
         else characters or [MARKER]
     )
-    if alphabet not in FIRST:
-        raise RevocabError(f"alphabet {alphabet!r}: allowed are {' and '.join(FIRST)}")
     smallest = len(FIRST[alphabet]) + len(letters)
     if vocabulary_size < smallest:
         raise RevocabError(

@@ -38,8 +38,6 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
     total = sum(part.share for part in mixture)
     if abs(total - 1) > 1e-6:
         problems.append(f"shares of the training corpora sum to {total:g}; they must sum to 1")
-    if len({part.corpus for part in mixture}) < len(mixture):
-        problems.append("a corpus is named twice; name each once, with its whole share")
     available = {part.corpus: corpus_manifest(part.folder)["train"]["bytes"] for part in mixture}
     problems += [
         f"corpus {name}: no text to train on" for name, size in available.items() if not size

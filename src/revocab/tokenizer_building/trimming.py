@@ -8,7 +8,7 @@ Suffixes: L texts, V ids of the base, K tokens that go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -19,6 +19,7 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.languages import scripts_of
 from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CHAT_ROLES
 from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.golden_ids import chat_texts
@@ -217,13 +218,10 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
     new_V[trim.kept_N] = np.arange(len(trim.kept_N))
     base, made = trim.vocabulary.base, trim.tokenizer
     numbers = np.zeros(4, np.int64)
-    for lines in batches(line for text in documents for line in text.splitlines(keepends=True)):
+    every = (line for text in documents for line in text.splitlines(keepends=True))
+    for lines in batched(every, 10_000):
         befores, afters = (
-            [
-                encoding.ids
-                for batch in encode_batches(tokenizer.backend_tokenizer, lines)
-                for encoding in batch
-            ]
+            [one.ids for some in encode_batches(tokenizer.backend_tokenizer, lines) for one in some]
             for tokenizer in (base, made)
         )
         for line, before, after in zip(lines, befores, afters, strict=True):
@@ -242,16 +240,6 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
 
 def decoded(tokenizer: PreTrainedTokenizerFast, ids: list[int]) -> str:
     return tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=False)
-
-
-def batches(lines: Iterable[str], size: int = 10_000) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for line in lines:
-        batch.append(line)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    yield batch
 
 
 def describe(trim: Trim, names: Iterable[str]) -> dict[str, Any]:

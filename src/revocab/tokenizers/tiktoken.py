@@ -40,7 +40,7 @@ SHOWN = 10
 
 
 def tiktoken_file(path: str | Path) -> Path | None:
-    """Return the ``.tiktoken`` file that ``path`` is or, without a ``tokenizer.json``, has in it."""
+    """Return the ``.tiktoken`` file that ``path`` is, or has in place of a ``tokenizer.json``."""
     path = Path(path)
     if path.suffix == ".tiktoken" and path.is_file():
         return path

@@ -101,7 +101,7 @@ def differences(
 
 
 def logits_apart(answer: Answer, expected: Any) -> tuple[float, float]:
-    """Return the largest difference of logits (short rows: infinite), and what rounding explains."""
+    """Return the largest difference of logits, and what rounding explains; short rows: inf."""
     import torch
 
     if answer.normalised:

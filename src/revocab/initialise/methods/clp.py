@@ -46,10 +46,6 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     )
 
 
-def initialise(inputs: MethodInputs, options: ClpOptions) -> Tensor:
-    return weighted_rows(inputs, METHOD.name, options.top_k, options.weights)
-
-
 METHOD = Method(
     name="clp",
     label="CLP",
@@ -58,7 +54,7 @@ METHOD = Method(
     citation="Ostendorff & Rehm 2023, Efficient Language Model Training through Cross-Lingual and "
     "Progressive Transfer Learning",
     options=ClpOptions,
-    initialise=initialise,
+    initialise=lambda inputs, options: weighted_rows(inputs, "clp", options.top_k, options.weights),
     mixes_rows=True,
     needs_helper=True,
 )

@@ -41,10 +41,6 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> Tensor:
     return rows_ND
 
 
-def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
-    return SourceWeights.of(_weights(inputs), len(inputs.source_VD))
-
-
 METHOD = Method(
     name="vocadt",
     label="VocADT",
@@ -53,5 +49,7 @@ METHOD = Method(
     citation="Han et al. 2024, Adapters for Altering LLM Vocabularies: What Languages Benefit the "
     "Most?",
     initialise=initialise,
-    source_weights=source_weights,
+    source_weights=lambda inputs, options: SourceWeights.of(
+        _weights(inputs), len(inputs.source_VD)
+    ),
 )

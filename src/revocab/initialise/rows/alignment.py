@@ -94,8 +94,9 @@ def gram(x_NX: Tensor | Rows) -> Tensor:
 
 
 def cross(x_NX: Tensor | Rows, y_NY: Tensor | Rows, *, exact: bool = True) -> Tensor:
-    """Return ``X1'Y`` in float64, summed over chunks of anchors, of ``exact`` products or their
-    own.
+    """Return ``X1'Y`` in float64, summed over chunks of anchors.
+
+    Unless ``exact``, products within a chunk are those of the anchors' own dtype (float32).
     """
     import torch
 

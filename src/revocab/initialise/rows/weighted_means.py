@@ -77,13 +77,6 @@ def softmax_weights(temperature: float) -> Callable[[Tensor], Tensor]:
     return weigh
 
 
-def _all_candidates(weights_NK: Tensor, source_VD: Tensor, source_K: Tensor) -> Tensor:
-    rows_ND = source_VD.new_zeros(len(weights_NK), source_VD.shape[1])
-    for part in blocks(len(source_K), source_VD.shape[1]):
-        rows_ND.addmm_(weights_NK[:, part], source_VD[source_K[part]])
-    return rows_ND
-
-
 def combine(
     query_NA: Tensor,
     key_KA: Tensor,
@@ -103,7 +96,10 @@ def combine(
     for block in blocks(len(query_NA), len(key_KA)):
         scores_NK = query_NA[block] @ key_KA.T
         if top_k is None or top_k >= len(key_KA):
-            rows_ND[block] = _all_candidates(weigh(scores_NK), source_VD, source_K)
+            weights_NK = weigh(scores_NK)
+            rows_ND[block] = 0  # the rows of all candidates are never gathered at once
+            for part in blocks(len(key_KA), source_VD.shape[1]):
+                rows_ND[block].addmm_(weights_NK[:, part], source_VD[source_K[part]])
         else:
             best_NK, index_NK = scores_NK.topk(top_k, dim=1)
             # k rows a token, not all of them: the product with every row would be mostly 0.

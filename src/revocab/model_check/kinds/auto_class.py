@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import TOKENIZER, Subject
+from revocab.model_check.kind import TOKENIZER, Kind, Subject
 from revocab.models.finding import Finding
 from revocab.models.load import loading, quiet
 from revocab.tokenizers.golden_ids import fixed_texts

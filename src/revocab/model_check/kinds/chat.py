@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from revocab.chat.template import MARKS, PROBE, ChatTemplate, own_template, special_texts
 from revocab.errors import RevocabError
-from revocab.model_check.kind import Kind
+from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended, Subject
 from revocab.model_check.kinds.special_ids import ids_of, is_id
-from revocab.model_check.subject import GENERATION, TOKENIZER_CONFIG, Mended, Subject
 from revocab.models.finding import Finding, some_tokens
 from revocab.models.load import quiet
 
@@ -31,13 +30,6 @@ def two_templates(subject: Subject) -> Iterator[Finding]:
             "transformers 5 writes the first, older programs the second", "remove one",
             lambda mended: mended.edit(TOKENIZER_CONFIG).pop("chat_template"),
         )  # fmt: skip
-
-
-def stop_ids(subject: Subject) -> list[int]:
-    """Return the ids at which transformers' generation stops."""
-    own = subject.settings(GENERATION).get("eos_token_id")
-    ids = ids_of(own if own is not None else subject.defaults.get("eos_token_id"))
-    return [number for number in ids if is_id(number)]
 
 
 def rendering(subject: Subject) -> Iterator[Finding]:
@@ -87,7 +79,9 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         )  # fmt: skip
         return
     end = vocabulary[min(ends, key=lambda token: (after.index(token), -len(token)))]
-    stops = stop_ids(subject)
+    own = subject.settings(GENERATION).get("eos_token_id")
+    said = ids_of(own if own is not None else subject.defaults.get("eos_token_id"))
+    stops = [number for number in said if is_id(number)]  # where transformers' generation does
     if end in stops:
         return
 

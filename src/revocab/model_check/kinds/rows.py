@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from revocab.heavy_types import Tensor
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import Subject
+from revocab.model_check.kind import Kind, Subject
 from revocab.models.finding import Finding, Severity, some, some_tokens
 from revocab.models.origin import PROVENANCE
 from revocab.models.weights.files import BLOCK_BYTES, equal_tensors

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import TOKENIZER, Mended, Subject
+from revocab.model_check.kind import TOKENIZER, Kind, Mended, Subject
 from revocab.models.finding import Finding
 from revocab.models.weights.files import FLOATS
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import TOKENIZER, TOKENIZER_CONFIG, Mended, Subject
+from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject
 from revocab.models.finding import Finding, some
 from revocab.tokenizers.piece_model import pieces_of
 
@@ -18,9 +17,9 @@ from revocab.tokenizers.piece_model import pieces_of
 _FLAGS = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
 
 
-def differs(file: str, what: str, severity: Any = "error") -> Finding:
+def differs(file: str, what: str) -> Finding:
     return Finding(
-        "stale-file", severity, f"{file} is not that of {TOKENIZER}: {what}",
+        "stale-file", "error", f"{file} is not that of {TOKENIZER}: {what}",
         "programs that read it (llama.cpp's converter, slow tokenizers) cut text into other ids",
         f"remove {file}", lambda mended: mended.remove(file),
     )  # fmt: skip

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import Kind, unreadable
-from revocab.model_check.subject import Mended, Subject
+from revocab.model_check.kind import Kind, Mended, Subject, unreadable
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder
 from revocab.models.load import ADAPTER, STRUCTURE, quiet

@@ -105,7 +105,7 @@ def padding_findings(folder: ModelFolder) -> Iterator[Finding]:
 
 @contextmanager
 def without_padding(folder: Path) -> Iterator[Path]:
-    """Yield a model folder without rows of padding, for other programs: itself, or a temporary one."""
+    """Yield a model folder without rows of padding, for other programs: itself, or another."""
     model = ModelFolder(folder)
     tokens = model.text_config.get(TOKEN_ROWS)
     if tokens is None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from revocab.closed import exactly_one
 from revocab.errors import RevocabError
 from revocab.limits import Positive, Size
 from revocab.tokenizer_building.base_text import compare_corpora, with_marks_joined
@@ -29,12 +30,7 @@ class ExtendOptions(ChangeOptions):
 
     @model_validator(mode="after")
     def _one_number(self) -> ExtendOptions:
-        stated = [name for name in ("add", "add_share", "size") if getattr(self, name) is not None]
-        if len(stated) != 1:
-            received = ", ".join(stated) or "none"
-            raise ValueError(
-                f"exactly one of add, add_share, size must be given, received {received}"
-            )
+        exactly_one(self, ("add", "add_share", "size"))
         if self.donor is None and self.add == "all":
             raise ValueError("add: all needs a donor; without one give a number")
         return self
