@@ -60,7 +60,6 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
-    """Return the conversations of a source, none of them answered."""
     where = place(job.source, files)
     dialogues = []
     messages, wanted = MessageReader(job.message_roles), RowFilter(job.keep)

@@ -19,7 +19,6 @@ from revocab.output import OutputFolder
 
 
 def read_conversations(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of conversations that have answers."""
     if not path.is_file():
         raise RevocabError(f"{path}: no such file; give a file of conversations (.jsonl, .gz)")
     rows = [{**row, "id": str(row.get("id", n))} for n, row in enumerate(read_jsonl(path))]

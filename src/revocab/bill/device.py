@@ -24,7 +24,6 @@ BYTES_PER_TOKEN = 4
 
 @cache
 def known(kind: str) -> dict[str, dict[str, Any]]:
-    """Return the data file ``models`` or ``devices``, by name."""
     value, _ = yaml_file.read(KNOWN / f"{kind}.yaml")
     return value
 
@@ -56,7 +55,6 @@ class Device(Closed):
 
     @classmethod
     def numbers(cls) -> str:
-        """Return the keys that stand for a device that is not known."""
         *others, last = (key for key in NUMBERS.values() if key in cls.model_fields)
         return f"{', '.join(others)} and {last}"
 

@@ -94,7 +94,6 @@ def tokenizers(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
 
 
 def packings(plan: Plan) -> Iterable[tuple[str, str, str]]:
-    """Return the ids of all packed rows: tokenizer, mixture, recipe."""
     return dict.fromkeys(
         (tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings
     )

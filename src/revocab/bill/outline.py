@@ -85,7 +85,6 @@ class Outline:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of a number as the model's folder stores it."""
         return STORED.get(str(self.config.dtype).removeprefix("torch."), STORED["float32"])
 
 

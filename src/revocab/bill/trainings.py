@@ -15,18 +15,7 @@ from revocab.bill.sizes import Sizes
 from revocab.io import read_json
 from revocab.plan.plan import Plan
 from revocab.rule import Artefact, Step
-from revocab.training.estimates import (
-    FLOAT,
-    USED,
-    StepOptions,
-    adapted_shapes,
-    estimate,
-    head_bytes,
-    shape_of,
-    state_bytes,
-    teacher_bytes,
-    token_bytes,
-)
+from revocab.training import estimates
 from revocab.training.machine.costs import adapter_flops, teacher_flops
 from revocab.training.machine.operations import operations
 from revocab.training.outputs.resume_state import KEPT
@@ -73,7 +62,6 @@ class Training:
 
 
 def trainings_of(plan: Plan, sizes: Sizes, options: BillOptions) -> Iterator[Training]:
-    """Yield a bill for each training whose model's sizes are known."""
     for model in plan.stand_ins:
         step, config = plan.step("pretrain_stand_in", model=model), sizes.model(model)
         if config is not None:
@@ -109,12 +97,14 @@ def training_of(
         if whole and machine.get("fsdp"):
             continue
         flags = {**machine, **machine_flags}
-        guess = estimate(outline, outline, settings, length, flags, processes, memory, origin)
-        laid_out = StepOptions(
+        guess = estimates.estimate(
+            outline, outline, settings, length, flags, processes, memory, origin
+        )
+        laid_out = estimates.StepOptions(
             length, settings.precision, "activation_checkpointing" in machine,
             processes if "fsdp" in machine else 1,
         )  # fmt: skip
-        if guess.memory <= USED * (memory or math.inf):
+        if guess.memory <= estimates.USED * (memory or math.inf):
             fitting = layout
             break
     amounts = amounts_of(plan, settings, outline, guess.micro_batch, origin, laid_out)
@@ -131,7 +121,7 @@ def amounts_of(
     outline: Outline,
     micro_batch: int,
     source: Outline | None,
-    laid_out: StepOptions,
+    laid_out: estimates.StepOptions,
 ) -> Iterator[Amount]:
     batch, stages = settings.batch_size, settings.plan
     length = laid_out.sequence_length
@@ -155,7 +145,7 @@ def amounts_of(
         if stage.taught and source is not None:
             read = (teacher_flops(source, stage, length), "FLOP of the source model")
             products.append([tokens, read])
-    for rows, wide in adapted_shapes(outline, settings.adapter):
+    for rows, wide in estimates.adapted_shapes(outline, settings.adapter):
         step = (adapter_flops(rows, source_rows, wide), "FLOP of an adapter")
         products.append([(stages.ends[0], "steps"), step])
     yield Amount("training", "FLOP", products)
@@ -166,14 +156,16 @@ def amounts_of(
         [[text, passes, (operations(outline).flops(length), "FLOP")]],
     )  # fmt: skip
     yield parameters_of(outline)
-    adapted = sum(rows * source_rows for rows, _ in adapted_shapes(outline, settings.adapter))
-    shape = shape_of(outline, groups, len(stages.stages), adapted)
+    adapted = sum(
+        rows * source_rows for rows, _ in estimates.adapted_shapes(outline, settings.adapter)
+    )
+    shape = estimates.shape_of(outline, groups, len(stages.stages), adapted)
     stored: Factor = (outline.itemsize, "B")
     yield Amount(
         "checkpoints", "B",
         [[(len(settings.checkpoint_steps), "checkpoints"), (shape.parameters, "weights"), stored]],
     )  # fmt: skip
-    single: Factor = (FLOAT, "B")
+    single: Factor = (estimates.FLOAT, "B")
     yield Amount(
         "a resume state", "B",
         [
@@ -182,14 +174,14 @@ def amounts_of(
             [single, 3, (shape.adapters, "of adapters")],
         ],
     )  # fmt: skip
-    beside = teacher_bytes(source, settings)
+    beside = estimates.teacher_bytes(source, settings)
     pass_tokens: list[Factor] = [(micro_batch, "rows"), (length, "tokens")]
     yield Amount(
         "memory", "B",
         [
-            [(state_bytes(shape, laid_out), "B of weights, gradients, moments")],
-            [(head_bytes(shape, laid_out, micro_batch * length), "B of the head")],
-            [*pass_tokens, (token_bytes(shape, laid_out), "B")],
+            [(estimates.state_bytes(shape, laid_out), "B of weights, gradients, moments")],
+            [(estimates.head_bytes(shape, laid_out, micro_batch * length), "B of the head")],
+            [*pass_tokens, (estimates.token_bytes(shape, laid_out), "B")],
             *([[(beside, "B of the source model")]] if beside else []),
         ],
     )  # fmt: skip

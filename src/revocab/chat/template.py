@@ -58,7 +58,6 @@ def find_template(named: str | Path) -> Path:
 
 
 def read_template(named: str | Path) -> str:
-    """Return the text of a template that :func:`find_template` finds."""
     from jinja2 import Environment, TemplateSyntaxError
 
     path = find_template(named)

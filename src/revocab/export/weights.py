@@ -74,7 +74,6 @@ def stored_type(folder: ModelFolder) -> str:
 def tensors_of(
     folder: ModelFolder, architecture: Architecture, settings: Any, tokens: int, outtype: str
 ) -> Iterator[Tensor]:
-    """Yield the tensors, embedding first, then the layers."""
     import gguf
 
     types = gguf.GGMLQuantizationType

@@ -108,7 +108,6 @@ class Text:
 def fertility_row(
     name: str, text: Text, words: Words, counted: TokenCounts, split: float | None
 ) -> tuple[dict[str, Any], list[float]]:
-    """Return the measures of one tokenizer on one corpus, and fertility by document."""
     kept = [number for number, count in enumerate(words.counts) if count]
     ratios = [int(counted.tokens[number]) / words.counts[number] for number in kept]
     tokens = int(counted.tokens[kept].sum())
@@ -192,7 +191,6 @@ def parallel_lines(
 def measure_parallel(
     tokenizers: Mapping[str, PreTrainedTokenizerFast], lines: Mapping[str, list[str]]
 ) -> list[dict[str, Any]]:
-    """Return the rows of :data:`PARALLEL_COLUMNS`; the first language is the reference."""
     reference = next(iter(lines))
     rows = []
     for name, tokenizer in tokenizers.items():

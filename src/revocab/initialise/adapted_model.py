@@ -22,6 +22,7 @@ from revocab.initialise.rows.new_rows import write_new_rows
 from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
 from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
+from revocab.models import origin
 from revocab.models.folder import (
     TOKENIZER_FILES,
     ModelFolder,
@@ -31,14 +32,6 @@ from revocab.models.folder import (
     read_settings,
 )
 from revocab.models.load import check_model
-from revocab.models.origin import (
-    BEFORE,
-    fingerprint,
-    history_of,
-    library_versions,
-    name_of,
-    tokenizer_hash,
-)
 from revocab.models.vocabulary import padding
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER_ROWS, is_per_layer
 from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
@@ -142,10 +135,10 @@ def initialise_model(
         "method": method.name,
         "options": options.model_dump(),
         "seed": job.seed,
-        "names": {"source": name_of(inputs.source)},
-        "source": fingerprint(source, source_tokenizer),
-        BEFORE: history_of(inputs.source),
-        "libraries": library_versions(),
+        "names": {"source": origin.name_of(inputs.source)},
+        "source": origin.fingerprint(source, source_tokenizer),
+        origin.BEFORE: origin.history_of(inputs.source),
+        "libraries": origin.library_versions(),
     }
     if method.keeps_vocabulary:
         check_model(inputs.source)
@@ -221,14 +214,14 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
     if material.donor is not None:
         models |= {"adapted": material.donor.adapted.model, "base": material.donor.base.model}
     for name, model in models.items():
-        made_of[name] = fingerprint(model, model.path)
-        made_of["names"][name] = name_of(model.path)
+        made_of[name] = origin.fingerprint(model, model.path)
+        made_of["names"][name] = origin.name_of(model.path)
     if coverage := material.coverage:
         made_of["helper_vocabulary"] = coverage.counts(material.method)
     if material.method.needs(material.options) in ("fasttext", "file"):
         assert material.inputs.auxiliary is not None  # inputs.check
         made_of["auxiliary"] = vectors_hash(material.inputs.auxiliary)
-    made_of["names"]["target_tokenizer"] = name_of(vocabularies.target)
+    made_of["names"]["target_tokenizer"] = origin.name_of(vocabularies.target)
     filled = {
         name: {
             "method": statistics["method"]["name"],
@@ -238,7 +231,7 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
         for name, statistics in new.described_tables.items()
     }
     made_of |= {
-        "target_tokenizer": tokenizer_hash(vocabularies.target),
+        "target_tokenizer": origin.tokenizer_hash(vocabularies.target),
         "identity": material.job.identity,
         "counts": {
             "source_tokens": len(vocabularies.source_tokenizer),

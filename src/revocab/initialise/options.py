@@ -146,7 +146,6 @@ def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
 
 
 def table_method(method: Method, options: MethodOptions) -> tuple[Method, MethodOptions]:
-    """Return what fills further tensors with a row per token, and its options."""
     name = getattr(options, "tables", None)
     if name is None:
         name = method.name if method.fills_tables else TABLES

@@ -22,8 +22,8 @@ from revocab.intersection.report import EXAMPLES, report_of, report_page
 from revocab.io import read_json, sha256, write_json, write_text
 from revocab.manifest import read_manifest
 from revocab.output import OutputFolder
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
-from revocab.tokenizers.load import tokenizer_file
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.tokenizers.load import load_tokenizer, tokenizer_file
 from revocab.tokenizers.unreachable import describe_unreachable
 
 #: What the folder claims to be.
@@ -112,7 +112,6 @@ def write_intersection(
     out: OutputFolder,
     names: tuple[str, str] = ("source", "target"),
 ) -> None:
-    """Write the folder; ``names`` are what the page calls the two vocabularies."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

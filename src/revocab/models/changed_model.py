@@ -10,6 +10,7 @@ from typing import Any
 from revocab.closed import checked
 from revocab.errors import RevocabError, refuse
 from revocab.io import write_json, write_text
+from revocab.models import origin
 from revocab.models.change import (
     Change,
     Changed,
@@ -21,15 +22,6 @@ from revocab.models.change import (
 )
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
-from revocab.models.origin import (
-    base_id,
-    card_metadata,
-    fingerprint,
-    front_matter,
-    library_versions,
-    licence_of,
-    name_of,
-)
 from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
@@ -64,7 +56,7 @@ def change_model(
         **changed.facts,
         "body": _described(inputs.body),
         "others": {name: _described(model) for name, model in inputs.others.items()},
-        "libraries": library_versions(),
+        "libraries": origin.library_versions(),
     }
     with output.replaced() as folder:
         copy_documents(inputs.body, folder, _OWN)
@@ -109,36 +101,38 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
 
 
 def _described(model: ModelFolder) -> dict[str, Any]:
-    return {"name": name_of(model.path), **fingerprint(model, model.path)}
+    return {"name": origin.name_of(model.path), **origin.fingerprint(model, model.path)}
 
 
 def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
     folders = [model.path for model in (inputs.body, *inputs.others.values())]
-    bases = [name for name in dict.fromkeys(map(base_id, folders)) if name]
-    licences = {folder: licence_of(folder) for folder in folders}
+    bases = [name for name in dict.fromkeys(map(origin.base_id, folders)) if name]
+    licences = {folder: origin.licence_of(folder) for folder in folders}
     own = licences[inputs.body.path]
     shared = own if all(licence == own for licence in licences.values()) else {}
     if shared:
         licence = f"The licence is that of its models: {shared['license']}."
     else:
-        named = {f"{name_of(f)}: {terms['license']}" for f, terms in licences.items() if terms}
+        named = {
+            f"{origin.name_of(f)}: {terms['license']}" for f, terms in licences.items() if terms
+        }
         listed = f" ({', '.join(sorted(named))})" if named else ""
         licence = (
             f"The licences of all models behind it apply{listed}; check them before you"
             " redistribute this one."
         )
-    others = {name: name_of(model.path) for name, model in inputs.others.items()}
+    others = {name: origin.name_of(model.path) for name, model in inputs.others.items()}
     lines = [
-        *front_matter(
+        *origin.front_matter(
             {
                 "base_model": bases,
                 "base_model_relation": "merge" if inputs.others else "finetune",
-                "language": card_metadata(inputs.body.path).get("language"),
+                "language": origin.card_metadata(inputs.body.path).get("language"),
                 **shared,
                 "tags": ["revocab"],
             }
         ),
-        f"# {name_of(inputs.body.path)}, changed by `{change.name}`",
+        f"# {origin.name_of(inputs.body.path)}, changed by `{change.name}`",
         "",
         f"`{change.name}` is {change.summary}.",
         "",

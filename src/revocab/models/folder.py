@@ -66,7 +66,6 @@ def text_part(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_tokenizer_folder(tokenizer: Path) -> None:
-    """Refuse a folder whose tokenizer files cannot be copied."""
     if not (tokenizer / "tokenizer_config.json").is_file():
         raise RevocabError(
             f"{tokenizer}: no tokenizer_config.json; give a Hugging Face tokenizer folder"
@@ -243,7 +242,6 @@ class ModelFolder:
         return stored_names[0], stored_names[1]
 
     def read(self, name: str) -> Tensor:
-        """Return one tensor by its stored name, on the CPU, in its stored dtype."""
         return read_tensor(self.path / self.tensors[name][0], name)
 
     def matrix(self, which: Which, tokens: int) -> Tensor:

@@ -114,7 +114,6 @@ class Operands:
                     yield f"{name} ({_by(shape)} here, {_by(other)} in {operand.name})"
 
     def misfit(self, part: Part) -> str | None:
-        """Return why a tensor of the body cannot be computed with the others'; None if it can."""
         if part.dtype not in FLOATS or part.dtype.startswith("F8"):
             return f"stored as {part.dtype}"
         if part.name.endswith(_BUFFER):

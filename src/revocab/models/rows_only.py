@@ -34,7 +34,6 @@ _DOCUMENTS = (*TOKENIZER_PATTERNS, "README.md", "LICENSE*")
 
 
 def fetch_rows(name: str, commit: str, folder: Path) -> None:
-    """Write the embedding and head of a repository, and its tokenizer, as a model folder."""
     fetch = partial(snapshot, name, commit, "model", folder)
     fetch(_DOCUMENTS)
     placed = _index(folder)

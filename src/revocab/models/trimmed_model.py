@@ -18,19 +18,9 @@ from typing import Any
 from revocab.errors import refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
+from revocab.models import origin
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, read_settings
 from revocab.models.load import check_structure
-from revocab.models.origin import (
-    BEFORE,
-    base_id,
-    card_metadata,
-    fingerprint,
-    front_matter,
-    history_of,
-    library_versions,
-    licence_of,
-    name_of,
-)
 from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.models.vocabulary.per_token_tensors import token_tables
 from revocab.models.write import write_weights
@@ -140,9 +130,9 @@ def write_trimmed(
         **facts,
         "tensors": {name: made.tensors[name][1] for name in model.tables},
         "dropped_settings": dropped,
-        "body": {"name": name_of(source.path), **fingerprint(source, source.path)},
-        BEFORE: history_of(source.path),
-        "libraries": library_versions(),
+        "body": {"name": origin.name_of(source.path), **origin.fingerprint(source, source.path)},
+        origin.BEFORE: origin.history_of(source.path),
+        "libraries": origin.library_versions(),
     }
     write_text(folder / KEPT_IDS, f"{kept_N.tolist()}\n")
     write_text(folder / "README.md", _card(source, made_of))
@@ -151,18 +141,18 @@ def write_trimmed(
 
 
 def _card(source: ModelFolder, made_of: Mapping[str, Any]) -> str:
-    licence, name = licence_of(source.path), name_of(source.path)
+    licence, name = origin.licence_of(source.path), origin.name_of(source.path)
     coverage = [f"{text} {share:.4%}" for text, share in made_of["coverage"].items()]
     terms = licence.get("license_name", licence.get("license", "not named in its card's metadata"))
     head = {
-        "base_model": base_id(source.path),
+        "base_model": origin.base_id(source.path),
         "base_model_relation": "finetune",
-        "language": card_metadata(source.path).get("language"),
+        "language": origin.card_metadata(source.path).get("language"),
         **licence,
         "tags": ["vocabulary-adaptation", "revocab"],
     }
     lines = [
-        *front_matter(head),
+        *origin.front_matter(head),
         f"# {name}, with fewer tokens",
         "",
         f"{made_of['kept']:,} of {made_of['base_size']:,} tokens were kept, and nothing was"

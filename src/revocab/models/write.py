@@ -16,7 +16,6 @@ from revocab.models.weights.index import INDEX
 
 
 def with_tensors(model: ModelFolder, tensors: Mapping[str, Tensor | None]) -> dict[str, list[Part]]:
-    """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
     own: dict[str, dict[str, Tensor | None]] = {}
     for name, tensor in tensors.items():
         own.setdefault(model.tensors[name][0], {})[name] = tensor
@@ -24,7 +23,6 @@ def with_tensors(model: ModelFolder, tensors: Mapping[str, Tensor | None]) -> di
 
 
 def link_weights(model: ModelFolder, out: Path) -> None:
-    """Link all weight files of a model, and their index, into the folder ``out``."""
     for name in (*model.files, *([INDEX] if model.index is not None else [])):
         link_or_copy(model.path / name, out / name)
 

@@ -53,7 +53,6 @@ def check_folder(folder: Path) -> None:
 
 
 def contents_of(folder: Path, *, history: bool = False) -> Contents:
-    """Return what is uploaded of a folder that passed :func:`check_folder`."""
     model, card = ModelFolder(folder), read_card(folder)
     contents = Contents(folder, card)
     may_go = {*model.files, INDEX, *TOKENIZER_FILES, *DOCUMENTS, *PICTURE.findall(card.text)}
@@ -72,7 +71,6 @@ def contents_of(folder: Path, *, history: bool = False) -> Contents:
 
 
 def read_card(folder: Path) -> Any:
-    """Return a folder's card as the Hub's client reads it."""
     from huggingface_hub import ModelCard
 
     card = folder / CARD

@@ -10,16 +10,8 @@ from pydantic import Field
 from revocab.closed import Closed, OneLine
 from revocab.command import named_and_flags
 from revocab.errors import RevocabError, refuse
+from revocab.publishing import repository
 from revocab.publishing.contents import Contents, add_results, check_folder, contents_of, read_card
-from revocab.publishing.repository import (
-    Remote,
-    check_card,
-    check_name,
-    check_token,
-    look_at,
-    size_of,
-    upload,
-)
 
 ABOUT = """Upload a model folder to the Hub: revocab publish FOLDER OWNER/NAME --dry-run
 
@@ -61,8 +53,8 @@ def publish(words: Sequence[str]) -> str:
     (place, name), options = named_and_flags(PublishOptions, words, verb, ABOUT, missing, 2)
     folder = Path(place)
     unsound = problems_of(check_folder, folder)
-    problems = [*unsound, *problems_of(check_name, name)]
-    problems += [] if options.dry_run else problems_of(check_token)
+    problems = [*unsound, *problems_of(repository.check_name, name)]
+    problems += [] if options.dry_run else problems_of(repository.check_token)
     try:
         contents = None if unsound else contents_of(folder, history=options.history)
         if contents is not None:
@@ -81,7 +73,7 @@ def publish(words: Sequence[str]) -> str:
         state_lines = refused or ["ready to be uploaded"]
         return "\n".join([f"dry run: {folder} -> {name} ({visible})", *state_lines, "", *lines])
     remote = check_repository(contents, name, options)
-    commit = upload(name, remote, contents.files, private=not options.public)
+    commit = repository.upload(name, remote, contents.files, private=not options.public)
     address = f"published: {name}, commit {commit}; the hashes on the Hub are those of this folder"
     return "\n".join([*lines, "", address, f"to use it: --source {name}@{commit}"])
 
@@ -94,10 +86,10 @@ def problems_of(check: Callable[..., object], *asked: object) -> list[str]:
     return []
 
 
-def check_repository(contents: Contents, name: str, options: PublishOptions) -> Remote:
+def check_repository(contents: Contents, name: str, options: PublishOptions) -> repository.Remote:
     """Return what lies at a name; :class:`RevocabError` where an upload would not be as asked."""
-    check_token()
-    remote = look_at(name)
+    repository.check_token()
+    remote = repository.look_at(name)
     problems = []
     if remote.commit is not None and remote.private is options.public:
         there, flag = ("private", "without --public") if remote.private else ("public", "--public")
@@ -116,13 +108,12 @@ def check_repository(contents: Contents, name: str, options: PublishOptions) -> 
             f" {', '.join(others) or 'none'} would stay; give --update, or another name"
         )
     refuse(problems)
-    check_card(name, contents.card)
+    repository.check_card(name, contents.card)
     return remote
 
 
 def described(contents: Contents) -> Iterator[str]:
-    """Yield the files, those that stay here, and the card's metadata, as lines."""
-    sizes = {name: size_of(contents.files[name]) for name in sorted(contents.files)}
+    sizes = {name: repository.size_of(contents.files[name]) for name in sorted(contents.files)}
     yield f"to the Hub: {len(sizes)} files, {sum(sizes.values()):,} bytes"
     yield from (f"  {size:>15,}  {name}" for name, size in sizes.items())
     yield "stays here:" if contents.stays else "nothing stays here"

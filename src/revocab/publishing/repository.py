@@ -33,7 +33,6 @@ class Remote:
     files: dict[str, Any] = field(default_factory=dict)
 
     def same(self, name: str, file: Path | bytes) -> bool:
-        """Tell whether the repository has a file with these bytes."""
         known = self.files.get(name)
         if known is None or known.size != size_of(file):
             return False

@@ -26,7 +26,6 @@ COMPARED_BYTES = 4_000_000
 def with_marks_joined(
     tokenizer: PreTrainedTokenizerFast,
 ) -> tuple[PreTrainedTokenizerFast, Repair]:
-    """Return a tokenizer whose splitter keeps marks in words, and the repair, if it is exact."""
     vocabulary = EditableVocabulary.read(tokenizer)
     repair = repair_splitter(tokenizer.backend_tokenizer)
     where = f"construction 'extend', option join_marks = True: base {tokenizer.name_or_path}"
@@ -90,7 +89,6 @@ def compare_corpora(
     after: Mapping[str, PreTrainedTokenizerFast],
     mixture: Iterable[TrainingText],
 ) -> dict[str, dict[str, Any]]:
-    """Return :func:`compare_lines` of the first :data:`COMPARED_BYTES` of each corpus."""
     backends = {name: tokenizer.backend_tokenizer for name, tokenizer in after.items()}
     return {
         part.corpus: compare_lines(

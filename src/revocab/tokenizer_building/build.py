@@ -88,7 +88,6 @@ def save_tokenizer(
 def build_tokenizer(
     name: str, raw_options: dict[str, Any], inputs: BuildInputs, out: str | Path
 ) -> dict[str, Any]:
-    """Build by a construction with the corpora and tokenizers that its options name."""
     construction = find_construction(name)
     options = check_construction_options(construction, raw_options)
     own = [Path(path) for _, path in options.named(options.folders)]

@@ -14,7 +14,8 @@ from functools import cache
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizer_building.editable import EditableVocabulary, Merge, merge_pieces
 from revocab.tokenizer_building.pretokens import count_pretokens, cut_pretokens
-from revocab.tokenizers.canonical import canonical_vocabulary, to_byte_level
+from revocab.tokenizers.alphabets import to_byte_level
+from revocab.tokenizers.canonical import canonical_vocabulary
 
 
 def spelling_in(base: EditableVocabulary, data: bytes) -> str | None:

@@ -23,8 +23,8 @@ from typing import Any, Literal
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import read_json, write_json
-from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER
-from revocab.tokenizers.canonical import from_byte_level, strings_by_id
+from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER, from_byte_level
+from revocab.tokenizers.canonical import strings_by_id
 from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
 
 Merge = tuple[str, str]
@@ -212,7 +212,6 @@ class EditableVocabulary:
         )
 
     def renumbered(self) -> EditableVocabulary:
-        """Return the vocabulary with ids 0, 1, 2 …, in the order that its tokens had."""
         ordered = sorted(self.ids, key=self.ids.__getitem__)
         return replace(self, ids={token: number for number, token in enumerate(ordered)})
 
@@ -261,7 +260,6 @@ class EditableVocabulary:
         return Tokenizer.from_str(json.dumps(self._state()))
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
-        """Return a tokenizer with this vocabulary; all else as in the base."""
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             self.base.save_pretrained(temporary)

@@ -27,8 +27,7 @@ from revocab.tokenizer_building.training_text import (
     training_budgets,
     training_texts,
 )
-from revocab.tokenizers.alphabets import ALPHABET_SHARE, covering_characters
-from revocab.tokenizers.canonical import from_byte_level
+from revocab.tokenizers.alphabets import ALPHABET_SHARE, covering_characters, from_byte_level
 
 #: A new token must have been seen as often as this.
 MINIMUM_COUNT = 2

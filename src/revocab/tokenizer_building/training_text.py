@@ -87,7 +87,6 @@ def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iter
 
 
 def describe_training_text(mixture: list[TrainingText], budgets: dict[str, int]) -> dict[str, Any]:
-    """Return what a manifest says of the text of each corpus."""
     manifests = {part.corpus: corpus_manifest(part.folder) for part in mixture}
     return {
         part.corpus: {

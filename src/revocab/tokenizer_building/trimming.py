@@ -243,7 +243,6 @@ def decoded(tokenizer: PreTrainedTokenizerFast, ids: list[int]) -> str:
 
 
 def describe(trim: Trim, names: Iterable[str]) -> dict[str, Any]:
-    """Return what a manifest says of a choice; ``names`` are those of the texts."""
     size = len(trim.vocabulary)
     coverage: Mapping[str, float] = {
         name: float(row_K[trim.going]) for name, row_K in zip(names, trim.coverage_LK, strict=True)

@@ -14,17 +14,8 @@ from typing import Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.tokenizers.alphabets import from_byte_level, to_byte_level
-from revocab.tokenizers.load import Style, load_tokenizer, some, tokenizer_style
-
-__all__ = [
-    "CHAT_ROLES",
-    "CanonicalToken",
-    "canonical_vocabulary",
-    "from_byte_level",
-    "load_tokenizer",
-    "to_byte_level",
-]
+from revocab.tokenizers.alphabets import from_byte_level
+from revocab.tokenizers.load import Style, some, tokenizer_style
 
 TokenKind = Literal["word_start", "continuation", "byte", "special"]
 

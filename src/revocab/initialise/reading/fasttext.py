@@ -28,7 +28,8 @@ from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, BatchSize, Bytes, Count, Seed, Times
 from revocab.output import OutputFolder
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.tokenizers.load import load_tokenizer
 
 if TYPE_CHECKING:
     from gensim.models import FastText
@@ -176,7 +177,6 @@ def train_auxiliary(
     out: Path,
     options: AuxiliaryJob,
 ) -> None:
-    """Write the vectors of a target vocabulary, and of source vocabularies in the same space."""
     import numpy as np
     from safetensors.numpy import save_file
 

@@ -24,7 +24,8 @@ from revocab.intersection.intersect import Intersection
 from revocab.intersection.match import Identity
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
-from revocab.tokenizers.canonical import load_tokenizer, special_and_added
+from revocab.tokenizers.canonical import special_and_added
+from revocab.tokenizers.load import load_tokenizer
 
 #: What new tokens get that the helper lacks, in words.
 FILLED_WITH = {
@@ -55,7 +56,6 @@ def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
 def check_rows_fit(
     folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
 ) -> None:
-    """Refuse a helper whose rows a source cannot take as they are."""
     where = f"method {method!r}, helper {folder}"
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, to_byte_level
+from revocab.tokenizers.alphabets import to_byte_level
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.tokenizers.load import tokenizer_style
 
 #: Roles whose row stands in for a special token that the source does not have, best first.

@@ -17,12 +17,8 @@ from revocab.initialise.reading.source_pieces import SourceSpelling, source_piec
 from revocab.intersection.intersect import Intersection, intersect, read_pairs
 from revocab.intersection.match import Identity, unequal_pairs
 from revocab.models.vocabulary.special_ids import Counterparts
-from revocab.tokenizers.canonical import (
-    CanonicalToken,
-    canonical_vocabulary,
-    load_tokenizer,
-    special_and_added,
-)
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, special_and_added
+from revocab.tokenizers.load import load_tokenizer
 
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
 

@@ -28,7 +28,6 @@ def new_rows_file(folder: Path) -> Path:
 
 
 def read_new_rows(folder: Path, rows: int) -> Tensor:
-    """Return which of a matrix' rows are new, bool [rows]."""
     import numpy as np
     import torch
 

@@ -81,7 +81,6 @@ class SourceWeights:
         )
 
     def padded(self, rows: int) -> SourceWeights:
-        """Return them with empty rows at the end, for the padding of the matrix that they make."""
         import torch
 
         more = self.starts_N[-1:].expand(rows - len(self))

@@ -18,7 +18,6 @@ CACHE_ELEMENTS = 1 << 20
 
 
 def unit_rows(matrix_NA: Tensor) -> Tensor:
-    """Return the rows at L2 norm 1; zero rows stay zero."""
     import torch
 
     return torch.nn.functional.normalize(matrix_NA, dim=1)
@@ -55,7 +54,6 @@ def sparsemax(scores_NK: Tensor) -> Tensor:
 
 
 def sparsemax_weights(scores_NK: Tensor) -> Tensor:
-    """Return :func:`sparsemax` of the scores, written over them."""
     for block in blocks(len(scores_NK), scores_NK.shape[1], CACHE_ELEMENTS):
         scores_NK[block] = sparsemax(scores_NK[block])
     return scores_NK

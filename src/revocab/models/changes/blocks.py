@@ -75,7 +75,6 @@ class Expansion:
 
     @cached_property
     def added(self) -> tuple[int, ...]:
-        """Return the numbers of the new blocks: each stands after the block that it copies."""
         pairs = zip(self.origin, self.origin[1:], strict=False)
         return tuple(n for n, (before, own) in enumerate(pairs, 1) if before == own)
 

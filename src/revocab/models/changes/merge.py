@@ -123,7 +123,6 @@ class Merge:
 
     @cached_property
     def rows(self) -> dict[int, int]:
-        """Return the source's ids of special tokens, by the adapted model's."""
         from revocab.tokenizers.load import load_tokenizer
 
         if not self.options.special_rows:

@@ -74,7 +74,6 @@ def describe(
 def finite_findings(
     folder: Path, files: list[str], label: Callable[[str, int], str] = _number
 ) -> Iterator[Finding]:
-    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows."""
     broken = {
         name: (rows, count)
         for file in files

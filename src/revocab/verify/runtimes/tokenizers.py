@@ -23,7 +23,6 @@ def ask(asked: Asked) -> list[Answer]:
 
 
 def load(folder: Path) -> Tokenizer:
-    """Return a folder's tokenizer without truncation and padding."""
     from tokenizers import Tokenizer
 
     try:
