@@ -48,8 +48,7 @@ def make_models(work: Path, *, tied: bool) -> None:
     """Write a random model with a tokenizer of English, and the same with Italian tokens added."""
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
-    from revocab.models.parameters import Architecture
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import Architecture, build_stand_in
     from revocab.tokenizer_building.trainers import train_tokenizer
 
     world = build(17)

@@ -52,8 +52,7 @@ def make_inputs(work: Path, rows: int, width: int, alphabet: Any) -> None:
     """Write an untied source, and an untied helper of another width with the target's tokenizer."""
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
-    from revocab.models.parameters import Architecture
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import Architecture, build_stand_in
     from revocab.tokenizer_building.trainers import train_tokenizer
 
     world = build(17)

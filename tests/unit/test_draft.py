@@ -15,8 +15,7 @@ from revocab.drafting.draft import Written, counted, draft, write
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.models.load import load_causal_lm
-from revocab.models.parameters import Architecture
-from revocab.models.stand_in import build_stand_in
+from revocab.models.parameters import Architecture, build_stand_in
 from revocab.tokenizers.load import load_tokenizer
 
 TEXT = ["il gatto e il cane", "perché il cane", "è così la casa"]

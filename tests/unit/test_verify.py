@@ -20,9 +20,8 @@ from revocab.io import read_json, write_json
 from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids, read_golden_ids
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 from revocab.verify import verify as verifying
-from revocab.verify.comparing import Result
 from revocab.verify.runtime import Answer, Asked, Runtime, runtimes
-from revocab.verify.verify import Verified, VerifyOptions, verified_model, verify
+from revocab.verify.verify import Result, Verified, VerifyOptions, verified_model, verify
 
 State = dict[str, Any]
 HERE = ["tokenizers", "transformers"]

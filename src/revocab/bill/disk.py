@@ -184,7 +184,9 @@ def peaks_of(
     pieces = dict(pieces_of(plan, sizes, trainings))
     for training in trainings:
         job, before = training.job, plan.waits_for(training.job)
-        own: list[Factor] = [(peak_of(training), f"B of {training.name} and its states")]
+        each, last = checkpoint_bytes(training), training.checkpoints
+        peak = max(number * each + training.states(number) for number in (last - 1, last))
+        own: list[Factor] = [(peak, f"B of {training.name} and its states")]
         beside = {
             piece: size
             for piece, size in pieces.items()
@@ -196,12 +198,6 @@ def peaks_of(
         ):  # fmt: skip
             amounts.append(Amount(name, "B", [*first, own, [(size, "B of other jobs")]]))
     return [max(amounts, key=lambda amount: amount.value) for amounts in (most, least)]
-
-
-def peak_of(training: Training) -> float:
-    size = checkpoint_bytes(training)
-    last = training.checkpoints
-    return max(number * size + training.states(number) for number in (last - 1, last))
 
 
 def pieces_of(

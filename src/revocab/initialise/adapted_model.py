@@ -50,8 +50,6 @@ class NewMatrices(NamedTuple):
     described: dict[Which, Any]
     #: Which source rows make up their rows, where the method says so.
     source_weights: dict[Which, SourceWeights]
-    #: Ids whose rows are no copies, the same in each; by matrix.
-    new_rows: dict[Which, Tensor]
     #: Further tensors with a row per token, in their stored shape, and diagnostics of each.
     tables: dict[str, Tensor]
     described_tables: dict[str, Any]
@@ -60,7 +58,7 @@ class NewMatrices(NamedTuple):
 def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     import torch
 
-    made = NewMatrices({}, {}, {}, {}, {}, {})
+    made = NewMatrices({}, {}, {}, {}, {})
     method, options, vocabularies = material.method, material.options, material.vocabularies
 
     def describe_rows(
@@ -84,9 +82,6 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         if method.source_weights is not None:
             made.source_weights[which] = with_shared(method.source_weights(inputs, options), inputs)
         say(f"{name}: diagnostics")
-        made.new_rows[which] = inputs.missing_N.cpu()
-        if not method.copies_overlap:
-            made.new_rows[which] = torch.arange(inputs.target_rows)
         statistics = describe_rows(source_VD, matrix_VD, inputs, method.copies_overlap)
         made.described[which] = {**statistics, "method": inputs.notes}
         return replace(inputs, source_VD=source_VD)
@@ -182,7 +177,8 @@ def initialise_model(
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
             write_source_weights(folder, padded)
-        write_new_rows(folder, new.new_rows["input"])
+        missing_N = material.vocabularies.intersection.missing
+        write_new_rows(folder, missing_N if method.copies_overlap else range(len(target)))
         card = model_card(source, made_of, report, method.citation, job.languages)
         write_text(folder / "README.md", card)
         if figure:

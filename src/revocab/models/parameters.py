@@ -1,4 +1,4 @@
-"""Sizes from configurations alone: parameters, and the keys and values that attention keeps."""
+"""Shapes of models: sizes from configurations alone, and random models of a given shape."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine
-from revocab.io import write_csv
+from revocab.io import write_csv, write_json
 from revocab.limits import WIDTH, Positions, Seed, Size, Width
-from revocab.output import check_files
+from revocab.models.folder import copy_tokenizer
+from revocab.models.origin import library_versions, tokenizer_hash
+from revocab.models.vocabulary.special_ids import config_ids, special_ids
+from revocab.output import OutputFolder, check_files
+from revocab.tokenizers.golden_ids import keep_golden_ids
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -173,3 +177,49 @@ def cache_bytes_per_token(config: Any, dtype: str) -> int:
     stored = dtype if dtype != "auto" else str(text.dtype or "float32").removeprefix("torch.")
     size = getattr(torch, stored).itemsize
     return 2 * text.num_hidden_layers * heads * head_width(config) * size
+
+
+def build_stand_in(
+    tokenizer: Path, architecture: Architecture, context_length: int, seed: int, out: Path
+) -> None:
+    """Write a model folder with seeded random float32 weights, as transformers initialises them."""
+    import torch
+    from transformers import AutoModelForCausalLM, GenerationConfig
+
+    from revocab.tokenizers.load import load_tokenizer
+
+    output = OutputFolder(out, "untrained model", [tokenizer])
+    loaded = load_tokenizer(tokenizer)
+    ids = special_ids(loaded)
+    config = model_config(
+        architecture,
+        len(loaded),
+        max_position_embeddings=context_length,
+        dtype="float32",
+        **config_ids(ids),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        # The row of padding_idx starts at zero: a source model's rows should all be alike.
+        rows_VD = model.get_input_embeddings().weight.data
+        zero_V = (rows_VD == 0).all(dim=1)
+        rows_VD[zero_V] = torch.randn(int(zero_V.sum()), rows_VD.shape[1]) * 0.02
+    del ids["unk_token_id"]  # generation knows no unknown token
+    model.generation_config = GenerationConfig(**ids)
+    with output.replaced() as folder:
+        model.save_pretrained(folder)
+        copy_tokenizer(tokenizer, folder)
+        keep_golden_ids(folder)
+        write_json(
+            folder / "manifest.json",
+            {
+                "architecture": architecture.model_dump(),
+                "context_length": context_length,
+                "seed": seed,
+                "vocabulary_size": len(loaded),
+                "parameters": model.num_parameters(),
+                "tokenizer": tokenizer_hash(tokenizer),
+                "libraries": library_versions(),
+            },
+        )

@@ -12,16 +12,7 @@ from typing import Literal
 
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
-from revocab.tokenizers.alphabets import (
-    BYTE_TOKENS,
-    MARKER,
-    USUAL_DIGITS,
-    Alphabet,
-    Digits,
-    Whitespace,
-    set_pipeline,
-    set_training_pipeline,
-)
+from revocab.tokenizers import alphabets
 
 ModelType = Literal["bpe", "unigram"]
 
@@ -48,7 +39,7 @@ SPECIALS: dict[str, dict[str, str]] = {
 }
 #: The first ids of a trained vocabulary.
 FIRST = {alphabet: [*dict.fromkeys(names.values())] for alphabet, names in SPECIALS.items()}
-FIRST["byte_fallback"] += BYTE_TOKENS
+FIRST["byte_fallback"] += alphabets.BYTE_TOKENS
 
 
 def _bpe(
@@ -127,13 +118,13 @@ def _unigram(
 
 def train_tokenizer(
     batches: Iterable[list[str]],
-    alphabet: Alphabet,
+    alphabet: alphabets.Alphabet,
     vocabulary_size: int,
     characters: list[str] | None = None,
     *,
     model: ModelType = "bpe",
-    digits: Digits | None = None,
-    whitespace: Whitespace = "grouped",
+    digits: alphabets.Digits | None = None,
+    whitespace: alphabets.Whitespace = "grouped",
 ) -> PreTrainedTokenizerFast:
     """Train a tokenizer of exactly ``vocabulary_size`` tokens on ``batches`` of texts.
 
@@ -147,7 +138,7 @@ def train_tokenizer(
     letters = (
         sorted(pre_tokenizers.ByteLevel.alphabet())
         if alphabet == "byte_level"
-        else characters or [MARKER]
+        else characters or [alphabets.MARKER]
     )
     smallest = len(FIRST[alphabet]) + len(letters)
     if vocabulary_size < smallest:
@@ -155,14 +146,14 @@ def train_tokenizer(
             f"vocabulary_size {vocabulary_size}: {alphabet} needs at least {smallest}"
             " (special tokens, bytes and single characters)"
         )
-    digits = digits or USUAL_DIGITS[alphabet]
+    digits = digits or alphabets.USUAL_DIGITS[alphabet]
     trained = Tokenizer(models.BPE() if model == "bpe" else models.Unigram())
     # BPE limits its alphabet itself; Unigram keeps every character that it sees.
     seen = letters if model == "unigram" and alphabet == "byte_fallback" else None
-    set_training_pipeline(trained, alphabet, digits, whitespace, seen)
+    alphabets.set_training_pipeline(trained, alphabet, digits, whitespace, seen)
     train = _bpe if model == "bpe" else _unigram
     tokenizer = train(trained, batches, vocabulary_size, letters, alphabet)
-    set_pipeline(tokenizer, alphabet, digits, whitespace)
+    alphabets.set_pipeline(tokenizer, alphabet, digits, whitespace)
     reached = tokenizer.get_vocab_size()
     if reached != vocabulary_size:
         raise RevocabError(

@@ -6,12 +6,7 @@ from typing import Literal
 
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.rows.weighted_means import (
-    combine,
-    share_weights,
-    sparsemax_weights,
-    unit_rows,
-)
+from revocab.initialise.rows import weighted_means
 from revocab.limits import Size
 
 
@@ -36,12 +31,12 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     clipped, as published; ``sparsemax``: CLP+. Over all shared tokens or the ``top_k`` nearest.
     """
     inputs.require_overlap(method, "builds new rows from shared ones")
-    return combine(
-        unit_rows(inputs.guide_VX[inputs.missing_N]),
-        unit_rows(inputs.guide_VX[inputs.overlap_target_N]),
+    return weighted_means.combine(
+        weighted_means.unit_rows(inputs.guide_VX[inputs.missing_N]),
+        weighted_means.unit_rows(inputs.guide_VX[inputs.overlap_target_N]),
         inputs.source_VD,
         inputs.overlap_source_N,
-        sparsemax_weights if kind == "sparsemax" else share_weights,
+        weighted_means.sparsemax_weights if kind == "sparsemax" else weighted_means.share_weights,
         top_k,
     )
 

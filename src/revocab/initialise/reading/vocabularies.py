@@ -120,12 +120,8 @@ class Vocabularies:
 
     @property
     def counterparts(self) -> Counterparts:
-        return Counterparts(
-            self.source_tokenizer,
-            self.target_tokenizer,
-            self.roles["source"],
-            self.roles["target"],
-        )
+        both = self.source_tokenizer, self.target_tokenizer
+        return Counterparts(*both, self.roles["source"], self.roles["target"])
 
     @property
     def roles(self) -> dict[str, dict[str, str]]:

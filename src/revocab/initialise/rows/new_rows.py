@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
@@ -11,10 +12,10 @@ from revocab.heavy_types import Tensor
 FILE = "new_rows.npy"
 
 
-def write_new_rows(folder: Path, new_N: Tensor) -> None:
+def write_new_rows(folder: Path, new_N: Any) -> None:
     import numpy as np
 
-    np.save(folder / FILE, new_N.numpy().astype(np.int32))
+    np.save(folder / FILE, np.asarray(new_N, np.int32))
 
 
 def new_rows_file(folder: Path) -> Path:

@@ -67,10 +67,6 @@ class _Side:
             if spelling in CHAT_ROLES
         }
 
-    def by_spelling(self, spelling: str | None) -> int | None:
-        numbers = (number for number, own in self.spellings.items() if own == spelling)
-        return None if spelling is None else next(numbers, None)
-
     def by_role(self, role: str | None) -> int | None:
         named = {*self.roles.items(), *self.chat_roles.items()}
         return min((number for number, own in named if own == role and role), default=None)
@@ -103,7 +99,8 @@ class Counterparts:
         is_own = number == getattr(self.source, attribute)
         own = getattr(self.target, attribute) if is_own else None
         known, chat = source.roles.get(number), source.chat_roles.get(number)
-        spelled = target.by_spelling(source.spellings.get(number))
+        spelling = source.spellings.get(number, ())  # no token is spelled so
+        spelled = next((own for own, text in target.spellings.items() if text == spelling), None)
         configured = target.by_role(known)
         if chat is not None:
             candidates = [spelled, own, target.by_role(chat), configured]
