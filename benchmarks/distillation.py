@@ -97,7 +97,7 @@ def make_snippets(work: Path, number: int) -> dict[str, Any]:
     import numpy as np
 
     from revocab.corpora.read import texts
-    from revocab.initialise.rows.new_rows import read_new_rows
+    from revocab.initialise.rows.source_weights import read_new_rows
     from revocab.training.data.tokenizer_pair import aligned_places
 
     pair = pair_of(work)

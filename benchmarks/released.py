@@ -85,7 +85,7 @@ def compare_rows(ours: Path, theirs: Path, name: str) -> str:
     """Say how many copied rows have the same bits, and how many new rows are equal to 1e-4."""
     import torch
 
-    from revocab.initialise.rows.new_rows import read_new_rows
+    from revocab.initialise.rows.source_weights import read_new_rows
 
     our_VD, their_VD = read(ours, name), read(theirs, name)
     if our_VD.shape != their_VD.shape:

@@ -39,9 +39,9 @@ def judge_folder(
 ) -> None:
     """Write the conversations that a judge keeps, as they are, and ``verdicts.jsonl.gz`` of all.
 
-    What a judging model gives is recorded beside ``out`` until the folder is whole: the call after
-    a killed one goes on from there, and so does one with another threshold where none was kept. A
-    model may end an answer at once: what has no text is left out, and asked of no judge.
+    What a judging model gives is recorded beside ``out`` until the folder is whole, for the call
+    after a killed one. What has no text, of a model that ended at once, is left out and asked of no
+    judge.
     """
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
     judge = find_judge(job.kind)

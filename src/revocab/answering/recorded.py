@@ -62,8 +62,8 @@ def recorded(
     """Return what ``make`` gives for each prompt (JSON values), in order, stored piece by piece.
 
     Longest prompts first, in whole batches: transformers then makes the batches that it makes of
-    all prompts at once, and results are the same, to the bit. ``made_from`` is what they depend on
-    beside the prompts.
+    all prompts at once, with the same results, to the bit. ``made_from`` is what else they depend
+    on.
     """
     order = sorted(range(len(prompts)), key=lambda at: -len(prompts[at]))
     size = BATCHES * batch_size
@@ -96,10 +96,7 @@ class RecordedGenerator:
         records: Records,
         chat_template: Path | None = None,
     ):
-        """Load the model, asked through ``chat_template`` or its own.
-
-        Devices and dtypes are no part of a record: they move a result by rounding only.
-        """
+        """Load the model; device and dtype, no part of a record, move it by rounding only."""
         chat = ChatOptions()
         self.options = options
         self.batch_size = machine.batch_size

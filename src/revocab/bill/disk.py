@@ -148,7 +148,6 @@ def checkpoint_bytes(training: Training) -> float:
 
 
 def dropped(plan: Plan, training: Training) -> int:
-    """Return how many checkpoints are removed once they are scored."""
     run = plan.runs.get(training.name)
     return len(dropped_steps(plan, run)) if run else 0
 

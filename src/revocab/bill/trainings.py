@@ -82,7 +82,6 @@ def training_of(
     source: Mapping[str, Any] | None,
     options: BillOptions,
 ) -> Training:
-    """Return the bill of a training, laid out so that it fits a device, if it can be."""
     settings, packed = step.job, step.inputs["packed"]
     assert isinstance(settings, Settings) and isinstance(packed, Artefact)
     length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
@@ -215,11 +214,7 @@ def measured(plan: Plan, training: str) -> tuple[str, float] | None:
 
 
 def hours_of(plan: Plan, trainings: Sequence[Training], options: BillOptions) -> dict[str, Amount]:
-    """Return the device hours of trainings by name.
-
-    Where no device is named, speeds are as measured: each training's own, or that of the first one
-    that has been measured; without any there are no hours.
-    """
+    """Return device hours by training: without a named device as measured there, or first."""
     speed, hours = speed_of(options), {}
     records = {item.name: measured(plan, item.name) for item in trainings} if speed is None else {}
     first = next(filter(None, records.values()), None)

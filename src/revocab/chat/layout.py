@@ -65,8 +65,6 @@ class LayoutOptions(Closed):
 class Layout:
     """How a prompt is written: an instruction, then lines for each shot, then those of the query.
 
-    Or the instruction before every one of them (``repeated``).
-
     ``<<question>>`` is a word of the language that is answered in (:mod:`revocab.languages`).
     """
 
@@ -129,11 +127,7 @@ class Layout:
     def messages(
         self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
     ) -> list[Message]:
-        """Return the same as messages of a conversation; the next is the answer, or the last begins
-        it.
-
-        With ``turns`` each shot is a question and its answer; else all is one question.
-        """
+        """Return the same as messages; with ``turns`` each shot is a question and its answer."""
         if not turns:
             return self._asked(self.prompt(shots, query))
         messages: list[Message] = []

@@ -123,10 +123,7 @@ def own_template(tokenizer: Any) -> str:
 
 
 def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None) -> ChatTemplate:
-    """Return the template in a file or of the package or, where none is named, the tokenizer's own.
-
-    ``folder`` is the tokenizer's. A model must be able to learn from it: :func:`template_problems`.
-    """
+    """Return the template that is named, or the tokenizer's, if a model can learn from it."""
     if named is not None:
         path = find_template(named)
         text, place = read_template(path), str(path)

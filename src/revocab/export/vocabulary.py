@@ -133,8 +133,8 @@ class Vocabulary:
     def normalised(self) -> dict[str, Callable[[str], object]]:
         """Return which texts the normaliser changes and llama.cpp leaves, in words and as a test.
 
-        Without the steps that put spaces and ``▁`` into a text, which llama.cpp has too, and
-        without those that no test is known for: lines will tell.
+        llama.cpp has the steps that put spaces and ``▁`` into a text; others have no test: lines
+        will tell.
         """
         tests: dict[str, Callable[[str], object]] = {}
         for step in self._steps("normalizer"):

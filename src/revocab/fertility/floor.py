@@ -2,10 +2,8 @@
 
 A splitter cuts text into pre-tokens, and no token reaches over a cut: tokens >= pre-tokens,
 whatever is added (:mod:`revocab.tokenizers.splitter`, also for splitters that cut words at marks).
-
 Without a splitter (SentencePiece's ``▁`` files) the limit is what the trainer joins: neighbouring
-tokens of the base that together are letters, or punctuation and symbols, after one space at most
-(:func:`revocab.tokenizer_building.pretokens.is_word_part`).
+tokens that may be one (:func:`revocab.tokenizer_building.pretokens.is_word_part`).
 """
 
 from __future__ import annotations
@@ -112,9 +110,8 @@ def measure_floors(
 ) -> list[dict[str, Any]]:
     """Return a row (:data:`FLOOR_COLUMNS`) of each tokenizer on the first documents of each corpus.
 
-    ``words`` has those of each document of a corpus, as :func:`.measure.measure_fertility` counts.
-    ``floor`` and ``joined_floor`` are tokens per word: the fewest with the splitter as it is, and
-    with marks joined to words; None where there is none (:class:`~revocab.fertility.floor.Floor`).
+    ``words`` has those of each document; ``floor`` and ``joined_floor`` are tokens per word, the
+    fewest with the splitter as it is, and with marks joined to words; None where there is none.
     """
     rows = []
     for text in corpora:

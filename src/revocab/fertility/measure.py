@@ -139,10 +139,9 @@ def fertility_row(
 def measure_fertility(
     tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: list[Text]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measure every tokenizer on every corpus.
+    """Measure every tokenizer on every corpus: return rows of :data:`COLUMNS`, and distributions.
 
-    Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus``, and
-    ``fertility`` and ``words``, lists with one value per document.
+    These have ``tokenizer``, ``corpus``, and by document the lists ``fertility`` and ``words``.
     """
     rows, distributions = [], []
     for text in corpora:
@@ -227,11 +226,7 @@ def fertility_of_folders(
     job: FertilityJob | None = None,
     parallel: Sequence[Path] = (),
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measure tokenizer folders on the first documents of corpora; write ``out``.
-
-    Returns the rows of :func:`measure_fertility` and of :func:`.floor.measure_floors`.
-    ``parallel`` are the files behind the job's parallel text.
-    """
+    """Measure tokenizer folders on the first documents of corpora; return rows and floors."""
     import nltk
     import pyarrow as pa
     import pyarrow.parquet as pq

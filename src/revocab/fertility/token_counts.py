@@ -36,10 +36,7 @@ class TokenCounts:
 
 
 def token_classes(tokenizer: PreTrainedTokenizerFast) -> ndarray:
-    """Return each id's class, uint8 [largest id + 1]: :data:`UNKNOWN`, :data:`BYTE`, or 0.
-
-    A byte token is ``<0xNN>``, or a byte-level token that ends inside a character.
-    """
+    """Return each id's class, uint8: :data:`UNKNOWN`; :data:`BYTE`, also of a part of one; or 0."""
     import numpy as np
 
     vocabulary = tokenizer.get_vocab()
@@ -84,10 +81,7 @@ def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]
 
 
 def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -> float | None:
-    """Return the share of running words of more than one token; None where there is no word.
-
-    Words without a letter are left out. Each stands after a space, as inside a sentence.
-    """
+    """Return the share of running words (with a letter) of several tokens, each after a space."""
     words = [word for word in frequencies if any(map(str.isalpha, word))]
     total = sum(frequencies[word] for word in words)
     if not total:
@@ -107,9 +101,8 @@ def cut_text(vocabulary: EditableVocabulary, documents: Sequence[str]) -> tuple[
     """Return distinct stretches of a text's tokens with their counts, and the number of tokens.
 
     A stretch ends with its pre-token, and where a token begins with a space: no new token reaches
-    over either (:func:`revocab.tokenizer_building.pretokens.is_word_part`). Unlike
-    :func:`~revocab.tokenizer_building.pretokens.count_pretokens`, which the trainer counts with,
-    this is the whole text, its spaces and added tokens as the tokenizer itself takes them.
+    over either. Unlike :func:`~revocab.tokenizer_building.pretokens.count_pretokens`, this is the
+    whole text, its spaces and added tokens as the tokenizer itself takes them.
     """
     starts = {token for token in vocabulary.ids if vocabulary.text(token)[:1].isspace()}
     stretches: Counter[tuple[str, ...]] = Counter()

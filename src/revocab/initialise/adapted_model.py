@@ -18,8 +18,12 @@ from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
-from revocab.initialise.rows.new_rows import write_new_rows
-from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
+from revocab.initialise.rows.source_weights import (
+    SourceWeights,
+    with_shared,
+    write_new_rows,
+    write_source_weights,
+)
 from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
 from revocab.models import origin

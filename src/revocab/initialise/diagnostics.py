@@ -205,10 +205,9 @@ def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
 
 
 def near_duplicates(matrix_VD: Tensor, new_N: Tensor) -> dict[str, Any]:
-    """Return how many new rows (ids ``new_N``) have a near duplicate, and examples.
+    """Return how many new rows (ids ``new_N``) have a near duplicate among all rows, and examples.
 
-    Each new row is compared with all rows, copied ones included; what is counted and shown are
-    exact cosines to the nearest row. ``identical``: bit for bit the same row.
+    What is counted and shown are exact cosines; ``identical``: bit for bit the same row.
     """
     import torch
 

@@ -63,10 +63,9 @@ def own_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Te
 
 
 def _checked(rows_ND: Tensor, inputs: MethodInputs, method: Method) -> Tensor:
-    """Return the rows without zeros; raise for anything that is not a number.
+    """Return the rows, all finite; a row of zeros becomes the mean source row, and is counted.
 
-    A new row is zero where all it is made of is (reserved tokens that were never trained): it
-    becomes the mean source row, and is counted.
+    It is made of zeros alone: of reserved tokens that were never trained.
     """
     import torch
 
@@ -199,11 +198,7 @@ def with_all_rows(stored_RC: Tensor, tokens: int) -> Tensor:
 
 
 def fill_table(
-    stored_RW: Tensor,
-    inputs: MethodInputs,
-    method: Method,
-    options: MethodOptions,
-    columns: int,
+    stored_RW: Tensor, inputs: MethodInputs, method: Method, options: MethodOptions, columns: int
 ) -> tuple[Tensor, dict[str, Any]]:
     """Return the target's table [T, W] in the stored dtype, on the CPU, and the method's notes.
 

@@ -81,9 +81,8 @@ def intersect(
 ) -> Intersection:
     """Return the tokens that two tokenizers share, sorted by target id.
 
-    ``roles`` declares roles of special tokens by spelling, for whichever side holds them;
-    ``source_roles`` and ``target_roles`` declare them for one side. A target token that matches
-    several source tokens gets one of them by a fixed rule; all are counted.
+    ``roles`` declares roles of special tokens by spelling, for whichever side holds them. Of
+    several source tokens that match a target token one is taken by a fixed rule; all are counted.
     """
     sides = {"source": source.get_vocab(), "target": target.get_vocab()}
     declared = {
@@ -132,11 +131,10 @@ def write_intersection(
         write_json(folder / "manifest.json", manifest)
 
 
-def read_pairs(folder: str | Path) -> Intersection:
+def read_pairs(folder: Path) -> Intersection:
     import numpy as np
     import pyarrow.parquet as pq
 
-    folder = Path(folder)
     read_manifest(folder, KIND, (), "revocab intersect")
     report = read_json(folder / "report.json")
     table = pq.read_table(folder / "pairs.parquet")

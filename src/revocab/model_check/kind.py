@@ -141,11 +141,7 @@ class Mended:
 
 @dataclass(frozen=True)
 class Kind:
-    """Functions that look at one side of a folder.
-
-    Where one needs what cannot be read, its :class:`RevocabError` is a finding, and the others
-    go on.
-    """
+    """Functions that look at one side of a folder; what one cannot read is a finding, too."""
 
     name: str
     checks: tuple[Callable[[Subject], Iterable[Finding]], ...]
@@ -180,11 +176,7 @@ def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
 
 
 def tell(folder: Path, known: AbstractSet[str] = frozenset()) -> set[str]:
-    """Print a warning for each error and warning of the quick kinds; return what was found.
-
-    What is ``known`` is not said again. What cannot be read is left to the command, which refuses
-    it.
-    """
+    """Warn of what the quick kinds find, but for what is ``known``; return all of it."""
     try:
         findings = look_at(folder, [kind for kind in kinds().values() if kind.quick])
     except RevocabError:

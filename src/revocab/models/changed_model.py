@@ -36,10 +36,8 @@ def change_model(
 ) -> None:
     """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
 
-    ``others`` are the models that the options name. Shards, dtypes and tying are the body's, and so
-    are its tokenizer and all documents but the model card; ``config.json`` has what the change
-    sets. ``manifest.json``, written last, says what it was made of. Whatever is wrong is told
-    before anything is written.
+    Shards, dtypes, tying, tokenizer and all documents but the card are the body's; ``config.json``
+    has what the change sets, and ``manifest.json``, written last, says what it was made of.
     """
     output = OutputFolder(out, "changed model", [model, *others.values()])
     change = find_change(job.change)

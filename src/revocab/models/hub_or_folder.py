@@ -76,10 +76,7 @@ def snapshot(
     folder: Path | None = None,
     patterns: Iterable[str] | None = None,
 ) -> str:
-    """Download a repository at a commit into ``folder`` or the Hub's cache; return where it is.
-
-    ``patterns`` name its files; none: those of a model or tokenizer. What has arrived stays.
-    """
+    """Download a repository at a commit, but for what is there of it; return where it is."""
     from huggingface_hub import snapshot_download
 
     try:

@@ -141,10 +141,9 @@ def _architecture(model: ModelFolder) -> Iterator[Finding]:
 
 
 def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """Return a model and what transformers says of loading it.
+    """Return a model on the meta device, and what transformers says of loading it.
 
-    On the meta device, so that nothing but headers is read; without accelerate, which that needs
-    (vLLM's environment may lack it), by loading the model.
+    Without accelerate, which that needs (vLLM's environment may lack it), the model is loaded.
     """
     from transformers import AutoModelForCausalLM
     from transformers.utils.import_utils import is_accelerate_available

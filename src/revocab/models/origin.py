@@ -144,10 +144,7 @@ def tokenizer_hash(folder: Path) -> str:
 
 
 def fingerprint(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
-    """Return the hashes of a model's configuration, vocabulary matrices and tokenizer.
-
-    Only what initialisation reads is hashed: 15 GB of other weights would take longer than it.
-    """
+    """Return the hashes of configuration, matrices and tokenizer: of what initialisation reads."""
     matrices = {}
     for which, name in model.vocabulary_names.items():
         digest = hashlib.sha256()

@@ -47,7 +47,9 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
                 f"{name}: has neither {WEIGHTS} nor {PICKLED}, whole or with an index; name another"
                 " repository, or convert it"
             )
-        placed = dict.fromkeys(tensor_names(folder / single), single)
+        whole = folder / single
+        names = _unpickled(whole) if single == PICKLED else stored_parts(whole)[0]
+        placed = dict.fromkeys(names, single)
     wanted = vocabulary_names(folder, placed)
     shards = sorted({placed[tensor] for tensor in wanted.values()})
     fetch(shards)
@@ -88,12 +90,6 @@ def vocabulary_names(folder: Path, stored: Iterable[str]) -> dict[str, str]:
 
 def _ending(names: Iterable[str], ends: tuple[str, ...]) -> Iterator[str]:
     return (name for name in names if f".{name}".endswith(tuple(f".{end}" for end in ends)))
-
-
-def tensor_names(path: Path) -> list[str]:
-    if path.suffix == ".safetensors":
-        return list(stored_parts(path)[0])
-    return list(_unpickled(path))
 
 
 def read_rows(path: Path, name: str) -> Tensor:

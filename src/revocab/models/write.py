@@ -35,7 +35,6 @@ def write_weights(
     link: Callable[[Path, Path], object] = link_or_copy,
     progress: bool = False,
 ) -> None:
-    """Write a model's weight files and their index: the ``changed`` ones anew, others linked."""
     from tqdm import tqdm
 
     size = sum(part.size for parts in changed.values() for part in parts)

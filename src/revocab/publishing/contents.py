@@ -90,7 +90,6 @@ def read_card(folder: Path) -> Any:
 def add_results(
     contents: Contents, name: str, tables: Sequence[Path], benchmarks: Mapping[str, str]
 ) -> None:
-    """Put scores into the card that is uploaded, those of ``benchmarks`` into files."""
     last = history_of(contents.folder)[-1]
     step = str(last["step"]) if last.get("what") == TRAINING else "0"
     scores = {

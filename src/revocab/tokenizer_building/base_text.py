@@ -23,9 +23,7 @@ from revocab.tokenizers.splitter import Repair, repair_splitter
 COMPARED_BYTES = 4_000_000
 
 
-def with_marks_joined(
-    tokenizer: PreTrainedTokenizerFast,
-) -> tuple[PreTrainedTokenizerFast, Repair]:
+def with_marks_joined(tokenizer: PreTrainedTokenizerFast) -> tuple[PreTrainedTokenizerFast, Repair]:
     vocabulary = EditableVocabulary.read(tokenizer)
     repair = repair_splitter(tokenizer.backend_tokenizer)
     where = f"construction 'extend', option join_marks = True: base {tokenizer.name_or_path}"
@@ -48,9 +46,8 @@ def compare_lines(
 ) -> dict[str, Any]:
     """Return what tokenizers make of the lines of texts, in comparison with the one before.
 
-    ``lines`` is how many there are, ``tokens`` what they had. Of each tokenizer: ``tokens``; lines
-    that are ``changed`` (other ids) and ``longer``; ``most``, by how many tokens one line grows at
-    most, and ``most_share``, by which share of its tokens.
+    Of each its ``tokens``, the lines that are ``changed`` (other ids) and ``longer``, and ``most``,
+    by how many tokens one line grows at most, with ``most_share``, by which share of its tokens.
     """
     numbers: dict[str, dict[str, Any]] = {
         name: {"tokens": 0, "changed": 0, "longer": 0, "most": 0, "most_share": 0.0}

@@ -126,8 +126,7 @@ def learn(
 ) -> Learned:
     """Return up to ``wanted`` new tokens: the most frequent pair of neighbours, again and again.
 
-    ``allowed`` says which strings may become tokens. Pairs rarer than ``minimum`` are left; equally
-    frequent ones are taken in the order of their strings.
+    Pairs rarer than ``minimum`` are left; equally frequent ones come in the order of their strings.
     """
     known: dict[str, bool] = {}
 

@@ -69,10 +69,7 @@ def donor_candidates(
 def joining_tree(
     pieces: list[str], wanted: Callable[[str], bool], forbidden: Callable[[str], bool]
 ) -> list[Merge] | None:
-    """Return merges that make one token of ``pieces``, through as few unwanted tokens as can be.
-
-    Inner before outer, left before right. None if every way leads through a forbidden token.
-    """
+    """Return merges, inner before outer, that make one token of ``pieces``; None if none may."""
 
     @cache
     def best(start: int, end: int) -> tuple[int, tuple[Merge, ...]] | None:

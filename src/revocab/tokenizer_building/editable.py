@@ -166,9 +166,8 @@ class EditableVocabulary:
 
         Least used first; of equally often used ones the higher id. A token that others are made of
         waits until all of them are gone. Those that ``stay`` never go, beside the
-        :attr:`protected`; those of ``last`` go after all others that may go before them. With
-        ``credit`` the uses of a token that goes count for the two that it is made of, which spell
-        it from then on.
+        :attr:`protected`; those of ``last`` go after the others. With ``credit`` the uses of a
+        token that goes count for the two that it is made of, which spell it from then on.
         """
         worth = dict(counts)
         made_of = (

@@ -151,8 +151,7 @@ def learn_tokens(
 ) -> Expansion:
     """Return the vocabulary with up to ``wanted`` new tokens, characters first.
 
-    With the same number of characters, fewer tokens are the first of more (under BPE, whose merges
-    then stand in that order, too).
+    With as many characters, fewer tokens are the first of more (under BPE, merges too).
     """
     letters = new_characters(vocabulary, corpus, int(wanted * ALPHABET_SHARE))
     letters = [character for character in letters if character not in forbidden]
@@ -240,9 +239,8 @@ class Change:
     ) -> Expansion:
         """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
 
-        Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after
-        frequent characters that the vocabulary lacks; with one they are the donor's most frequent
-        (:mod:`.donor`).
+        They are the donor's most frequent (:mod:`.donor`) or, without one, learned from the corpus
+        (:mod:`.continued_bpe`), after frequent characters that the vocabulary lacks.
         """
         if wanted == 0:
             return Expansion(vocabulary, [], Counter(), 0)

@@ -37,8 +37,7 @@ class CutPretokens:
 def count_pretokens(vocabulary: EditableVocabulary, texts: Iterable[str]) -> Counter[str]:
     """Return the words of ``texts``, as they reach the model, with their counts.
 
-    Each distinct stretch between spaces goes through the word splitter once. Whitespace between
-    words and at the end of a text is not counted (no new token holds any).
+    Whitespace between words and at the end of a text is not counted (no new token holds any).
     """
     backend = vocabulary.base.backend_tokenizer
     find = UNITS[vocabulary.style != "byte_level"].findall

@@ -2,7 +2,6 @@
 
 Nothing is added and no merge is: what is kept is closed under derivation, so that text of kept
 tokens alone is cut as before (:mod:`.editable` says why), and all other text into kept pieces.
-
 Suffixes: L texts, V ids of the base, K tokens that go.
 """
 

@@ -54,8 +54,7 @@ class GoldenIds:
 def keep_golden_ids(folder: Path, tokenizer: PreTrainedTokenizerFast | None = None) -> None:
     """Write a folder's golden ids, unless those in it are of these very files.
 
-    ``tokenizer`` is the folder's, where it is loaded already. A tokenizer that does not load gets a
-    warning instead: what is written beside it may have taken days.
+    A tokenizer that does not load gets a warning: what is written beside it may have taken days.
     """
     path = folder / GOLDEN_IDS
     try:

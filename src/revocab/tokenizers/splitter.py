@@ -50,9 +50,8 @@ def repair_expression(expression: str) -> str | None:
 class Repair:
     """A splitter (the state of a pre-tokenizer) with marks joined to words.
 
-    ``expressions`` has each one that changes, before and after; none where no word is cut at a
-    mark. ``problems`` says what cannot be repaired exactly. ``works`` says whether
-    ``splitter`` may be used.
+    ``expressions`` has each one that changes, before and after: none where no word is cut at a
+    mark. ``problems`` says what cannot be repaired exactly.
     """
 
     splitter: Any

@@ -96,8 +96,7 @@ def read_ranks(path: Path) -> list[bytes]:
 def rank_merges(ranks: list[bytes]) -> list[tuple[bytes, bytes]]:
     """Return the merges that a rank vocabulary stands for, best first.
 
-    tiktoken joins any two neighbours whose concatenation is a token, lowest rank first; as merges
-    these are all cuts of every token into two tokens, by the token's rank.
+    tiktoken joins any two neighbours that together are a token: all cuts of each, by its rank.
     """
     rank_of = {token: rank for rank, token in enumerate(ranks)}
     merges = []
@@ -112,7 +111,6 @@ def rank_merges(ranks: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Return what ``tiktoken.json`` beside the file says; an empty mapping where there is none."""
     sidecar = path.with_name(SIDECAR)
     if not sidecar.is_file():
         return {}

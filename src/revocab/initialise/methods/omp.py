@@ -32,10 +32,7 @@ class Code(NamedTuple):
 
 
 def orthogonal_pursuit(
-    rows_NX: Tensor,
-    atoms_KX: Tensor,
-    size: int,
-    gram_KK: Tensor | None = None,
+    rows_NX: Tensor, atoms_KX: Tensor, size: int, gram_KK: Tensor | None = None
 ) -> Code:
     """Approximate each row by at most ``size`` atoms (Pati et al. 1993).
 

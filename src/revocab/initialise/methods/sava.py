@@ -34,10 +34,7 @@ class SavaOptions(RowsOptions):
 
 
 def choose_anchors(shared: int, wanted: int | None, seed: int) -> Tensor:
-    """Return the sorted positions of the anchors among the ``shared`` tokens.
-
-    Drawn by the run's seed alone, so that both matrices are fitted on the same tokens.
-    """
+    """Return the anchors' positions, the same for both matrices: drawn by the run's seed alone."""
     import torch
 
     if wanted is None or wanted >= shared:
@@ -127,10 +124,7 @@ def _held_out(
     inputs: MethodInputs,
     measured: tuple[Tensor, Tensor, Tensor],
 ) -> dict[str, Any]:
-    """Return the error on unused shared tokens; else (lstsq) leave-one-out; else of a second fit.
-
-    The scaling's statistics are those of all anchors in each case.
-    """
+    """Return the error on unused shared tokens; else leave-one-out (lstsq); else of another fit."""
     import torch
 
     if len(fit.unused_N):
@@ -157,11 +151,7 @@ def _held_out(
 
 
 def initialise(inputs: MethodInputs, options: SavaOptions) -> Tensor:
-    """Return the helper rows of the missing tokens, mapped into the source's space.
-
-    Anchors, products and new rows are worked on in chunks: beside the matrices themselves, memory
-    holds the normal equations, the map and the result.
-    """
+    """Return the helper rows of the missing tokens, mapped into the source's space in chunks."""
     inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):

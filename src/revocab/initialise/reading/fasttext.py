@@ -13,7 +13,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zlib import crc32
@@ -28,6 +28,7 @@ from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, BatchSize, Bytes, Count, Seed, Times
 from revocab.output import OutputFolder
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer
 
@@ -92,8 +93,7 @@ class Sentences:
         self._words: Sequence[Any] = words  # those of the ids below are there
         self._ids = array("i")
         self._ends = array("q")
-        documents = iter(documents)
-        while batch := list(islice(documents, BATCH_DOCUMENTS)):
+        for batch in batched(documents, BATCH_DOCUMENTS):
             encoded = tokenizer.backend_tokenizer.encode_batch(batch, add_special_tokens=False)
             for encoding in encoded:
                 kept = [number for number in encoding.ids if words[number] is not None]

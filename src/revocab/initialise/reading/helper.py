@@ -44,10 +44,7 @@ def in_target_order(helper_HX: Tensor, helper_N: Tensor, target_N: Tensor, rows:
 
 
 def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
-    """Return a SHA-256 of a tokenizer's ids and of how it cuts: its merges, or its scores.
-
-    What libraries write differently of one tokenizer is left out.
-    """
+    """Return a SHA-256 of a tokenizer's ids and of how it cuts: its merges, or its scores."""
     model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
     text = json.dumps([tokenizer.get_vocab(), model], sort_keys=True)
     return sha256(text.encode()).hexdigest()
@@ -150,11 +147,7 @@ class Helper:
         identity: Identity | None = None,
         pairs: Path | None = None,
     ) -> Helper:
-        """Return the helper in a model folder, for a target tokenizer.
-
-        ``pairs`` is a folder of intersect_vocabularies with the helper's tokenizer as source; none:
-        computed here, where the tokenizers differ.
-        """
+        """Return the helper in a model folder; ``pairs``: what it shares with the target."""
         own = load_tokenizer(folder)
         shared = None
         if own.get_vocab() != target.get_vocab():
@@ -220,7 +213,6 @@ class Donor:
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both, if the matrices of all three models agree in width and tying."""
         for folder in (adapted, base):
             check_model(folder)
         identity = vocabularies.identity

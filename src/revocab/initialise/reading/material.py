@@ -131,12 +131,7 @@ def check_tables(source: ModelFolder, tables: Mapping[str, int], options: Method
 
 
 def make_inputs(
-    source_VD: Tensor,
-    vocabularies: Vocabularies,
-    *,
-    seed: int,
-    device: str = "cpu",
-    **more: Any,
+    source_VD: Tensor, vocabularies: Vocabularies, *, seed: int, device: str = "cpu", **more: Any
 ) -> MethodInputs:
     """Return a method's inputs for one matrix, float32 on ``device``; ``more`` are further fields.
 

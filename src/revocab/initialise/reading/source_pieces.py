@@ -103,8 +103,8 @@ def source_pieces_released(
     """Return pieces as the released SAVA code computes them for its FVT baseline.
 
     The token's spelling, with an ASCII underscore (where ``▁`` was meant) turned into a space, is
-    tokenised as running text, so the marker itself is tokenised. Where that gives nothing (and the
-    release would average no rows into NaN), the source's stand-in token is used.
+    tokenised as running text, with the marker. Where that gives nothing (there: NaN), a stand-in
+    is.
     """
     strings = [token.string.replace("_", " ") for token in target_tokens]
     encoded = source.backend_tokenizer.encode_batch(strings, add_special_tokens=False)

@@ -33,8 +33,7 @@ def shared_tokens(
 ) -> Intersection:
     """Return the tokens that two tokenizers share, read from ``pairs`` where they are given.
 
-    ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
-    tokenizer. Pairs of other vocabularies are told by their sizes and by every pair's two tokens.
+    ``identity`` None: the one of ``pairs``, else bytes; ``side`` is what messages call ``first``.
     """
     if pairs is None:
         return intersect(first, target, identity or "bytes")
@@ -179,8 +178,5 @@ class MissingPieces:
 
 
 def text_of(token: CanonicalToken) -> str:
-    """Return what a token stands for in a text; "" for special tokens and bytes.
-
-    Byte tokens of characters that have a token of their own are never in a text.
-    """
+    """Return what a token stands for in a text; "" for special tokens and bytes."""
     return "" if token.kind in ("special", "byte") else token.data.decode(errors="ignore")

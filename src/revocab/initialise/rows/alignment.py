@@ -229,8 +229,7 @@ class LeastSquares:
     def leverage(self, x_NX: Tensor) -> Tensor | None:
         """Return how far each anchor pulls its own fitted value (0 to 1); None where singular.
 
-        An anchor's residual under the map fitted without it is its residual divided by one minus
-        this, exactly (Allen 1974, PRESS), with ridge as without.
+        Its residual without it is its residual by one minus this, exactly (Allen 1974, PRESS).
         """
         import torch
 

@@ -29,10 +29,7 @@ class Scaling:
 
     @classmethod
     def fit(cls, anchors_ND: Tensor | Rows) -> Scaling:
-        """Take the statistics of the anchors (unbiased deviation; near-constant dimensions: 1).
-
-        Sums of a few rows' deviations from a shift, added up in float64: one pass, no cancellation.
-        """
+        """Take the anchors' statistics (unbiased; near-constant dimensions: 1) in one pass."""
         import torch
 
         count, dtype = len(anchors_ND), anchors_ND.dtype
@@ -108,11 +105,7 @@ def chunks(rows_ND: Tensor | Rows, size: int | None = None) -> Iterator[Tensor]:
         yield rows_ND[start : start + size]
 
 
-def map_rows(
-    rows_ND: Tensor | Rows,
-    function: Callable[[Tensor], Tensor],
-    out_N: Tensor,
-) -> Tensor:
+def map_rows(rows_ND: Tensor | Rows, function: Callable[[Tensor], Tensor], out_N: Tensor) -> Tensor:
     """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``.
 
     They are placed as they come: small tensors that are kept where a chunk was would keep the

@@ -48,15 +48,12 @@ class ComparedTokens:
     source_K: Tensor
 
     def weighted_rows(
-        self,
-        inputs: MethodInputs,
-        weigh: Callable[[Tensor], Tensor],
-        top_k: int | None = None,
+        self, inputs: MethodInputs, weigh: Callable[[Tensor], Tensor], top_k: int | None = None
     ) -> Tensor:
         """Return, per missing token, the mean of the candidates' source rows (:func:`combine`).
 
-        A token without an auxiliary embedding is a seeded draw from N(mean, deviation) per
-        dimension of the source matrix, as in FOCUS, WECHSEL and OFA.
+        Without an auxiliary embedding it is a seeded draw from the source's, as in FOCUS, WECHSEL
+        and OFA.
         """
         rows_ND = combine(self.query_NA, self.key_KA, inputs.source_VD, self.source_K, weigh, top_k)
         if bool(self.known_M.all()):

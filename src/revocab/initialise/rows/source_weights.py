@@ -1,7 +1,8 @@
-"""Rows of a new matrix as weighted sums of source rows: ``E_new = A E_source``, with A sparse.
+"""What an adapted model's folder records of its rows: which are new, and what they were made of.
 
-What a method says of its rows beside the rows themselves, and what vocabulary adapters start from.
-Suffixes: N rows, K entries of all rows, V rows of the source.
+Rows of a new matrix may be weighted sums of source rows: ``E_new = A E_source``, with A sparse.
+That is what a method says of its rows beside the rows themselves, and what vocabulary adapters
+start from. Suffixes: N rows, K entries of all rows, V rows of the source.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from revocab.models.folder import Which
 #: The file in an adapted model's folder: no safetensors, which engines would take for weights.
 FILE = "source_weights.npz"
 TENSORS = ("starts_N", "source_K", "weight_K", "shared_S")
+#: Ids of tokens whose rows are no copies of source rows, ascending; the same for both matrices.
+NEW_ROWS = "new_rows.npy"
 #: What a token's pieces count, in their order and relative to each other.
 Weigh = Callable[[Sequence[int]], Sequence[float]]
 
@@ -119,10 +122,7 @@ class SourceWeights:
 
 
 def mean_weights(pieces: Iterable[int], weigh: Weigh | None = None) -> dict[int, float]:
-    """Return the weights of a mean over source rows, a row that is named twice counting twice.
-
-    ``weigh`` tells what each piece counts, in their order; none: all the same.
-    """
+    """Return the weights of a mean over source rows, in which repeated pieces add up."""
     listed = [*pieces]
     counts = [1.0] * len(listed) if weigh is None else weigh(listed)
     total, weights = sum(counts), dict.fromkeys(listed, 0.0)
@@ -230,3 +230,41 @@ def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
         raise RevocabError(
             f"{path}: damaged ({error}); make the model again with 'revocab init'"
         ) from error
+
+
+def write_new_rows(folder: Path, new_N: Any) -> None:
+    import numpy as np
+
+    np.save(folder / NEW_ROWS, np.asarray(new_N, np.int32))
+
+
+def new_rows_file(folder: Path) -> Path:
+    if not (folder / NEW_ROWS).is_file():
+        raise RevocabError(
+            f"{folder}: no {NEW_ROWS}, which says what rows are new; 'revocab init' writes it"
+            " beside a model with a new vocabulary, and checkpoints do not have it: train new_rows"
+            " in a stage of the recipe that starts from there"
+        )
+    return folder / NEW_ROWS
+
+
+def read_new_rows(folder: Path, rows: int) -> Tensor:
+    import numpy as np
+    import torch
+
+    path = new_rows_file(folder)
+    try:
+        ids_N = np.load(path, allow_pickle=False)
+        if ids_N.dtype != np.int32 or ids_N.ndim != 1 or (np.diff(ids_N) <= 0).any():
+            raise ValueError("not ascending ids")
+        if len(ids_N) and not 0 <= ids_N[0] <= ids_N[-1] < rows:
+            raise ValueError(f"ids beyond the {rows} rows of the model")
+    except (EOFError, ValueError) as error:
+        raise RevocabError(
+            f"{path}: damaged ({error}); make the model again with 'revocab init'"
+        ) from error
+    if not len(ids_N):
+        raise RevocabError(f"{path}: no row is new; leave out stages that train new_rows")
+    new_V = torch.zeros(rows, dtype=torch.bool)
+    new_V[torch.from_numpy(ids_N).long()] = True
+    return new_V

@@ -143,7 +143,5 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
 
 
 KIND = Kind(
-    "stale_files",
-    (sentencepiece, old_files, added_tokens_decoder, special_tokens_map),
-    quick=True,
+    "stale_files", (sentencepiece, old_files, added_tokens_decoder, special_tokens_map), quick=True
 )

@@ -158,10 +158,7 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 
 
 def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
-    """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
-
-    ``config`` is the large model's, of transformers, which may raise anything for its twin.
-    """
+    """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without."""
     import torch
     from transformers import AutoModelForCausalLM
 

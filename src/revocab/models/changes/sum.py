@@ -58,8 +58,7 @@ class SumOptions(ChangeOptions):
 
 
 def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
-    named = [reference for term in options.add for reference in (term.model, term.minus)]
-    names = dict.fromkeys(reference_name(reference) for reference in named if reference)
+    names = dict.fromkeys(reference_name(reference) for _, reference in options.given_models())
     operands = Operands.of(inputs.body, {name: inputs.others[name] for name in names})
 
     def add(body: Tensor, others: Mapping[str, Tensor]) -> Tensor:

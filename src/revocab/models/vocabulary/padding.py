@@ -6,7 +6,6 @@ leaves the others out of the softmax, evaluation cuts them off, and ``generation
 suppresses them. For programs that do none of this, each is the mean of the tokens' rows: its logit
 is the mean of all logits, so never the largest, and its probability at most one by the number of
 tokens (the mean of exponentials is at least the exponential of the mean).
-
 Suffixes: V rows of tokens, P rows with padding, D width.
 """
 
@@ -21,12 +20,7 @@ from typing import Any
 from revocab.heavy_types import PreTrainedModel, Tensor
 from revocab.io import write_json
 from revocab.models.finding import Finding
-from revocab.models.folder import (
-    TOKENIZER_FILES,
-    ModelFolder,
-    copy_documents,
-    copy_tokenizer,
-)
+from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, copy_tokenizer
 from revocab.models.write import with_tensors, write_weights
 
 #: Beside ``vocab_size`` in ``config.json``: the rows of tokens, where there are others.
@@ -43,10 +37,7 @@ def token_rows(config: Any) -> int | None:
 
 
 def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
-    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
-
-    ``rows``: as many as it has. A copy, unless no row is added or replaced.
-    """
+    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean."""
     import torch
 
     rows = len(matrix_VD) if rows is None else rows

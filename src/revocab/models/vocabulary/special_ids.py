@@ -91,8 +91,7 @@ class Counterparts:
         A chat token that the target has, too, stays itself. Otherwise the source's own token of
         ``role`` becomes the target's own; chat tokens go by their well-known or declared role;
         other tokens that the tokenizer configures (bos, unk, pad …) by that role, then by spelling.
-        Only special and added tokens have counterparts: text that happens to be spelled like one is
-        text.
+        Only special and added tokens have counterparts: text that is spelled like one is text.
         """
         source, target = self._sides
         attribute = f"{role}_token_id"
@@ -119,11 +118,7 @@ class Counterparts:
 def special_counterparts(
     source: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
 ) -> dict[int, int]:
-    """Return the source ids of special and added tokens, by the target id of each counterpart.
-
-    Of two source tokens with one counterpart, that which is spelled like it counts, else the lower
-    id.
-    """
+    """Return special source ids by target id: of several that of one spelling, or the lowest."""
     counterparts, pairs = Counterparts(source, target), dict[int, int]()
     for number in sorted(special_and_added(source)):
         own = (role for role in ROLE_ORDER if number == getattr(source, f"{role}_token_id", None))
@@ -139,11 +134,7 @@ def special_counterparts(
 def _carried(
     key: str, old: list[Any], own: int | None, counterparts: Counterparts
 ) -> tuple[list[int] | None, list[str]]:
-    """Return a list of ids in the new vocabulary, in its order and each once, and those it lacks.
-
-    The tokenizer's ``own`` token of that role is always among them: it ends the text that the model
-    will be trained on.
-    """
+    """Return a role's ids in the new vocabulary, the tokenizer's ``own`` too, and those lost."""
     kept, lost = [], []
     for number in old:
         is_id = isinstance(number, int) and not isinstance(number, bool)

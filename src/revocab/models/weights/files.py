@@ -34,11 +34,9 @@ FLOATS = {
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
-    """Return a file's header and the offset at which its tensors begin.
+    """Return a file's header and the offset at which its tensors begin, if the library takes it.
 
-    Beside ``__metadata__``, an entry has ``dtype``, ``shape`` and ``data_offsets``. What the
-    library refuses is refused: a file cut short, tensors outside the file, overlapping, of other
-    lengths.
+    Beside ``__metadata__``, an entry has ``dtype``, ``shape`` and ``data_offsets``.
     """
     from safetensors import SafetensorError, safe_open
 
