@@ -26,8 +26,6 @@ from revocab.evaluation.records import (
 )
 from revocab.output import OutputFolder
 
-#: The folder of records in an output that is not finished.
-RECORDS = "records"
 #: Batches of a piece: what a killed job loses at most.
 BATCHES = 8
 
@@ -42,7 +40,7 @@ def recording(output: OutputFolder) -> Iterator[tuple[Path, Records]]:
     before anything is recorded leaves nothing.
     """
     with output.replaced(resume=True) as folder:
-        records = Records(folder / RECORDS)
+        records = Records(folder / "records")
         try:
             yield folder, records
         except BaseException:

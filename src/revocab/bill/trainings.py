@@ -126,10 +126,8 @@ def amounts_of(
     length = laid_out.sequence_length
     groups = stages.groups(outline)
     source_rows = 0 if source is None else source.config.vocab_size
-    yield Amount(
-        "tokens", "tokens",
-        [[(settings.steps, "steps"), (batch, "rows"), (length, "tokens")]],
-    )  # fmt: skip
+    read: list[Factor] = [(settings.steps, "steps"), (batch, "rows"), (length, "tokens")]
+    yield Amount("tokens", "tokens", [read])
     products: list[list[Factor]] = []
     for number, stage in enumerate(stages.stages):
         tokens = (stage.steps * batch * length, "tokens")
@@ -142,28 +140,23 @@ def amounts_of(
             [tokens, 2, (own.gradients, "wide with gradients"), (length, "positions")],
         ]
         if stage.taught and source is not None:
-            read = (teacher_flops(source, stage, length), "FLOP of the source model")
-            products.append([tokens, read])
+            taught = (teacher_flops(source, stage, length), "FLOP of the source model")
+            products.append([tokens, taught])
+    adapted = 0
     for rows, wide in estimates.adapted_shapes(outline, settings.adapter):
         step = (adapter_flops(rows, source_rows, wide), "FLOP of an adapter")
         products.append([(stages.ends[0], "steps"), step])
+        adapted += rows * source_rows
     yield Amount("training", "FLOP", products)
     passes = (len(settings.heldout_steps), "times")
     text = (tokens_held_out(plan), "tokens held out")
-    yield Amount(
-        "held-out losses", "FLOP",
-        [[text, passes, (operations(outline).flops(length), "FLOP")]],
-    )  # fmt: skip
+    each: Factor = (operations(outline).flops(length), "FLOP")
+    yield Amount("held-out losses", "FLOP", [[text, passes, each]])
     yield parameters_of(outline)
-    adapted = sum(
-        rows * source_rows for rows, _ in estimates.adapted_shapes(outline, settings.adapter)
-    )
     shape = estimates.shape_of(outline, groups, len(stages.stages), adapted)
     stored: Factor = (outline.itemsize, "B")
-    yield Amount(
-        "checkpoints", "B",
-        [[(len(settings.checkpoint_steps), "checkpoints"), (shape.parameters, "weights"), stored]],
-    )  # fmt: skip
+    checkpoints: Factor = (len(settings.checkpoint_steps), "checkpoints")
+    yield Amount("checkpoints", "B", [[checkpoints, (shape.parameters, "weights"), stored]])
     single: Factor = (estimates.FLOAT, "B")
     yield Amount(
         "a resume state", "B",

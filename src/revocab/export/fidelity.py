@@ -19,8 +19,6 @@ NUMBERS = tuple(
     " ".join(str(number) for number in range(start, start + 130 * step, step))
     for start, step in ((1900, 1), (0, 7), (1000, 997), (100000, 86413), (9**9, 9**8))
 )
-#: Characters of a line that a message repeats.
-EXAMPLE = 60
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     if not known:
         what = f"llama.cpp does not have its splitter: {' then '.join(vocabulary.splitter)}"
     if best.example is not None:
-        what += f"; so with {best.example[:EXAMPLE]!r}"
+        what += f"; so with {best.example[:60]!r}"
     raise RevocabError(
         f"{folder}: llama.cpp cannot cut text as this tokenizer does: {what}. The nearest,"
         f" {best.cutter.name!r}, gives {best.told()}; to write it anyway, give --approximate"

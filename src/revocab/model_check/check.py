@@ -25,7 +25,6 @@ ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL
 
 MODEL is a folder or a Hub id. Each finding is a line: what is wrong, what that does to a user, and
 how to mend it. No code of the model is run. Exit status 1 if there is an error."""
-STANDARD_OUTPUT = Path("-")
 #: Endings of files that are linked where the file system allows it.
 LARGE = (".safetensors", ".bin", ".gguf", ".pt", ".pth", ".npz")
 
@@ -49,7 +48,7 @@ def check(words: Sequence[str]) -> str:
     missing = "give a model, a folder or a Hub id: revocab check MODEL"
     named, options = named_and_flags(CheckOptions, words, "revocab check MODEL", ABOUT, missing)
     folder = local(Path(named[0]), "model")
-    to_screen = options.findings == STANDARD_OUTPUT
+    to_screen = options.findings == Path("-")
     if options.findings is not None and not to_screen:
         check_files(options.findings, inputs=[folder])
     # Checked before the work: nothing that somebody else wrote is replaced.

@@ -126,9 +126,7 @@ class Mended:
     removed: set[str] = field(default_factory=set)
 
     def edit(self, name: str) -> dict[str, Any]:
-        if name not in self.edited:
-            self.edited[name] = deepcopy(self.subject.settings(name))
-        return self.edited[name]
+        return self.edited.setdefault(name, deepcopy(self.subject.settings(name)))
 
     def edit_text_config(self) -> dict[str, Any]:
         config = self.edit("config.json")

@@ -18,8 +18,6 @@ ABOUT = """Upload a model folder to the Hub: revocab publish FOLDER OWNER/NAME -
 Uploads model, tokenizer, card and licence, and nothing else, in one commit to a private repository,
 if the model passes its checks. --dry-run shows what would be uploaded.
 The token is HF_TOKEN, or that of 'hf auth login'."""
-#: What the Hub itself puts into a new repository.
-OF_THE_HUB = ".gitattributes"
 
 
 class PublishOptions(Closed):
@@ -94,7 +92,7 @@ def check_repository(contents: Contents, name: str, options: PublishOptions) -> 
     if remote.commit is not None and remote.private is options.public:
         there, flag = ("private", "without --public") if remote.private else ("public", "--public")
         problems.append(f"{name} is {there} on the Hub; publish {flag}, or change its settings")
-    held = [place for place in remote.files if place != OF_THE_HUB]
+    held = [place for place in remote.files if place != ".gitattributes"]  # of the Hub
     others = [place for place in held if place not in contents.files]
     replaced = [
         place

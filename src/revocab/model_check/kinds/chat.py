@@ -15,7 +15,6 @@ from revocab.models.load import quiet
 FILE = "chat_template.jinja"
 #: How tokens of chat are spelt, whether a vocabulary has them or not.
 _SPELLING = re.compile(r"\s*(<\|[^<>|\s]+\|>|<(?:end_of_turn|end_of_utterance)>|</s>)")
-_ANSWER = PROBE[-1]["content"]
 
 
 def two_templates(subject: Subject) -> Iterator[Finding]:
@@ -52,7 +51,7 @@ def rendering(subject: Subject) -> Iterator[Finding]:
 
 
 def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
-    _, answered, after = rendered.rpartition(_ANSWER)
+    _, answered, after = rendered.rpartition(PROBE[-1]["content"])
     vocabulary = subject.tokenizer.get_vocab()
     if not answered:
         yield Finding(
