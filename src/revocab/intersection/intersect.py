@@ -175,7 +175,7 @@ def intersect_folders(
     """Intersect two tokenizer folders (or ``.tiktoken`` files) and look for unreachable tokens."""
     output = OutputFolder(Path(out), KIND, [source, target])
     tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
-    shared = intersect(**tokenizers, **dict(job))
+    shared = intersect(tokenizers["source"], tokenizers["target"], **dict(job))
     reach = {
         side: describe_unreachable(
             tokenizer, canonical_vocabulary(tokenizer, shared.report["roles"][side]), EXAMPLES
