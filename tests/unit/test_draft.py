@@ -142,9 +142,8 @@ def test_vllm_writes_the_same_text_with_a_moved_draft(vllm_interpreter, call, mo
     for name, layers, vocabulary in (("target", 3, "new"), ("draft", 1, "old")):
         family = Architecture(family="llama", layers=layers, **shape)
         build_stand_in(models / vocabulary, family, 128, 3, tmp_path / name)
-    draft(
-        [str(tmp_path / "draft"), "--for", str(tmp_path / "target"), "--out", str(tmp_path / "d")]
-    )
+    names = [str(tmp_path / name) for name in ("draft", "target", "d")]
+    draft([names[0], "--for", names[1], "--out", names[2]])
     tokenizer = load_tokenizer(tmp_path / "target")
     prompts = repr([tokenizer(text)["input_ids"] for text in TEXT])
     (tmp_path / "write.py").write_text(f"if __name__ == '__main__':\n    exec({SCRIPT!r})\n")

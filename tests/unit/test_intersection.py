@@ -25,9 +25,7 @@ from revocab.tokenizers.load import load_tokenizer
 
 
 def plain(string):
-    data = string.replace("▁", " ").encode()
-    kind = "word_start" if data.startswith(b" ") else "continuation"
-    return CanonicalToken(kind, data, None, string)
+    return levelled(string.replace("▁", " ").encode(), string)
 
 
 def byte(number):

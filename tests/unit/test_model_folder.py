@@ -178,14 +178,15 @@ def test_special_ids_of_the_old_vocabulary_do_not_survive(toys, tmp_path):
 
 
 def test_pickled_weights_are_refused(toys, tmp_path):
-    shutil.copytree(toys / "untied", tmp_path / "pickled")
-    (tmp_path / "pickled" / "model.safetensors").rename(tmp_path / "pickled/pytorch_model.bin")
-    with pytest.raises(RevocabError, match="pickles"):
-        adapt(toys, tmp_path / "out", tmp_path / "pickled")
-    with pytest.raises(RevocabError, match="pickles"):
-        load_causal_lm(tmp_path / "pickled", dtype="float32")
-    with pytest.raises(RevocabError, match="pickles"):
-        fetch_model(tmp_path / "F" / "snapshot", FetchJob(), tmp_path / "pickled")
+    source = shutil.copytree(toys / "untied", tmp_path / "pickled")
+    (source / "model.safetensors").rename(source / "pytorch_model.bin")
+    for read in (
+        lambda: adapt(toys, tmp_path / "out", source),
+        lambda: load_causal_lm(source, dtype="float32"),
+        lambda: fetch_model(tmp_path / "F" / "snapshot", FetchJob(), source),
+    ):
+        with pytest.raises(RevocabError, match="pickles"):
+            read()
 
 
 def test_settings_must_be_objects(toys, tmp_path):
