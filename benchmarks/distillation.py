@@ -48,8 +48,7 @@ def make_models(work: Path, *, tied: bool) -> None:
     """Write a random model with a tokenizer of English, and the same with Italian tokens added."""
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
-    from revocab.models.parameters import Architecture
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import Architecture, build_stand_in
     from revocab.tokenizer_building.trainers import train_tokenizer
 
     world = build(17)
@@ -98,7 +97,7 @@ def make_snippets(work: Path, number: int) -> dict[str, Any]:
     import numpy as np
 
     from revocab.corpora.read import texts
-    from revocab.initialise.rows.new_rows import read_new_rows
+    from revocab.initialise.rows.source_weights import read_new_rows
     from revocab.training.data.tokenizer_pair import aligned_places
 
     pair = pair_of(work)

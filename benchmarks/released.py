@@ -52,8 +52,7 @@ def make_inputs(work: Path, rows: int, width: int, alphabet: Any) -> None:
     """Write an untied source, and an untied helper of another width with the target's tokenizer."""
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
-    from revocab.models.parameters import Architecture
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import Architecture, build_stand_in
     from revocab.tokenizer_building.trainers import train_tokenizer
 
     world = build(17)
@@ -86,7 +85,7 @@ def compare_rows(ours: Path, theirs: Path, name: str) -> str:
     """Say how many copied rows have the same bits, and how many new rows are equal to 1e-4."""
     import torch
 
-    from revocab.initialise.rows.new_rows import read_new_rows
+    from revocab.initialise.rows.source_weights import read_new_rows
 
     our_VD, their_VD = read(ours, name), read(theirs, name)
     if our_VD.shape != their_VD.shape:

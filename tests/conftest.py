@@ -102,7 +102,7 @@ def nothing_is_absent() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def real_llama() -> Iterator[None]:
     """Have the built llama.cpp of `make llama` found; skips where there is none."""
-    from revocab.verify.llama import VARIABLE, llama_folder
+    from revocab.verify.runtimes.llama_cpp import VARIABLE, llama_folder
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, os.environ.get(VARIABLE, str(REPOSITORY / ".llama")))

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 
 from revocab.closed import Closed, Job, checked, problems_of
 from revocab.errors import RevocabError, all_of
-from revocab.flags import flag_of, values_of
+from revocab.flags import asks_for_help, flag_of, leading, values_of
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
 #: Flags of a rule's command line; all but the output hold JSON.
@@ -145,6 +145,19 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
 
 def options_of(model: type[AnyModel], name: str, about: str, words: Sequence[str]) -> AnyModel:
     return of_flags(model, values_of([model], name, about, words))
+
+
+def named_and_flags(
+    model: type[AnyModel], words: Sequence[str], name: str, about: str, missing: str, count: int = 1
+) -> tuple[list[str], AnyModel]:
+    """Return the words before the flags, of which ``count`` are needed, and what the flags say.
+
+    Raises :class:`RevocabError` with ``missing`` where there are fewer.
+    """
+    named, flags = leading(words, count)
+    if len(named) < count and not asks_for_help(flags):
+        raise RevocabError(missing)
+    return named, options_of(model, name, about, flags)
 
 
 def of_flags(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:

@@ -21,6 +21,12 @@ def ending(status: int) -> str:
     return f"{name}, as where memory runs out" if -status == signal.SIGKILL else name
 
 
+def refuse(problems: Iterable[str]) -> None:
+    """Raise :class:`RevocabError` with all problems; nothing happens where there are none."""
+    if listed := list(problems):
+        raise RevocabError(listed)
+
+
 class RevocabError(Exception):
     """Something the user can fix: every problem found, each in one line.
 

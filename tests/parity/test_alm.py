@@ -21,7 +21,7 @@ from training_pico import assert_same, at, changed, losses, stop_training, table
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.initialise.rows.new_rows import read_new_rows
+from revocab.initialise.rows.source_weights import read_new_rows
 from revocab.training.loop import chunk_likelihoods
 from revocab.training.train import train
 

@@ -10,7 +10,7 @@ from training_pico import assert_same, at, changed, stop_training, table, weight
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.initialise.rows.new_rows import read_new_rows
+from revocab.initialise.rows.source_weights import read_new_rows
 from revocab.training.data.taught_rows import with_lessons
 from revocab.training.run import Settings
 from revocab.training.stage import Distil, Stage

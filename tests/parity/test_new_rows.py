@@ -23,7 +23,7 @@ from training_pico import (
 )
 
 from revocab.errors import RevocabError
-from revocab.initialise.rows.new_rows import FILE
+from revocab.initialise.rows.source_weights import NEW_ROWS
 from revocab.training.loop.new_rows import drop_other_rows
 from revocab.training.stage import Stage
 from revocab.training.train import train
@@ -159,7 +159,7 @@ def test_a_stop_inside_the_stage_changes_no_byte_and_its_state_has_no_moment_of_
 
 def damage(content):
     def write(folder):
-        np.save(folder / FILE, np.array(content, dtype=np.int32))
+        np.save(folder / NEW_ROWS, np.array(content, dtype=np.int32))
 
     return write
 
@@ -167,8 +167,11 @@ def damage(content):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda folder: (folder / FILE).unlink(), "no new_rows.npy, which says what rows are new"),
-        (lambda folder: (folder / FILE).write_bytes(b"x"), "new_rows.npy: damaged"),
+        (
+            lambda folder: (folder / NEW_ROWS).unlink(),
+            "no new_rows.npy, which says what rows are new",
+        ),
+        (lambda folder: (folder / NEW_ROWS).write_bytes(b"x"), "new_rows.npy: damaged"),
         (damage([3, 64]), "new_rows.npy: damaged (ids beyond the 64 rows of the model)"),
         (damage([5, 3]), "new_rows.npy: damaged (not ascending ids)"),
         (damage([]), "no row is new; leave out stages that train new_rows"),

@@ -266,8 +266,7 @@ def model(
     """Write a model's repository, with files beside the weights that must not be fetched."""
     from transformers import AutoModelForCausalLM
 
-    from revocab.models.parameters import Architecture
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import Architecture, build_stand_in
 
     shape = {"hidden_size": width, "intermediate_size": 2 * width, "layers": layers}
     architecture = Architecture(family=family, heads=2, kv_heads=1, **shape)

@@ -52,7 +52,7 @@ def load(folder):
 
 def shared_pairs(toys):
     from revocab.intersection.intersect import intersect
-    from revocab.tokenizers.canonical import load_tokenizer
+    from revocab.tokenizers.load import load_tokenizer
 
     found = intersect(
         load_tokenizer(toys / "source-tokenizer"), load_tokenizer(toys / "target-tokenizer")

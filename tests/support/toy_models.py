@@ -47,8 +47,7 @@ def build_tokenizer(words: list[str], merges: int, out: Path) -> Path:
 
 def build_model(tokenizer: Path, out: Path, *, seed: int = 1, **changes: object) -> Path:
     """Write a two-layer random model for a tokenizer."""
-    from revocab.models.parameters import Architecture
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import Architecture, build_stand_in
 
     shape = {
         "family": "mistral",

@@ -48,16 +48,23 @@ def unigram(*more):
     return wrap(tokenizer, ["<unk>", "<s>"], unk_token="<unk>", bos_token="<s>")
 
 
+def with_merges(more, merges, pattern=True, special=(), *, ignore_merges=False, **names):
+    """Byte-level BPE: the bytes, then more tokens."""
+    vocabulary = numbered([*sorted(pre_tokenizers.ByteLevel.alphabet()), *more])
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=ignore_merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern)
+    tokenizer.decoder = decoders.ByteLevel()
+    return wrap(tokenizer, special, **names)
+
+
 def byte_level():
     """Llama-3's shape; a chat token with a well-known role and a reserved one without."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     merges = [("Ġ", "c"), ("a", "n"), ("Ġc", "an"), ("Ġcan", "e"), ("Ã", "¨"), ("Ġ", "Ã¨")]
-    tokens = [*alphabet, *(a + b for a, b in merges)]
-    tokenizer = Tokenizer(models.BPE(numbered(tokens), merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
     specials = ["<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|reserved_0|>"]
-    return wrap(tokenizer, specials, bos_token=specials[0], eos_token=specials[1])
+    return with_merges(
+        [a + b for a, b in merges], merges, True, specials,
+        bos_token=specials[0], eos_token=specials[1],
+    )  # fmt: skip
 
 
 def wordpiece():

@@ -15,8 +15,12 @@ import numpy as np
 import pytest
 
 from revocab import io
-from revocab.initialise.rows.new_rows import write_new_rows
-from revocab.initialise.rows.source_weights import SourceWeights, mean_weights, write_source_weights
+from revocab.initialise.rows.source_weights import (
+    SourceWeights,
+    mean_weights,
+    write_new_rows,
+    write_source_weights,
+)
 from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.loop.trainer import RecipeTrainer
 from revocab.training.run import Settings, TrainingRun

@@ -24,7 +24,7 @@ from revocab.advice.sample import LEAST_BYTES, sample_text
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
-from revocab.fertility.real_words import count_tokens
+from revocab.fertility.token_counts import count_tokens
 from revocab.tokenizer_building.continued_bpe import savings
 from revocab.tokenizer_building.editable import EditableVocabulary, merge_pieces
 from revocab.tokenizer_building.expansion import ExpansionCorpus

@@ -97,9 +97,8 @@ def test_questions_that_are_none_are_told(tmp_path):
 
 @pytest.fixture(scope="module")
 def chat_model(tmp_path_factory):
-    return write_model(
-        tmp_path_factory.mktemp("chat") / "model", context_length=512, chat_template=CHATML
-    )
+    folder = tmp_path_factory.mktemp("chat") / "model"
+    return write_model(folder, context_length=512, chat_template=CHATML)
 
 
 @pytest.fixture(scope="module")
@@ -246,9 +245,8 @@ def test_grades_by_hand(answer, wanted):
 
 def test_a_chat_model_is_asked_for_grades(chat_model, monkeypatch):
     """Its pico weights write no numbers; with some planted, they decide."""
-    found = verdicts(
-        "llm", ROWS, model=chat_model, engine="transformers", max_new_tokens=2, context_length=512
-    )
+    asked = {"model": chat_model, "engine": "transformers"}
+    found = verdicts("llm", ROWS, **asked, max_new_tokens=2, context_length=512)
     assert {one.reason for one in found} <= {"no grade", "low grade", ""}
     from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 
@@ -261,8 +259,7 @@ def test_a_chat_model_is_asked_for_grades(chat_model, monkeypatch):
         return [Output(grades[one], 1, "eos") for one in said]
 
     monkeypatch.setattr(TransformersGenerator, "generate", graded)
-    found = verdicts("llm", ROWS, model=chat_model, engine="transformers", context_length=512)
+    found = verdicts("llm", ROWS, **asked, context_length=512)
     assert [one.kept for one in found] == [True, False, True, False, False]
     assert [one.score for one in found] == [5.0, 3.0, 4.0, None, 1.0]
-    short = verdicts("llm", ROWS[:1], model=chat_model, engine="transformers", context_length=16)
-    assert short[0].reason == "too long"
+    assert verdicts("llm", ROWS[:1], **asked, context_length=16)[0].reason == "too long"

@@ -11,11 +11,10 @@ import pytest
 import yaml
 
 from revocab import io
-from revocab.bill.bill import bill_of
+from revocab.bill.bill import FILE, bill_of, stated_by
 from revocab.bill.device import BillOptions, known
 from revocab.bill.outline import Outline
 from revocab.bill.plan import plan as plan_verb
-from revocab.bill.stated import FILE, stated_by
 from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.plan import Plan

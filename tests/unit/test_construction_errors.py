@@ -9,14 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from construction_toys import (
-    ENGLISH,
-    build_copied,
-    build_trained,
-    change,
-    edited,
-    mixture,
-)
+from construction_toys import ENGLISH, build_copied, build_trained, change, edited, mixture
+from toy_vocabularies import wordpiece
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
@@ -141,19 +135,9 @@ def test_options_that_cannot_be_met(corpora, bases, out, message, way, family, o
 
 
 def test_bases_that_cannot_be_changed(tmp_path, corpora, out):
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    words = {"[UNK]": 0, "the": 1, "##s": 2}
-    piece = Tokenizer(models.WordPiece(words, unk_token="[UNK]"))
-    piece.pre_tokenizer = pre_tokenizers.Whitespace()
-    PreTrainedTokenizerFast(tokenizer_object=piece, unk_token="[UNK]").save_pretrained(
-        tmp_path / "w"
-    )
+    wordpiece().save_pretrained(tmp_path / "w")
     text = {"corpora": mixture(corpora, it=1.0)}
-    message = (
-        r"a WordPiece vocabulary cannot be changed; allowed are BPE .* and Unigram; substitute"
-    )
+    message = "a WordPiece vocabulary cannot be changed; allowed are BPE .* and Unigram; substitute"
     refused(message, "extend", tmp_path / "w", text, out, add=5)
 
 
@@ -172,19 +156,12 @@ def test_every_construction_says_what_it_is():
 
 def test_command_line(repository, tmp_path, corpora, bases):
     def call(*arguments):
+        job = [repository / "scripts/run_job.py", "build_tokenizer", "--construction"]
+        environment = {**os.environ, "PYTHONPATH": str(repository / "src")}
         return subprocess.run(
-            [
-                sys.executable,
-                repository / "scripts/run_job.py",
-                "build_tokenizer",
-                "--construction",
-                *map(str, arguments),
-            ],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(repository / "src")},
-            check=False,
-        )
+            [sys.executable, *job, *map(str, arguments)],
+            capture_output=True, text=True, env=environment, check=False,
+        )  # fmt: skip
 
     text = ("--corpora", f"it={corpora['it']}")
     base = ("--base", bases["byte_fallback"])

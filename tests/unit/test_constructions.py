@@ -10,14 +10,7 @@ import sys
 from functools import cached_property
 
 import pytest
-from construction_toys import (
-    ENGLISH,
-    FAMILIES,
-    GREEK,
-    ITALIAN,
-    change,
-    mixture,
-)
+from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, change, mixture
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

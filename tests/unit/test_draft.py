@@ -11,13 +11,11 @@ from evaluation_toys import write_model
 from padded_models import pad
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.drafting.draft import draft
-from revocab.drafting.speculation import Passes, Written, counted, write
+from revocab.drafting.draft import Written, counted, draft, write
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.models.load import load_causal_lm
-from revocab.models.parameters import Architecture
-from revocab.models.stand_in import build_stand_in
+from revocab.models.parameters import Architecture, build_stand_in
 from revocab.tokenizers.load import load_tokenizer
 
 TEXT = ["il gatto e il cane", "perché il cane", "è così la casa"]
@@ -40,7 +38,7 @@ def models(tmp_path_factory):
 
 def test_passes_by_hand():
     """Eight tokens in three passes: five are the draft's, of the eleven that it proposed."""
-    written = Written([[1, 2, 3, 4, 5, 6, 7, 8]], 16, 3, Passes([5, 5, 4]).proposed, 2.0)
+    written = Written([[1, 2, 3, 4, 5, 6, 7, 8]], 16, 3, 11, 2.0)
     assert (written.proposed, written.accepted) == (11, 5)
     assert written.tokens_per_pass == 8 / 3
     assert written.characters_per_second == 8
@@ -92,9 +90,9 @@ def test_the_target_as_its_own_draft_is_always_right(tmp_path):
     prompts = [tokenizer("the cat")["input_ids"]]
     drafted = write(target, tokenizer, prompts, 25, helper, 4)
     assert drafted.passes == 5 and drafted.accepted == drafted.proposed == 20
-    with counted(target, 1) as passes:
+    with counted(target, 1) as lengths:
         target(input_ids=torch.tensor([[1]]))
-    assert passes.lengths == [1] and passes.proposed == 0
+    assert lengths == [1]
 
 
 def test_a_draft_gets_the_vocabulary_and_the_rows_of_its_target(models, tmp_path, capsys):
@@ -144,9 +142,8 @@ def test_vllm_writes_the_same_text_with_a_moved_draft(vllm_interpreter, call, mo
     for name, layers, vocabulary in (("target", 3, "new"), ("draft", 1, "old")):
         family = Architecture(family="llama", layers=layers, **shape)
         build_stand_in(models / vocabulary, family, 128, 3, tmp_path / name)
-    draft(
-        [str(tmp_path / "draft"), "--for", str(tmp_path / "target"), "--out", str(tmp_path / "d")]
-    )
+    names = [str(tmp_path / name) for name in ("draft", "target", "d")]
+    draft([names[0], "--for", names[1], "--out", names[2]])
     tokenizer = load_tokenizer(tmp_path / "target")
     prompts = repr([tokenizer(text)["input_ids"] for text in TEXT])
     (tmp_path / "write.py").write_text(f"if __name__ == '__main__':\n    exec({SCRIPT!r})\n")

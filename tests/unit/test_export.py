@@ -16,6 +16,7 @@ from gguf import GGUFReader, dequantize
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
+from toy_folders import with_settings
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils import sentencepiece_model_pb2_new as sentencepiece_model
@@ -53,13 +54,6 @@ def bases(tmp_path_factory) -> Path:
         build_model(folder / f"{name}-tokenizer", folder / name)
     edited(load_tokenizer(folder / "spaced"), folder / "without", pre_tokenizer=None)
     return folder
-
-
-def changed(source: Path, out: Path, **settings) -> Path:
-    """Return a copy of a model with other values in its ``config.json``."""
-    shutil.copytree(source, out)
-    write_json(out / "config.json", {**read_json(out / "config.json"), **settings})
-    return out
 
 
 def tensors(file: Path) -> dict[str, np.ndarray]:
@@ -101,12 +95,8 @@ def test_the_same_model_gives_the_same_bytes_in_shards_too(toys, tmp_path):
     (tmp_path / "untied/model.safetensors").unlink()
     model.save_pretrained(tmp_path / "untied", max_shard_size="20KB")
     assert len([*(tmp_path / "untied").glob("*.safetensors")]) > 2
-    for name, folder in (
-        ("a", toys / "untied"),
-        ("b", toys / "untied"),
-        ("c", tmp_path / "untied"),
-    ):
-        export([str(folder), "--to", "gguf", str(tmp_path / name)])
+    for name, root in (("a", toys), ("b", toys), ("c", tmp_path)):
+        export([str(root / "untied"), "--to", "gguf", str(tmp_path / name)])
     files = [(tmp_path / name / "model.gguf").read_bytes() for name in "abc"]
     assert files[0] == files[1] == files[2]
 
@@ -118,7 +108,7 @@ def test_a_tied_model_has_one_matrix_and_rows_of_padding_are_cut(toys, tmp_path)
     shutil.copytree(toys / "tied", tmp_path / "padded")
     model.save_pretrained(tmp_path / "padded")
     for name, known in (("said", {TOKEN_ROWS: tokens}), ("unsaid", {})):
-        folder = changed(tmp_path / "padded", tmp_path / name, **known)
+        folder = with_settings(tmp_path / "padded", tmp_path / name, **known)
         export([str(folder), "--to", "gguf", str(tmp_path / f"{name}-o")])
         there = tensors(tmp_path / f"{name}-o/model.gguf")
         assert "output.weight" not in there
@@ -127,7 +117,7 @@ def test_a_tied_model_has_one_matrix_and_rows_of_padding_are_cut(toys, tmp_path)
 
 
 def test_what_a_gguf_says_of_its_tokens(bases, tmp_path):
-    folder = changed(bases / "byte_fallback", tmp_path / "m")
+    folder = with_settings(bases / "byte_fallback", tmp_path / "m")
     write_json(folder / "generation_config.json", {"eos_token_id": [2, 5]})
     (folder / "chat_template.jinja").write_text("{{ messages[0].content }}")
     export([str(folder), "--to", "gguf", str(tmp_path / "o")])
@@ -210,7 +200,7 @@ def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):
     ],
 )
 def test_a_model_that_is_computed_otherwise_is_refused(toys, tmp_path, change, named):
-    folder = changed(toys / "untied", tmp_path / "m", **change)
+    folder = with_settings(toys / "untied", tmp_path / "m", **change)
     assert named in problem(folder, "--to", "gguf", tmp_path / "o")
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 

@@ -30,7 +30,7 @@ from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizers.golden_ids import golden_texts
 from revocab.tokenizers.load import load_tokenizer
-from revocab.verify.llama import ask_llama
+from revocab.verify.runtimes.llama_cpp import ask_llama
 
 FAMILIES = ("byte_fallback", "mistral", "byte_level", "llama")
 CHANGES = {"extend": {"add": 40}, "replace": {"share": 0.1}, "optimise": {"keep": 0.85}}

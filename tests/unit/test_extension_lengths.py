@@ -9,14 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from construction_toys import (
-    ENGLISH,
-    FAMILIES,
-    ITALIAN,
-    build_trained,
-    change,
-    mixture,
-)
+from construction_toys import ENGLISH, FAMILIES, ITALIAN, build_trained, change, mixture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from splitter_toys import HINDI, HINDI_TEXTS, MARKED_TEXT, gpt2_like, like_gpt2
@@ -26,11 +19,7 @@ from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.tokenizer_building.base_text import (
-    compare_lines,
-    lines_sentence,
-    with_marks_joined,
-)
+from revocab.tokenizer_building.base_text import compare_lines, lines_sentence, with_marks_joined
 from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizers.alphabets import to_byte_level

@@ -28,11 +28,12 @@ from revocab.fertility.measure import (
     measure_parallel,
     parallel_lines,
 )
-from revocab.fertility.samples import beginning, token_samples
 from revocab.fertility.token_counts import (
     TokenCounts,
+    beginning,
     count_token_classes,
     share_split,
+    token_samples,
 )
 from revocab.io import read_json, read_jsonl, sha256
 from revocab.tokenizer_building.build import save_tokenizer
@@ -178,35 +179,21 @@ def test_special_tokens_are_not_counted(tokenizers):
 
 
 def test_folders(tmp_path, tokenizers):
-    prepare_corpus(
-        [{"text": text} for text in TEXTS],
-        {"label": "t"},
-        CorpusJob(corpus="it", language="it"),
-        tmp_path / "c",
-    )
+    rows, job = [{"text": text} for text in TEXTS], CorpusJob(corpus="it", language="it")
+    prepare_corpus(rows, {"label": "t"}, job, tmp_path / "c")
     save_tokenizer(tokenizers["large"], {"alphabet": "byte_level"}, tmp_path / "t")
     for language in ("it", "en"):
         (tmp_path / f"{language}.txt").write_text("uno\ndue\n", encoding="utf-8")
+    measured = FertilityJob(
+        limit_documents=2, splitter="unicode", parallel=Form(languages=("it", "en")),
+        languages=["en", "it"],
+    )  # fmt: skip
+    folders = {"large": tmp_path / "t"}, {"it": tmp_path / "c"}
+    parallel = [tmp_path / "it.txt", tmp_path / "en.txt"]
     for name in ("a", "b"):
-        fertility_of_folders(
-            {"large": tmp_path / "t"},
-            {"it": tmp_path / "c"},
-            tmp_path / name,
-            FertilityJob(
-                limit_documents=2,
-                splitter="unicode",
-                parallel=Form(languages=("it", "en")),
-                languages=["en", "it"],
-            ),
-            [tmp_path / "it.txt", tmp_path / "en.txt"],
-        )
-    for name in (
-        "fertility.csv",
-        "floors.csv",
-        "parallel.csv",
-        "documents.parquet",
-        "manifest.json",
-    ):
+        fertility_of_folders(*folders, tmp_path / name, measured, parallel)
+    tables = "fertility.csv floors.csv parallel.csv documents.parquet manifest.json"
+    for name in tables.split():
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)
     with (tmp_path / "a" / "fertility.csv").open() as handle:
         (row,) = csv.DictReader(handle)

@@ -10,8 +10,8 @@ from splitter_toys import HINDI
 from toy_vocabularies import wordpiece
 
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
-from revocab.fertility import floors
-from revocab.fertility.floors import FLOOR_COLUMNS, floor_sentence, measure_floors
+from revocab.fertility import floor as floors
+from revocab.fertility.floor import FLOOR_COLUMNS, floor_sentence, measure_floors
 from revocab.fertility.measure import FertilityJob, Text, fertility_of_folders
 from revocab.io import write_csv
 from revocab.report.make_tables import build_table

@@ -11,7 +11,7 @@ from training_pico import at, changed, run_of, write_inputs
 from revocab.errors import RevocabError
 from revocab.initialise.options import check_options, find_method, table_method
 from revocab.initialise.rows.source_weights import read_source_weights
-from revocab.initialise.tables import with_all_rows
+from revocab.initialise.target_matrix import with_all_rows
 from revocab.io import read_json
 from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder

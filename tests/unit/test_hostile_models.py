@@ -25,7 +25,7 @@ from revocab.initialise import adapted_model
 from revocab.io import read_json, write_json
 from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
-from revocab.models.fetch import fetch_model
+from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.weights.files import read_header
 from revocab.training.outputs import checkpoints
@@ -55,7 +55,7 @@ def refused(work, toys, source, match):
         lambda: initialise(source, work / "out", "lapt"),
         lambda: change_model(EVERY_BLOCK, source, {}, work / "out"),
         lambda: change_model(DIFFERENCE, toys / "untied", {"other": source}, work / "out"),
-        lambda: fetch_model(work / "f" / "snapshot", hub=None, revision=None, path=source),
+        lambda: fetch_model(work / "f" / "snapshot", FetchJob(), source),
         lambda: checkpoints.stored_dtype(source),
     )
     for verb in verbs:
@@ -255,7 +255,7 @@ def test_a_real_cache_works_and_other_places_do_not(toys, snapshot, tmp_path):
     assert adapted.tensors.keys() == expected.keys()
     assert all(torch.equal(adapted.read(name), expected[name]) for name in expected)
     assert not any(path.is_symlink() for path in out.iterdir())
-    fetch_model(tmp_path / "f" / "snapshot", hub=None, revision=None, path=snapshot)
+    fetch_model(tmp_path / "f" / "snapshot", FetchJob(), snapshot)
     load(tmp_path / "f" / "snapshot")
 
     repository = snapshot.parent.parent

@@ -38,8 +38,7 @@ def root(tmp_path_factory) -> Path:
     sciq = root / "datasets/sapienzanlp/sciq_italian/main"
     hub_content.data_set(sciq, {"default": {"test": [item] * 3}})
     texts = {"en": [f"The cat number {n} sleeps on the mat." for n in range(300)], "it": []}
-    from revocab.models.parameters import Architecture
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import Architecture, build_stand_in
     from revocab.tokenizer_building.trainers import train_tokenizer
     from revocab.tokenizer_building.training_text import batched
     from revocab.tokenizers.load import write_tokenizer

@@ -6,7 +6,7 @@ import pytest
 from toy_folders import adapt, initialise, shard, shared_pairs, with_settings
 
 from revocab.errors import RevocabError
-from revocab.initialise.rows.new_rows import FILE, read_new_rows
+from revocab.initialise.rows.source_weights import NEW_ROWS, read_new_rows
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 
@@ -59,7 +59,7 @@ def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
 def test_the_folder_says_which_rows_are_new(toys, tmp_path, method):
     out = adapt(toys, tmp_path / "out", method=method)
     if method == "lapt":
-        assert not (out / FILE).exists()
+        assert not (out / NEW_ROWS).exists()
         return
     counts = read_json(out / "provenance.json")["counts"]
     new_V = read_new_rows(out, counts["target_tokens"])

@@ -20,13 +20,12 @@ from revocab.io import read_jsonl, sha256
 from revocab.output import OutputFolder
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.canonical import CanonicalToken, load_tokenizer
+from revocab.tokenizers.canonical import CanonicalToken
+from revocab.tokenizers.load import load_tokenizer
 
 
 def plain(string):
-    data = string.replace("▁", " ").encode()
-    kind = "word_start" if data.startswith(b" ") else "continuation"
-    return CanonicalToken(kind, data, None, string)
+    return levelled(string.replace("▁", " ").encode(), string)
 
 
 def byte(number):

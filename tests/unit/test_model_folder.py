@@ -23,7 +23,7 @@ from toy_folders import (
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.models.fetch import fetch_model
+from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import read_header, replaced_parts, write_parts
@@ -178,14 +178,15 @@ def test_special_ids_of_the_old_vocabulary_do_not_survive(toys, tmp_path):
 
 
 def test_pickled_weights_are_refused(toys, tmp_path):
-    shutil.copytree(toys / "untied", tmp_path / "pickled")
-    (tmp_path / "pickled" / "model.safetensors").rename(tmp_path / "pickled/pytorch_model.bin")
-    with pytest.raises(RevocabError, match="pickles"):
-        adapt(toys, tmp_path / "out", tmp_path / "pickled")
-    with pytest.raises(RevocabError, match="pickles"):
-        load_causal_lm(tmp_path / "pickled", dtype="float32")
-    with pytest.raises(RevocabError, match="pickles"):
-        fetch_model(tmp_path / "F" / "snapshot", hub=None, revision=None, path=tmp_path / "pickled")
+    source = shutil.copytree(toys / "untied", tmp_path / "pickled")
+    (source / "model.safetensors").rename(source / "pytorch_model.bin")
+    for read in (
+        lambda: adapt(toys, tmp_path / "out", source),
+        lambda: load_causal_lm(source, dtype="float32"),
+        lambda: fetch_model(tmp_path / "F" / "snapshot", FetchJob(), source),
+    ):
+        with pytest.raises(RevocabError, match="pickles"):
+            read()
 
 
 def test_settings_must_be_objects(toys, tmp_path):
@@ -222,7 +223,7 @@ def test_lapt_is_the_source_with_its_tokenizer(toys, tmp_path):
 
 def test_fetch_copies_a_local_folder(toys, tmp_path):
     snapshot = tmp_path / "model" / "snapshot"
-    fetch_model(snapshot, hub=None, revision=None, path=toys / "untied")
+    fetch_model(snapshot, FetchJob(), toys / "untied")
     assert (snapshot / "model.safetensors").samefile(toys / "untied" / "model.safetensors")
     assert not (snapshot / "manifest.json").exists()
     manifest = read_json(tmp_path / "model" / "manifest.json")
@@ -236,7 +237,7 @@ def test_fetch_needs_the_network_or_says_so(tmp_path, monkeypatch):
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(RevocabError, match="the Hub cannot be reached"):
-        fetch_model(tmp_path / "m" / "snapshot", hub="someone/model", revision=None, path=None)
+        fetch_model(tmp_path / "m" / "snapshot", FetchJob(hub="someone/model"))
 
 
 def test_replaced_tensors_leave_the_others_alone(tmp_path):

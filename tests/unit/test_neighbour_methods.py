@@ -204,8 +204,7 @@ def test_source_tokens_with_a_vector_are_the_candidates(method):
     inputs = with_auxiliary(random_inputs())
     found = new_rows(method, inputs)
     scores = cosines(
-        inputs.auxiliary.target_VA[inputs.missing_N].double(),
-        inputs.auxiliary.source_VA.double(),
+        inputs.auxiliary.target_VA[inputs.missing_N].double(), inputs.auxiliary.source_VA.double()
     )
     source = inputs.source_VD.double()
     assert close(found, FORMULAS[method](scores, source))

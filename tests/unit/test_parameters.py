@@ -15,13 +15,7 @@ from revocab.models.parameters import (
     write_parameters,
 )
 
-SHAPE = {
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "layers": 32,
-    "heads": 32,
-    "kv_heads": 8,
-}
+SHAPE = {"hidden_size": 4096, "intermediate_size": 14336, "layers": 32, "heads": 32, "kv_heads": 8}
 
 
 @pytest.mark.parametrize(
@@ -51,12 +45,7 @@ def test_table_is_written(tmp_path):
     with (tmp_path / "parameters.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     assert rows == [
-        {
-            "label": "m",
-            "vocabulary_size": "32000",
-            "family": "mistral",
-            "parameters": "7241732096",
-        }
+        {"label": "m", "vocabulary_size": "32000", "family": "mistral", "parameters": "7241732096"}
     ]
 
 

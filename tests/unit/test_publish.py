@@ -92,23 +92,15 @@ def test_what_is_published_is_fetched_back_with_the_same_bytes(online, folder, t
     assert online.repositories["models", NAME].private
     wanted = expected(folder)
     assert held(online) == {**wanted, ".gitattributes": held(online)[".gitattributes"]}
-    words = [
-        "fetch_model",
-        "--hub",
-        NAME,
-        "--revision",
-        commit,
-        "--out",
-        tmp_path / "back/snapshot",
-    ]
-    command = ["-m", "revocab", *map(str, words)]
+    back = tmp_path / "back/snapshot"
+    words = ["fetch_model", "--hub", NAME, "--revision", commit, "--out", str(back)]
+    command = ["-m", "revocab", *words]
     done = hub_server.run_against(online, tmp_path / "cache", command, token="hf_writer")
     assert done.returncode == 0, done.stderr
-    fetched = {file.name: sha256(file) for file in (tmp_path / "back/snapshot").iterdir()}
-    assert {
-        name: fetched[name] for name in wanted if not name.endswith(".png")
-    }.items() <= wanted.items()
-    assert ModelCard.load(tmp_path / "back/snapshot" / CARD).data.base_model == "owner/base"
+    fetched = {file.name: sha256(file) for file in back.iterdir()}
+    arrived = {name: fetched[name] for name in wanted if not name.endswith(".png")}
+    assert arrived.items() <= wanted.items()
+    assert ModelCard.load(back / CARD).data.base_model == "owner/base"
     # Nobody else sees it.
     done = hub_server.run_against(online, tmp_path / "other", command, token="hf_reader")
     assert done.returncode == 1 and "does not exist on the Hub" in done.stderr
@@ -260,10 +252,8 @@ def test_a_folder_that_is_no_sound_model_is_refused(online, folder, tmp_path):
     assert "its head cannot be read" in refusal(folder, NAME)[0]
     (folder / CARD).write_text(f"{HEAD}text")
     write_json(tmp_path / "lora/adapter_config.json", {})
-    assert (
-        "a LoRA adapter of None (adapter_config.json), not a model"
-        in refusal(tmp_path / "lora", NAME)[0]
-    )
+    (problem, *_) = refusal(tmp_path / "lora", NAME)
+    assert "a LoRA adapter of None (adapter_config.json), not a model" in problem
     assert "nowhere: no such folder" in refusal(tmp_path / "nowhere", NAME)[0]
     write_value(folder / "model.safetensors", "model.embed_tokens.weight", float("nan"))
     (problem,) = refusal(folder, NAME)

@@ -64,10 +64,7 @@ def test_importing_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize("which", ["input", "output"])
-@pytest.mark.parametrize(
-    "method",
-    [name for name in CHANGING if not methods()[name].needs_donor],
-)
+@pytest.mark.parametrize("method", [name for name in CHANGING if not methods()[name].needs_donor])
 def test_a_matrix_is_that_of_the_adapted_model(toys, tmp_path, method, which):
     """For every method, from tensors alone; padding after the tokens counts for nothing."""
     out = adapt(toys, tmp_path / "out", method=method)

@@ -143,13 +143,17 @@ def test_what_is_written_is_read(tmp_path):
     assert second.dense(slice(1, 3)).tolist() == [[0.25, 0.75, 0, 0], [0, 0, 0, 0]]
 
 
+def written(folder, weights):
+    """Write weights, and return the arrays in their file."""
+    write_source_weights(folder, {"input": weights})
+    with np.load(folder / FILE) as arrays:
+        return dict(arrays)
+
+
 @pytest.mark.parametrize("damage", ["cut", "pickled", "lacking", "empty"])
 def test_a_damaged_file_is_named(tmp_path, damage):
     """And nothing in it is run."""
-    file, weights = tmp_path / FILE, SourceWeights.of([{0: 1.0}], 1)
-    write_source_weights(tmp_path, {"input": weights})
-    with np.load(file) as arrays:
-        kept = dict(arrays)
+    file, kept = tmp_path / FILE, written(tmp_path, SourceWeights.of([{0: 1.0}], 1))
     if damage == "cut":
         file.write_bytes(file.read_bytes()[:-30])
     elif damage == "empty":
@@ -175,12 +179,9 @@ def test_a_damaged_file_is_named(tmp_path, damage):
     ],
 )
 def test_arrays_that_do_not_fit_are_named(tmp_path, name, value, said):
-    file, weights = tmp_path / FILE, SourceWeights.of([{0: 1.0}, {3: 1.0}], 4)
-    write_source_weights(tmp_path, {"input": weights})
-    with np.load(file) as arrays:
-        kept = dict(arrays)
+    kept = written(tmp_path, SourceWeights.of([{0: 1.0}, {3: 1.0}], 4))
     kept[f"input.{name}"] = np.array(value, dtype=kept[f"input.{name}"].dtype)
-    np.savez(file, **kept)
+    np.savez(tmp_path / FILE, **kept)
     with pytest.raises(RevocabError, match=rf"source_weights\.npz: damaged \(.*{said}"):
         read_source_weights(tmp_path)
 

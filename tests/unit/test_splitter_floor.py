@@ -15,7 +15,7 @@ from revocab.fertility.floor import (
     splitter_floor,
     trainer_floor,
 )
-from revocab.fertility.real_words import cut_text
+from revocab.fertility.token_counts import cut_text
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizers.alphabets import LLAMA3_WORDS
 from revocab.tokenizers.load import load_tokenizer

@@ -105,12 +105,9 @@ def test_too_small_and_too_large():
     for alphabet in ALPHABETS:
         with pytest.raises(RevocabError, match="needs at least"):
             train_tokenizer(batched(TEXTS), alphabet, 200)
-        with pytest.raises(
-            RevocabError, match=r"vocabulary_size 9000: the training text yields only \d+"
-        ):
+        yields = r"vocabulary_size 9000: the training text yields only \d+"
+        with pytest.raises(RevocabError, match=yields):
             train_tokenizer(batched(TEXTS), alphabet, 9000)
-    with pytest.raises(RevocabError, match="allowed are byte_fallback and byte_level"):
-        train_tokenizer(batched(TEXTS), "bytes", SIZE)
 
 
 def test_frequent_characters():
@@ -122,12 +119,8 @@ def test_frequent_characters():
 
 def test_shares_are_shares_of_bytes(tmp_path):
     for name, text in {"it": "è" * 50, "en": "a" * 300}.items():
-        prepare_corpus(
-            [{"text": text}],
-            {"label": name},
-            CorpusJob(corpus=name, language=name),
-            tmp_path / name,
-        )
+        job = CorpusJob(corpus=name, language=name)
+        prepare_corpus([{"text": text}], {"label": name}, job, tmp_path / name)
     mixture = [TrainingText("it", 0.5, tmp_path / "it"), TrainingText("en", 0.5, tmp_path / "en")]
     assert training_budgets(mixture) == {"it": 100, "en": 100}
     budgets = training_budgets(mixture, limit_bytes=42)
@@ -139,8 +132,6 @@ def test_shares_are_shares_of_bytes(tmp_path):
 def test_bad_shares(corpus):
     with pytest.raises(RevocabError, match=r"sum to 0.7"):
         training_budgets([TrainingText("toy", 0.7, corpus)])
-    with pytest.raises(RevocabError, match="named twice"):
-        training_budgets([TrainingText("toy", 0.5, corpus), TrainingText("toy", 0.5, corpus)])
 
 
 @pytest.mark.parametrize("alphabet", ALPHABETS)
@@ -189,16 +180,10 @@ def test_fresh_processes_give_the_same_bytes(tmp_path, corpus):
     sums = []
     for seed, threads in (("1", "1"), ("2", "2")):
         out = tmp_path / seed
-        subprocess.run(
-            [sys.executable, "-c", BUILD, str(corpus), str(out)],
-            env={
-                **os.environ,
-                "PYTHONHASHSEED": seed,
-                "RAYON_NUM_THREADS": threads,
-                "PYTHONPATH": os.pathsep.join(sys.path),  # the helpers of tests, too
-            },
-            check=True,
-        )
+        settings = {"PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads}
+        settings["PYTHONPATH"] = os.pathsep.join(sys.path)  # the helpers of tests, too
+        command = [sys.executable, "-c", BUILD, str(corpus), str(out)]
+        subprocess.run(command, env={**os.environ, **settings}, check=True)
         sums.append({str(path.relative_to(out)): sha256(path) for path in out.rglob("*.json")})
     assert sums[0] == sums[1]
     assert len(sums[0]) == 10

@@ -6,21 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from construction_toys import (
-    ENGLISH,
-    FAMILIES,
-    GREEK,
-    ITALIAN,
-    edited,
-    mixture,
-    prepared,
-)
+from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, edited, mixture, prepared
 from construction_toys import change as build
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from toy_vocabularies import unigram, wordpiece
-from transformers import PreTrainedTokenizerFast
+from toy_vocabularies import unigram, with_merges, wordpiece
 
 from revocab.errors import RevocabError
 from revocab.io import read_json
@@ -124,25 +114,17 @@ def random_bpe(draw):
     """A byte-level vocabulary of random merges: also two merges into one token, and merges that
     earlier ones keep from ever being made.
     """
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokens, merges = [*alphabet], []
-    letters = ["a", "b", "Ġ"]
+    made, merges, letters = [], [], ["a", "b", "Ġ"]
     for _ in range(draw(st.integers(3, 25))):
         pair = tuple(draw(st.sampled_from(letters)) for _ in range(2))
         if pair in merges or len("".join(pair)) > 8:
             continue
         merges.append(pair)
-        if "".join(pair) not in tokens:
-            tokens.append("".join(pair))
+        if "".join(pair) not in made:
+            made.append("".join(pair))
             letters.append("".join(pair))
-    numbers = {token: number for number, token in enumerate(tokens)}
-    model = models.BPE(numbers, merges, ignore_merges=draw(st.booleans()))
-    tokenizer = Tokenizer(model)
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(
-        add_prefix_space=False, use_regex=draw(st.booleans())
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    ignore_merges, pattern = draw(st.booleans()), draw(st.booleans())
+    return with_merges(made, merges, pattern, ignore_merges=ignore_merges)
 
 
 LETTERS = st.text("ab ", max_size=30)
@@ -164,12 +146,7 @@ def test_random_vocabularies_lose_nothing_that_they_keep(tokenizer, data):
 
 def test_a_word_that_ignore_merges_takes_whole_goes_like_any_other():
     """``ab`` is no merge here, and comes only where it is a whole word."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    numbers = {token: number for number, token in enumerate([*alphabet, "ab", "ba"])}
-    tokenizer = Tokenizer(models.BPE(numbers, [("b", "a")], ignore_merges=True))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    base = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    base = with_merges(["ab", "ba"], [("b", "a")], ignore_merges=True)
     assert base.tokenize("ab aba") == ["ab", "Ġ", "a", "ba"]
     without = trimmed(base, ["aba"], keep=257).tokenizer
     assert without.tokenize("ab aba") == ["a", "b", "Ġ", "a", "ba"]
@@ -180,13 +157,8 @@ def test_a_word_that_ignore_merges_takes_whole_goes_like_any_other():
 
 def test_uses_of_a_token_that_goes_count_for_what_it_is_made_of():
     """abc is used three times and cd twice: when abc has gone, ab spells it, and outlives cd."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     merges = [("a", "b"), ("c", "d"), ("ab", "c")]
-    tokens = [*alphabet, "ab", "cd", "abc"]
-    tokenizer = Tokenizer(models.BPE({token: n for n, token in enumerate(tokens)}, merges))
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    vocabulary = EditableVocabulary.read(PreTrainedTokenizerFast(tokenizer_object=tokenizer))
+    vocabulary = EditableVocabulary.read(with_merges(["ab", "cd", "abc"], merges))
     counts = {"abc": 3, "cd": 4, "ab": 2}
     assert [*vocabulary.dropping_order(counts)] == ["abc", "ab", "cd"]
     assert [*vocabulary.dropping_order(counts, credit=True)] == ["abc", "cd", "ab"]

@@ -18,7 +18,7 @@ from revocab.model_check.kind import look_at
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.origin import history_of
-from revocab.models.vocabulary.renumbered_ids import named_ids, renumbered
+from revocab.models.trimmed_model import named_ids, renumbered
 from revocab.models.weights.files import Part
 from revocab.tokenizers.load import load_tokenizer
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from toy_vocabularies import numbered, unigram, wordpiece
-from transformers import PreTrainedTokenizerFast
+from toy_vocabularies import unigram, with_merges, wordpiece
 
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
@@ -16,14 +14,6 @@ from revocab.tokenizers.unreachable import occurs_in_utf8, unreachable
 def names(tokenizer):
     tokens = canonical_vocabulary(tokenizer)
     return {tokens[number].string: why for number, why in unreachable(tokenizer, tokens).items()}
-
-
-def byte_level(more, merges, pattern=True):
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(numbered([*alphabet, *more]), merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern)
-    tokenizer.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 
 def test_bytes_that_no_text_holds():
@@ -38,15 +28,15 @@ def test_bytes_that_no_text_holds():
 def test_merges_and_words():
     # "bc" is merged before "ab" can be, so "abc" is never one token; "Ġa" crosses no word here.
     merges = [("b", "c"), ("a", "b"), ("ab", "c"), ("Ġ", "a"), ("c", "Ġ")]
-    tokenizer = byte_level(["bc", "ab", "abc", "Ġa", "cĠ"], merges)
+    tokenizer = with_merges(["bc", "ab", "abc", "Ġa", "cĠ"], merges)
     found = {token: why for token, why in names(tokenizer).items() if why != "utf8"}
     assert found == {"abc": "segmentation", "cĠ": "text"}
-    whole = byte_level(["bc", "ab", "abc", "Ġa", "cĠ"], merges, pattern=False)
+    whole = with_merges(["bc", "ab", "abc", "Ġa", "cĠ"], merges, pattern=False)
     assert {t: why for t, why in names(whole).items() if why != "utf8"} == {"abc": "segmentation"}
 
 
 def test_utf8_bytes_of_a_byte_level_vocabulary():
-    found = names(byte_level([], []))
+    found = names(with_merges([], []))
     assert len(found) == 13
     assert set(found.values()) == {"utf8"}
 

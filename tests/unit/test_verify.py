@@ -20,9 +20,8 @@ from revocab.io import read_json, write_json
 from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids, read_golden_ids
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 from revocab.verify import verify as verifying
-from revocab.verify.comparing import Result
 from revocab.verify.runtime import Answer, Asked, Runtime, runtimes
-from revocab.verify.verify import Verified, VerifyOptions, verified_model, verify
+from revocab.verify.verify import Result, Verified, VerifyOptions, verified_model, verify
 
 State = dict[str, Any]
 HERE = ["tokenizers", "transformers"]
@@ -168,10 +167,8 @@ def test_without_golden_ids_the_raw_library_says_what_is_right(model):
     edit(model, swap_ids)
     verified = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False))
     assert not verified.differs
-    assert (
-        verified.notes[0]
-        == f"no {GOLDEN_IDS} there: expected ids are those of the tokenizers library"
-    )
+    expected = f"no {GOLDEN_IDS} there: expected ids are those of the tokenizers library"
+    assert verified.notes[0] == expected
 
 
 def test_the_page_shows_first_differences_and_ends_with_status_1(model, capsys):
@@ -222,12 +219,13 @@ def test_wrong_options_are_told(model, options, problem):
 def test_wrong_files_are_told(model, tmp_path):
     latin = tmp_path / "latin.txt"
     latin.write_bytes("perché".encode("latin-1"))
-    with pytest.raises(RevocabError, match=r"latin.txt: not UTF-8 text"):
-        states(model, text=[latin])
-    with pytest.raises(RevocabError, match="nowhere: no such folder"):
-        states(tmp_path / "nowhere")
-    with pytest.raises(RevocabError, match=r"it has no tokenizer\.json"):
-        states(tmp_path)
+    for folder, text, problem in (
+        (model, [latin], r"latin.txt: not UTF-8 text"),
+        (tmp_path / "nowhere", [], "nowhere: no such folder"),
+        (tmp_path, [], r"it has no tokenizer\.json"),
+    ):
+        with pytest.raises(RevocabError, match=problem):
+            states(folder, text=text)
     (model / GOLDEN_IDS).write_text("[]")
     with pytest.raises(RevocabError, match=f"{GOLDEN_IDS}: not golden ids"):
         states(model)

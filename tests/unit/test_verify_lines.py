@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 from chat_toys import SPECIAL
-from construction_toys import (
-    build_copied,
-    build_trained,
-    change,
-    mixture,
-)
+from construction_toys import build_copied, build_trained, change, mixture
 from six_languages import lines_of_six_languages
 
 from revocab.tokenizer_building.build import build_tokenizer

@@ -20,8 +20,7 @@ from revocab.evaluation.inference.engine import interpreter
 from revocab.evaluation.inference.engines import vllm as vllm_start
 from revocab.evaluation.inference.engines.vllm import ENGINE
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
-from revocab.models.parameters import Architecture
-from revocab.models.stand_in import build_stand_in
+from revocab.models.parameters import Architecture, build_stand_in
 
 KEY = "evaluation.multiple_choice.engine"
 

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.fertility.real_words import count_tokens, cut_text
+from revocab.fertility.token_counts import count_tokens, cut_text
 from revocab.progress import Say, silent
 from revocab.tokenizer_building.constructions.optimise import number_kept, tokens_dropped
 from revocab.tokenizer_building.continued_bpe import savings

@@ -60,10 +60,6 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
-    """Return the conversations of a source, none of them answered.
-
-    Raises :class:`RevocabError` for rows without messages, and where nothing is asked.
-    """
     where = place(job.source, files)
     dialogues = []
     messages, wanted = MessageReader(job.message_roles), RowFilter(job.keep)
@@ -89,10 +85,7 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
 
 
 def answer_all(model: RecordedGenerator, dialogues: Sequence[Dialogue]) -> int:
-    """Answer every conversation, turn after turn; the model reads its own earlier answers.
-
-    Returns how many end early because a prompt leaves no room for an answer.
-    """
+    """Answer turn after turn; return how many conversations end early for want of room."""
     too_long = 0
     while asked := [dialogue for dialogue in dialogues if dialogue.turns]:
         able, prompts = [], []
@@ -121,8 +114,7 @@ def answer_folder(
     """Write conversations whose answers are a model's own, in the order of their source.
 
     Each row has ``messages``, and for each of its ``answers`` how it ended. A killed call's answers
-    are recorded beside ``out``, and the next one goes on from them. Raises :class:`RevocabError` as
-    its parts do, and if no question leaves room for an answer.
+    are recorded beside ``out``, and the next one goes on from them.
     """
     output = OutputFolder(out, "answered conversations", [model, *files])
     check_model_folder(model)

@@ -63,7 +63,6 @@ class Judge:
     options: type[JudgeOptions]
     #: Returns one verdict per conversation, in order.
     judge: Callable[[Sequence[Row], Any, JudgeInputs], Iterable[Verdict]]
-    #: Whether it needs a model that generates text.
     needs_model: bool = False
 
     @property
@@ -83,5 +82,4 @@ def find_judge(name: str) -> Judge:
 
 
 def judge_options(judge: Judge, options: Mapping[str, Any]) -> Any:
-    """Return a judge's options, checked; raise :class:`RevocabError` for those that are wrong."""
     return checked(judge.options, {**options, "kind": judge.name}, "option")

@@ -11,7 +11,7 @@ from revocab.answering.judge import JudgeInputs, Verdict, find_judge, judge_opti
 from revocab.answering.options import CONVERSATIONS, MESSAGES, JudgeJob
 from revocab.answering.recorded import recording
 from revocab.chat.messages import answers, checked_messages, is_answered
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import model_hash
 from revocab.io import read_jsonl, sha256, write_json, write_jsonl
@@ -19,10 +19,6 @@ from revocab.output import OutputFolder
 
 
 def read_conversations(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of conversations.
-
-    Raises :class:`RevocabError` listing rows that are none, and for a file without any.
-    """
     if not path.is_file():
         raise RevocabError(f"{path}: no such file; give a file of conversations (.jsonl, .gz)")
     rows = [{**row, "id": str(row.get("id", n))} for n, row in enumerate(read_jsonl(path))]
@@ -34,8 +30,7 @@ def read_conversations(path: Path) -> list[dict[str, Any]]:
                 problems.append(f"{where}: no answer in {MESSAGES!r}; answer it first")
         except RevocabError as error:
             problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return rows
 
 
@@ -44,11 +39,9 @@ def judge_folder(
 ) -> None:
     """Write the conversations that a judge keeps, as they are, and ``verdicts.jsonl.gz`` of all.
 
-    What a judging model gives is recorded beside ``out`` until the folder is whole: the call after
-    a killed one goes on from there, and so does one with another threshold where none was kept.
-    A model may end an answer at once: what has no text is left out, and asked of no judge. Raises
-    :class:`RevocabError` for options that are wrong, for a model that is needed or of no use, and
-    if none is kept.
+    What a judging model gives is recorded beside ``out`` until the folder is whole, for the call
+    after a killed one. What has no text, of a model that ended at once, is left out and asked of no
+    judge.
     """
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
     judge = find_judge(job.kind)

@@ -26,8 +26,6 @@ from revocab.evaluation.records import (
 )
 from revocab.output import OutputFolder
 
-#: The folder of records in an output that is not finished.
-RECORDS = "records"
 #: Batches of a piece: what a killed job loses at most.
 BATCHES = 8
 
@@ -42,7 +40,7 @@ def recording(output: OutputFolder) -> Iterator[tuple[Path, Records]]:
     before anything is recorded leaves nothing.
     """
     with output.replaced(resume=True) as folder:
-        records = Records(folder / RECORDS)
+        records = Records(folder / "records")
         try:
             yield folder, records
         except BaseException:
@@ -62,8 +60,8 @@ def recorded(
     """Return what ``make`` gives for each prompt (JSON values), in order, stored piece by piece.
 
     Longest prompts first, in whole batches: transformers then makes the batches that it makes of
-    all prompts at once, and results are the same, to the bit. ``made_from`` is what they depend on
-    beside the prompts.
+    all prompts at once, with the same results, to the bit. ``made_from`` is what else they depend
+    on.
     """
     order = sorted(range(len(prompts)), key=lambda at: -len(prompts[at]))
     size = BATCHES * batch_size
@@ -96,10 +94,7 @@ class RecordedGenerator:
         records: Records,
         chat_template: Path | None = None,
     ):
-        """Load the model, asked through ``chat_template`` or its own.
-
-        Devices and dtypes are no part of a record: they move a result by rounding only.
-        """
+        """Load the model; device and dtype, no part of a record, move it by rounding only."""
         chat = ChatOptions()
         self.options = options
         self.batch_size = machine.batch_size

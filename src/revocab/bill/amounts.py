@@ -51,7 +51,6 @@ def shown(factor: Factor) -> str:
 
 
 def total(name: str, amounts: Iterable[Amount]) -> Amount:
-    """Return the sum of amounts of one unit."""
     listed = list(amounts)
     unit = listed[0].unit if listed else ""
     return Amount(name, unit, [[amount.value] for amount in listed])
@@ -62,22 +61,12 @@ def device_hours(name: str, flops: float, speed: Sequence[Factor]) -> Amount:
     return Amount(name, "hours", [[(flops, "FLOP")]], [*speed, HOUR])
 
 
-def energy(name: str, hours: float, watts: float) -> Amount:
-    return Amount(name, "kWh", [[(hours, "hours"), (watts, "W")]], [KILO])
-
-
-def carbon(name: str, kwh: float, grams: float) -> Amount:
-    return Amount(name, "kg CO2", [[(kwh, "kWh"), (grams, "g")]], [KILO])
-
-
 def short(value: float, unit: str) -> str:
     """Return a number in three digits or so, such as ``12.6 G tokens`` or ``93 MB``."""
     if unit in PLAIN:
         return f"{value:,.3g} {unit}" if value < STEP else f"{value:,.0f} {unit}"
     power = min(int(math.log(value, STEP) + 1e-9), len(PREFIXES) - 1) if value >= STEP else 0
     digits, prefix = f"{value / STEP**power:.3g}", PREFIXES[power]
-    return (
-        f"{digits} {prefix}{unit}"
-        if unit in ("B", "FLOP", "FLOP/s")
-        else (f"{digits} {prefix} {unit}".replace("  ", " "))
-    )
+    if unit in ("B", "FLOP", "FLOP/s"):
+        return f"{digits} {prefix}{unit}"
+    return f"{digits} {prefix} {unit}".replace("  ", " ")

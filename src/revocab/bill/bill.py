@@ -2,19 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
-from revocab.bill.amounts import Amount, carbon, device_hours, energy, total
+import yaml
+from pydantic import Field
+
+from revocab import yaml_file
+from revocab.bill.amounts import KILO, Amount, device_hours, short, total
 from revocab.bill.device import BillOptions, speed_of
-from revocab.bill.disk import disk_of
+from revocab.bill.disk import disk_of, peaks_of
 from revocab.bill.inference import inference_of
-from revocab.bill.peak import peaks_of
 from revocab.bill.sizes import Sizes
-from revocab.bill.stated import Compared, compared
 from revocab.bill.trainings import Training, hours_of, trainings_of
+from revocab.closed import Closed, OneLine, checked
+from revocab.errors import RevocabError, refuse
 from revocab.plan.plan import Plan
+
+#: What a paper states of its costs, as data with the place, beside its other values.
+FILE = "costs.yaml"
+
+
+class Statement(Closed):
+    """A cost that a paper states; without a ``value``, it does not state it."""
+
+    what: OneLine = Field(description="name of the number in a bill, such as device hours")
+    value: Annotated[float, Field(gt=0)] | None = None
+    unit: OneLine
+    where: OneLine
+    note: OneLine | None = None
+
+
+class Statements(Closed):
+    """The file of a paper's costs."""
+
+    costs: list[Statement]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A statement with what is counted; None where the bill has no such number."""
+
+    statement: Statement
+    counted: float | None
+
+    @property
+    def difference(self) -> float | None:
+        stated = self.statement.value
+        return None if stated is None or self.counted is None else self.counted / stated - 1
+
+    def told(self) -> str:
+        stated = self.statement
+        theirs = "not stated" if stated.value is None else short(stated.value, stated.unit)
+        ours = "no" if self.counted is None else short(self.counted, stated.unit)
+        apart = "" if self.difference is None else f" ({self.difference:+.0%})"
+        note = f"; {stated.note}" if stated.note else ""
+        return f"{stated.what}: {theirs} ({stated.where}); counted: {ours}{apart}{note}"
 
 
 @dataclass(frozen=True)
@@ -29,8 +74,8 @@ class Bill:
     #: Of the whole experiment, by name.
     totals: Mapping[str, Amount]
     stated: list[Compared]
-    unknown: Mapping[str, str] = field(default_factory=dict)
-    notes: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str]
+    notes: Mapping[str, str]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -41,9 +86,7 @@ class Bill:
                     "micro_batch": training.micro_batch,
                     "processes": training.processes,
                     "layout": training.layout,
-                    "device hours": told(self.hours[training.name])
-                    if training.name in self.hours
-                    else None,
+                    "device hours": told(self.hours.get(training.name)),
                 }
                 for training in self.trainings
             },
@@ -59,12 +102,13 @@ class Bill:
         }  # fmt: skip
 
 
-def told(amount: Amount) -> dict[str, Any]:
+def told(amount: Amount | None) -> dict[str, Any] | None:
+    if amount is None:
+        return None
     return {"value": amount.value, "unit": amount.unit, "formula": amount.formula}
 
 
 def bill_of(plan: Plan, options: BillOptions) -> Bill:
-    """Return the bill; raise :class:`RevocabError` for ids in ``options`` that the file has not."""
     sizes = Sizes(plan, options.shape, options.vocabulary)
     trainings = list(trainings_of(plan, sizes, options))
     hours = hours_of(plan, trainings, options)
@@ -105,14 +149,32 @@ def times(
         flops = totals["FLOP of inference"].value
         parts.append(device_hours("device hours of inference", flops, speed))
     every = total("device hours", parts)
-    wall: Amount = Amount(
-        "hours with all devices busy", "hours",
-        [[(every.value, "hours")]], [(options.devices, "devices")],
-    )  # fmt: skip
-    amounts = [*parts, every, wall]
+    busy, devices = [[(every.value, "hours")]], [(options.devices, "devices")]
+    amounts = [*parts, every, Amount("hours with all devices busy", "hours", busy, devices)]
     watts = options.stated("watts")
     if watts:
-        amounts.append(energy("energy", every.value, watts))
+        used = Amount("energy", "kWh", [[(every.value, "hours"), (watts, "W")]], [KILO])
+        amounts.append(used)
         if options.carbon is not None:
-            amounts.append(carbon("CO2", amounts[-1].value, options.carbon))
+            emitted = [[(used.value, "kWh"), (options.carbon, "g")]]
+            amounts.append(Amount("CO2", "kg CO2", emitted, [KILO]))
     return amounts
+
+
+def stated_by(folder: str | None) -> list[Statement]:
+    """Return what the paper of a folder states; nothing where there is no such file."""
+    file = Path(folder or "", FILE)
+    if folder is None or not file.is_file():
+        return []
+    try:
+        value, problems = yaml_file.read(file)
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RevocabError(f"{file}: not valid YAML ({' '.join(str(error).split())})") from None
+    refuse(problems)
+    return checked(Statements, value, f"{file}: ").costs
+
+
+def compared(folder: str | None, counted: Mapping[str, Amount]) -> Iterator[Compared]:
+    for statement in stated_by(folder):
+        amount = counted.get(statement.what)
+        yield Compared(statement, amount.value if amount else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +24,6 @@ BYTES_PER_TOKEN = 4
 
 @cache
 def known(kind: str) -> dict[str, dict[str, Any]]:
-    """Return the data file ``models`` or ``devices``, by name."""
     value, _ = yaml_file.read(KNOWN / f"{kind}.yaml")
     return value
 
@@ -57,14 +55,11 @@ class Device(Closed):
 
     @classmethod
     def numbers(cls) -> str:
-        """Return the keys that stand for a device that is not known."""
         *others, last = (key for key in NUMBERS.values() if key in cls.model_fields)
         return f"{', '.join(others)} and {last}"
 
     def stated(self, key: str) -> float | None:
-        """Return the ``flops``, ``memory``, ``bandwidth`` or ``watts`` of one device, as given or
-        as known.
-        """
+        """Return ``flops``, ``memory``, ``bandwidth`` or ``watts``, as given or known."""
         own: float | None = getattr(self, NUMBERS[key], None)
         return (
             own if own is not None or self.gpu is None else float(known("devices")[self.gpu][key])
@@ -84,21 +79,11 @@ class BillOptions(Device):
         default_factory=dict, description="tokens of tokenizers whose size is not known, by id"
     )
 
-    @property
-    def memory_bytes(self) -> int | None:
-        memory = self.stated("memory")
-        return None if memory is None else int(memory)
-
 
 def speed_of(options: Device) -> list[Factor] | None:
     """Return the factors of the operations per second of a named device; None where none is."""
     peak = options.stated("flops")
     return None if peak is None else [(peak, "FLOP/s"), (options.utilisation, "utilisation")]
-
-
-def processes_for(devices: int, batch: int) -> int:
-    """Return how many devices a training can use: its batch is divided among them evenly."""
-    return math.gcd(devices, batch)
 
 
 def told(options: BillOptions) -> str:

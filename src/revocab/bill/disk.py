@@ -1,4 +1,4 @@
-"""What lies on the disk when an experiment is done, by stage.
+"""What lies on the disk when an experiment is done, by stage, and the most at once.
 
 Weights and packed rows follow from sizes alone. The constants are for what is small
 beside them, and were measured on the demo (docs/costs.md).
@@ -17,6 +17,7 @@ from revocab.bill.trainings import Training, tokens_held_out
 from revocab.commands.drop_checkpoints import dropped_steps
 from revocab.config.expand import Run
 from revocab.plan.plan import Plan
+from revocab.rule import JOIN
 from revocab.training.recipe import ANSWERS
 
 #: Vocabularies up to this size are packed in two bytes a token, larger ones in four.
@@ -35,15 +36,19 @@ DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
 #: and of a job's log and record.
 TASK, ANSWER, FIGURE, TABLE, JOB = 5_500, 1_050, 340_000, 15_000, 3_100
 
+MOST, LEAST = "disk at its peak", "disk at its peak, at least"
+#: Stages that are there before anything is trained.
+FIRST = ("text", "tokenizers", "models")
+
 
 def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amount]:
     """Return the bytes of each stage, in the order of the workflow, without resume states."""
     stages: dict[str, list[list[Factor]]] = {
         "text": [*text(plan, sizes)],
         "tokenizers": [*tokenizers(plan, sizes)],
-        "packed rows": [*packed(plan, sizes)],
+        "packed rows": [row for ids in packings(plan) for row in rows_of(plan, sizes, *ids)],
         "models": [*models(plan, sizes)],
-        "starts of runs": [*starts(plan, sizes)],
+        "starts of runs": [part for run in plan.runs.values() for part in start_of(sizes, run)],
         "checkpoints": [*checkpoints(plan, trainings)],
         "scores": [*scores(plan)],
         "figures, tables, logs": [
@@ -77,7 +82,6 @@ def text(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
 
 
 def size_on_disk(files: Sequence[str]) -> int | None:
-    """Return the bytes of files; None where there are none, or one is missing."""
     if not files or not all(Path(file).is_file() for file in files):
         return None
     return sum(Path(file).stat().st_size for file in files)
@@ -89,13 +93,7 @@ def tokenizers(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
             yield [(rows, f"tokens of {name}"), (TOKENIZER, "B")]
 
 
-def packed(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
-    for packing in packings(plan):
-        yield from rows_of(plan, sizes, *packing)
-
-
 def packings(plan: Plan) -> Iterable[tuple[str, str, str]]:
-    """Return the ids of all packed rows: tokenizer, mixture, recipe."""
     return dict.fromkeys(
         (tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings
     )
@@ -122,11 +120,6 @@ def models(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
             yield from folder(config, f"of {name}")  # of a stand-in: before it is trained
 
 
-def starts(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
-    for run in plan.runs.values():
-        yield from start_of(sizes, run)
-
-
 def start_of(sizes: Sizes, run: Run) -> Iterator[list[Factor]]:
     if run.made and (config := sizes.run(run)):
         yield from folder(config, f"of {run.id}")
@@ -143,7 +136,6 @@ def folder(config: Config, what: str) -> Iterator[list[Factor]]:
 
 
 def checkpoints(plan: Plan, trainings: Sequence[Training]) -> Iterator[list[Factor]]:
-    """Yield what stays of checkpoints and losses."""
     for training in trainings:
         number = training.checkpoints - dropped(plan, training)
         yield [(number, f"checkpoints of {training.name}"), (checkpoint_bytes(training), "B")]
@@ -156,7 +148,6 @@ def checkpoint_bytes(training: Training) -> float:
 
 
 def dropped(plan: Plan, training: Training) -> int:
-    """Return how many checkpoints are removed once they are scored."""
     run = plan.runs.get(training.name)
     return len(dropped_steps(plan, run)) if run else 0
 
@@ -170,3 +161,54 @@ def scores(plan: Plan) -> Iterator[list[Factor]]:
         answered = len(run.select(evaluation.generation.steps))
         asked = sum(queries(plan, task) or 0 for task in plan.generation_tasks(run))
         yield [(answered, f"checkpoints of {run.id}"), (asked, "answers"), (ANSWER, "B")]
+
+
+def peaks_of(
+    plan: Plan, sizes: Sizes, stages: Sequence[Amount], trainings: Sequence[Training]
+) -> list[Amount]:
+    """Return the most that lies on the disk at once, and the least that it can be held to.
+
+    The scheduler runs jobs in any order in which each has what it reads. So at the peak of a
+    training all may be there that does not stand on it, and what it stands on is. Scores are not
+    counted beside a training, as trainings go first; when all are done, what ``keep`` removes may
+    be the last to go.
+    """
+    first: list[list[Factor]] = [
+        [(stage.value, f"B of {stage.name}")] for stage in stages if stage.name in FIRST
+    ]
+    end = [[(stage.value, f"B of {stage.name}")] for stage in stages]
+    removed = sum(dropped(plan, training) * checkpoint_bytes(training) for training in trainings)
+    most = [Amount(MOST, "B", [*end, [(removed, "B that keep removes")]])]
+    least = [Amount(LEAST, "B", end)]
+    pieces = dict(pieces_of(plan, sizes, trainings))
+    for training in trainings:
+        job, before = training.job, plan.waits_for(training.job)
+        each, last = checkpoint_bytes(training), training.checkpoints
+        peak = max(number * each + training.states(number) for number in (last - 1, last))
+        own: list[Factor] = [(peak, f"B of {training.name} and its states")]
+        beside = {
+            piece: size
+            for piece, size in pieces.items()
+            if piece != job and job not in plan.waits_for(piece)
+        }
+        needed = sum(size for piece, size in beside.items() if piece in before)
+        for amounts, name, size in (
+            (most, MOST, sum(beside.values())), (least, LEAST, needed),
+        ):  # fmt: skip
+            amounts.append(Amount(name, "B", [*first, own, [(size, "B of other jobs")]]))
+    return [max(amounts, key=lambda amount: amount.value) for amounts in (most, least)]
+
+
+def pieces_of(
+    plan: Plan, sizes: Sizes, trainings: Sequence[Training]
+) -> Iterator[tuple[str, float]]:
+    """Yield jobs, and what each leaves until the end, or until ``keep`` removes it."""
+    for ids in packings(plan):
+        packed = Amount("", "B", [*rows_of(plan, sizes, *ids)])
+        yield (JOIN.join(["pack_tokens", *ids]), packed.value)
+    for run in plan.runs.values():
+        if run.made:
+            start = Amount("", "B", [*start_of(sizes, run)])
+            yield (JOIN.join(["init_embeddings", run.id]), start.value)
+    for training in trainings:
+        yield (training.job, training.checkpoints * checkpoint_bytes(training))

@@ -18,7 +18,6 @@ TEST_SHARE = 4
 
 
 def choice_items(plan: Plan, task: str) -> int | None:
-    """Return how many items a task has; None where the file does not tell."""
     choices = plan.experiment.evaluation.multiple_choice
     entry, world = choices.tasks[task], plan.experiment.world
     expected = entry.items.number if entry.items else None
@@ -28,7 +27,6 @@ def choice_items(plan: Plan, task: str) -> int | None:
 
 
 def queries(plan: Plan, task: str) -> int | None:
-    """Return how many queries a generation task has; None where the file does not tell."""
     entry, world = plan.experiment.evaluation.generation.tasks[task], plan.experiment.world
     if entry.limit is None and world and (name := entry.test.world):
         kind = name.partition(".")[0]

@@ -7,7 +7,7 @@ of a model, so that one set of formulas serves real models and bills.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +46,6 @@ class Outline:
     """A Llama-like decoder by its configuration, with the adapters of a training's stages."""
 
     def __init__(self, config: Mapping[str, Any], plan: StagePlan | None = None):
-        """Raise :class:`RevocabError` for a configuration whose sizes are missing or unknown."""
         self.config = SimpleNamespace(**with_defaults(config))
         self.weights = {name: Weight(size) for name, size in weight_shapes(self.config).items()}
         embedding = self.weights["model.embed_tokens.weight"]
@@ -86,7 +85,6 @@ class Outline:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of a number as the model's folder stores it."""
         return STORED.get(str(self.config.dtype).removeprefix("torch."), STORED["float32"])
 
 
@@ -104,7 +102,3 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
         "tie_word_embeddings": config.get("tie_word_embeddings", False),
         "dtype": config.get("dtype") or config.get("torch_dtype"),
     }
-
-
-def parameters_in(weights: Sequence[Weight]) -> int:
-    return sum(weight.numel() for weight in weights)

@@ -15,10 +15,6 @@ from revocab.plan.show import add_experiment, planned
 
 
 def plan(words: Sequence[str]) -> str:
-    """Return the bill of ``--configfile FILE … [--gpu NAME] …``, as text or JSON.
-
-    Raises :class:`RevocabError` for a device that is not known, and for what ``read`` refuses.
-    """
     arguments = parser().parse_args(words)
     fields = dict(leaves(BillOptions))
     values = {
@@ -66,7 +62,6 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
 
 
 def table(bill: Bill) -> Iterator[str]:
-    """Yield a line for each training."""
     width = max(len(training.name) for training in bill.trainings) + 2
     heads = ("tokens", "FLOP", "device h", "memory", "rows", "checkpoints", "a state")
     yield f"  {'training':<{width}}" + "".join(f"{head:>13}" for head in heads)

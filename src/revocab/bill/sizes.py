@@ -9,7 +9,7 @@ from typing import Any
 from revocab.bill.device import known
 from revocab.bill.outline import Outline
 from revocab.config.expand import Run
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.hub import cached_commit
 from revocab.io import read_json
 from revocab.models.change import ModelReference
@@ -25,7 +25,6 @@ class Sizes:
     """Configurations of models and sizes of vocabularies, by id; what is not known is listed."""
 
     def __init__(self, plan: Plan, shapes: Mapping[str, Path], vocabularies: Mapping[str, int]):
-        """Raise :class:`RevocabError` for a model or tokenizer that the experiment has not."""
         self.plan, self.experiment = plan, plan.experiment
         self.shapes, self.vocabularies = shapes, vocabularies
         #: Why a size is not known, by what has it.
@@ -42,10 +41,7 @@ class Sizes:
             for name in asked
             if name not in have
         ]
-        if wrong:
-            raise RevocabError(wrong)
-
-    # --- vocabularies -----------------------------------------------------------------------------
+        refuse(wrong)
 
     def vocabulary(self, tokenizer: str) -> int | None:
         if tokenizer in self.vocabularies:
@@ -90,7 +86,6 @@ class Sizes:
         return kept + donor
 
     def _taken(self, options: Any) -> int | None:
-        """Return the size of a tokenizer on the Hub, or in a folder."""
         if options.hub:
             config = self._hub(options.hub, options.revision)
             return config["vocab_size"] if config else None
@@ -98,9 +93,9 @@ class Sizes:
         if not file.is_file():
             return None
         read = read_json(file)
-        return len({entry["content"] for entry in read["added_tokens"]} | pieces(read["model"]))
-
-    # --- models -----------------------------------------------------------------------------------
+        # BPE maps tokens to ids, Unigram gives each a score.
+        pieces = [piece if isinstance(piece, str) else piece[0] for piece in read["model"]["vocab"]]
+        return len({entry["content"] for entry in read["added_tokens"]}.union(pieces))
 
     def model(self, model: str) -> Config | None:
         try:
@@ -158,16 +153,8 @@ class Sizes:
         return None if rows is None else {**origin, "vocab_size": rows}
 
 
-def pieces(model: Mapping[str, Any]) -> set[str]:
-    """Return the tokens of a tokenizer.json: BPE maps them to ids, Unigram gives each a score."""
-    return {piece if isinstance(piece, str) else piece[0] for piece in model["vocab"]}
-
-
 def read_config(place: Path) -> Config:
-    """Return a ``config.json``, or that of a folder; of a composite one the text part.
-
-    Raises :class:`RevocabError` where there is none, or it is no mapping.
-    """
+    """Return a ``config.json``, or that of a folder; of a composite one the text part."""
     file = place / "config.json" if place.is_dir() else place
     if not file.is_file():
         raise RevocabError(f"{file}: no such file; give a config.json, or a folder that has one")

@@ -9,24 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from revocab.bill.amounts import Amount, Factor, device_hours
-from revocab.bill.device import BYTES_PER_TOKEN, BillOptions, processes_for, speed_of
+from revocab.bill.device import BYTES_PER_TOKEN, BillOptions, speed_of
 from revocab.bill.outline import Outline
 from revocab.bill.sizes import Sizes
 from revocab.io import read_json
 from revocab.plan.plan import Plan
 from revocab.rule import Artefact, Step
-from revocab.training.estimates import (
-    FLOAT,
-    USED,
-    StepOptions,
-    adapted_shapes,
-    estimate,
-    head_bytes,
-    shape_of,
-    state_bytes,
-    teacher_bytes,
-    token_bytes,
-)
+from revocab.training import estimates
 from revocab.training.machine.costs import adapter_flops, teacher_flops
 from revocab.training.machine.operations import operations
 from revocab.training.outputs.resume_state import KEPT
@@ -47,7 +36,6 @@ class Training:
     """One training: a run's, or a stand-in's."""
 
     name: str
-    #: Name of its job.
     job: str
     #: How it fits into a device's memory; empty where that asks nothing, or is not known.
     layout: str
@@ -56,7 +44,6 @@ class Training:
     #: Rows of a pass.
     micro_batch: int
     steps: int
-    #: Number of checkpoints.
     checkpoints: int
     vocabulary: int
     amounts: Mapping[str, Amount]
@@ -75,16 +62,14 @@ class Training:
 
 
 def trainings_of(plan: Plan, sizes: Sizes, options: BillOptions) -> Iterator[Training]:
-    """Yield a bill for each training whose model's sizes are known."""
     for model in plan.stand_ins:
         step, config = plan.step("pretrain_stand_in", model=model), sizes.model(model)
         if config is not None:
             yield training_of(plan, f"models.{model}", step, config, None, options)
     for run in plan.trained:
         entry, step = plan.runs[run], plan.step("adapt_model", run=run)
-        config, source = sizes.run(entry), None
-        if step.inputs.get("source"):
-            source = sizes.referred(entry.source)
+        config = sizes.run(entry)
+        source = sizes.referred(entry.source) if step.inputs.get("source") else None
         if config is not None:
             yield training_of(plan, run, step, config, source, options)
 
@@ -97,33 +82,28 @@ def training_of(
     source: Mapping[str, Any] | None,
     options: BillOptions,
 ) -> Training:
-    """Return the bill of a training, laid out so that it fits a device, if it can be."""
     settings, packed = step.job, step.inputs["packed"]
     assert isinstance(settings, Settings) and isinstance(packed, Artefact)
     length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
     outline = Outline(config, settings.plan)
     origin = None if source is None else Outline(source)
-    processes, memory = processes_for(options.devices, settings.batch_size), options.memory_bytes
+    processes = math.gcd(options.devices, settings.batch_size)  # a batch is divided evenly
+    stated = options.stated("memory")
+    memory = None if stated is None else int(stated)
     whole = processes == 1 or any(stage.lora for stage in settings.plan.stages)
     machine_flags, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
     for layout, machine in LAYOUTS.items():
         if whole and machine.get("fsdp"):
             continue
-        guess = estimate(
-            outline,
-            outline,
-            settings,
-            length,
-            {**machine, **machine_flags},
-            processes,
-            memory,
-            origin,
+        flags = {**machine, **machine_flags}
+        guess = estimates.estimate(
+            outline, outline, settings, length, flags, processes, memory, origin
         )
-        laid_out = StepOptions(
+        laid_out = estimates.StepOptions(
             length, settings.precision, "activation_checkpointing" in machine,
             processes if "fsdp" in machine else 1,
         )  # fmt: skip
-        if guess.memory <= USED * (memory or math.inf):
+        if guess.memory <= estimates.USED * (memory or math.inf):
             fitting = layout
             break
     amounts = amounts_of(plan, settings, outline, guess.micro_batch, origin, laid_out)
@@ -140,16 +120,14 @@ def amounts_of(
     outline: Outline,
     micro_batch: int,
     source: Outline | None,
-    laid_out: StepOptions,
+    laid_out: estimates.StepOptions,
 ) -> Iterator[Amount]:
     batch, stages = settings.batch_size, settings.plan
     length = laid_out.sequence_length
     groups = stages.groups(outline)
     source_rows = 0 if source is None else source.config.vocab_size
-    yield Amount(
-        "tokens", "tokens",
-        [[(settings.steps, "steps"), (batch, "rows"), (length, "tokens")]],
-    )  # fmt: skip
+    read: list[Factor] = [(settings.steps, "steps"), (batch, "rows"), (length, "tokens")]
+    yield Amount("tokens", "tokens", [read])
     products: list[list[Factor]] = []
     for number, stage in enumerate(stages.stages):
         tokens = (stage.steps * batch * length, "tokens")
@@ -162,28 +140,24 @@ def amounts_of(
             [tokens, 2, (own.gradients, "wide with gradients"), (length, "positions")],
         ]
         if stage.taught and source is not None:
-            read = (teacher_flops(source, stage, length), "FLOP of the source model")
-            products.append([tokens, read])
-    for rows, wide in adapted_shapes(outline, settings.adapter):
+            taught = (teacher_flops(source, stage, length), "FLOP of the source model")
+            products.append([tokens, taught])
+    adapted = 0
+    for rows, wide in estimates.adapted_shapes(outline, settings.adapter):
         step = (adapter_flops(rows, source_rows, wide), "FLOP of an adapter")
         products.append([(stages.ends[0], "steps"), step])
+        adapted += rows * source_rows
     yield Amount("training", "FLOP", products)
     passes = (len(settings.heldout_steps), "times")
     text = (tokens_held_out(plan), "tokens held out")
-    yield Amount(
-        "held-out losses", "FLOP",
-        [[text, passes, (operations(outline).flops(length), "FLOP")]],
-    )  # fmt: skip
+    each: Factor = (operations(outline).flops(length), "FLOP")
+    yield Amount("held-out losses", "FLOP", [[text, passes, each]])
     yield parameters_of(outline)
-    shape = shape_of(outline, groups, len(stages.stages), sum(
-        rows * source_rows for rows, _ in adapted_shapes(outline, settings.adapter)
-    ))  # fmt: skip
+    shape = estimates.shape_of(outline, groups, len(stages.stages), adapted)
     stored: Factor = (outline.itemsize, "B")
-    yield Amount(
-        "checkpoints", "B",
-        [[(len(settings.checkpoint_steps), "checkpoints"), (shape.parameters, "weights"), stored]],
-    )  # fmt: skip
-    single: Factor = (FLOAT, "B")
+    checkpoints: Factor = (len(settings.checkpoint_steps), "checkpoints")
+    yield Amount("checkpoints", "B", [[checkpoints, (shape.parameters, "weights"), stored]])
+    single: Factor = (estimates.FLOAT, "B")
     yield Amount(
         "a resume state", "B",
         [
@@ -192,14 +166,14 @@ def amounts_of(
             [single, 3, (shape.adapters, "of adapters")],
         ],
     )  # fmt: skip
-    beside = teacher_bytes(source, settings)
+    beside = estimates.teacher_bytes(source, settings)
     pass_tokens: list[Factor] = [(micro_batch, "rows"), (length, "tokens")]
     yield Amount(
         "memory", "B",
         [
-            [(state_bytes(shape, laid_out), "B of weights, gradients, moments")],
-            [(head_bytes(shape, laid_out, micro_batch * length), "B of the head")],
-            [*pass_tokens, (token_bytes(shape, laid_out), "B")],
+            [(estimates.state_bytes(shape, laid_out), "B of weights, gradients, moments")],
+            [(estimates.head_bytes(shape, laid_out, micro_batch * length), "B of the head")],
+            [*pass_tokens, (estimates.token_bytes(shape, laid_out), "B")],
             *([[(beside, "B of the source model")]] if beside else []),
         ],
     )  # fmt: skip
@@ -221,14 +195,8 @@ def tokens_held_out(plan: Plan) -> float:
     return sum(corpora[name].heldout_bytes for name in plan.heldout_corpora) / BYTES_PER_TOKEN
 
 
-# --- time -----------------------------------------------------------------------------------------
-
-
 def measured(plan: Plan, training: str) -> tuple[str, float] | None:
-    """Return where a training's speed was measured, and its operations per second and device.
-
-    ``preflight`` leaves a record of its steps; a finished training one of all.
-    """
+    """Return where ``preflight`` or training measured a speed: operations a second and device."""
     model = training.removeprefix("models.")
     folder = plan.paths.run(model) if model == training else plan.paths.model(model)
     for file in (Path(plan.paths.preflight(training)), Path(folder, "timing.json")):
@@ -239,11 +207,7 @@ def measured(plan: Plan, training: str) -> tuple[str, float] | None:
 
 
 def hours_of(plan: Plan, trainings: Sequence[Training], options: BillOptions) -> dict[str, Amount]:
-    """Return the device hours of trainings by name.
-
-    Where no device is named, speeds are as measured: each training's own, or that of the first one
-    that has been measured; without any there are no hours.
-    """
+    """Return device hours by training: without a named device as measured there, or first."""
     speed, hours = speed_of(options), {}
     records = {item.name: measured(plan, item.name) for item in trainings} if speed is None else {}
     first = next(filter(None, records.values()), None)

@@ -65,8 +65,6 @@ class LayoutOptions(Closed):
 class Layout:
     """How a prompt is written: an instruction, then lines for each shot, then those of the query.
 
-    Or the instruction before every one of them (``repeated``).
-
     ``<<question>>`` is a word of the language that is answered in (:mod:`revocab.languages`).
     """
 
@@ -94,18 +92,17 @@ class Layout:
     def answer_label(self) -> str:
         return f"{self.labels[-1]}{self.after_label}"
 
+    @property
+    def _head(self) -> str:
+        return f"{self.instruction}{self.between_lines}" if self.instruction else ""
+
     def in_words(
         self,
         languages: Languages,
         aliases: Mapping[str, str],
         changes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Layout:
-        """Return the layout, with the fields of ``changes``, in words of the language that is
-        answered in, or that ``changes`` name.
-
-        Raises :class:`RevocabError` naming the words that the language lacks, and those that have
-        them, and for labels that are more or fewer than the layout's own.
-        """
+        """Return the layout, changed, in words of the answer's language or that of ``changes``."""
         others = dict(changes)
         language = others.pop("language", languages[-1])
         labels = tuple(others.pop("labels", self.labels))
@@ -123,27 +120,20 @@ class Layout:
         """Return the prompt of texts in the order of the labels; the query's answer is left out."""
         blocks = [self._block(texts, answered=True) for texts in shots]
         blocks.append(self._block(query, answered=False))
-        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
         if self.repeated:
-            return self.between_shots.join(f"{head}{block}" for block in blocks)
-        return head + self.between_shots.join(blocks)
+            return self.between_shots.join(f"{self._head}{block}" for block in blocks)
+        return self._head + self.between_shots.join(blocks)
 
     def messages(
         self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
     ) -> list[Message]:
-        """Return the same as messages of a conversation, whose next one is the answer, or whose
-        last one begins it.
-
-        With ``turns`` each shot is a question and its answer; else all is one question.
-        """
+        """Return the same as messages; with ``turns`` each shot is a question and its answer."""
         if not turns:
             return self._asked(self.prompt(shots, query))
-        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
         messages: list[Message] = []
         for number, texts in enumerate([*shots, query]):
-            before = head if self.repeated or number == 0 else ""
-            question = f"{before}{self._block(texts, answered=False)}"
-            messages += self._asked(question)
+            before = self._head if self.repeated or number == 0 else ""
+            messages += self._asked(f"{before}{self._block(texts, answered=False)}")
             if number < len(shots) and self.label_begins_answer:
                 messages[-1]["content"] += f"{self.before_text}{texts[-1]}"
             elif number < len(shots):

@@ -38,10 +38,7 @@ class MessageReader:
     unknown: dict[str, tuple[int, str]] = field(default_factory=dict, init=False)
 
     def read(self, value: Any, where: str) -> list[Message]:
-        """Return a row's messages as ``role`` and ``content`` alone; None is no message.
-
-        Raises :class:`RevocabError`, naming ``where``, for what is no list of messages with both.
-        """
+        """Return a row's messages as ``role`` and ``content`` alone; None is no message."""
         if value is None:
             return []
         if not isinstance(value, list):
@@ -51,7 +48,6 @@ class MessageReader:
         ]
 
     def check(self) -> None:
-        """Raise :class:`RevocabError` if a message that was read has a role that nobody knows."""
         if self.unknown:
             known = ", ".join(sorted({**usual_roles(), **self.names}))
             raise RevocabError(
@@ -87,7 +83,6 @@ class MessageReader:
 
 
 def checked_messages(value: Any, where: str) -> list[Message]:
-    """Return the messages of a single row; see :class:`MessageReader`."""
     reader = MessageReader()
     messages = reader.read(value, where)
     reader.check()
@@ -95,10 +90,7 @@ def checked_messages(value: Any, where: str) -> list[Message]:
 
 
 def filled(messages: Iterable[Message], texts: Mapping[str, Any], where: str) -> list[Message]:
-    """Return messages with ``{name}`` replaced by the text of that name; ``{{`` is a brace.
-
-    Nothing else is read in braces. Raises :class:`RevocabError` naming a text that is not there.
-    """
+    """Return messages with ``{name}`` replaced by the text of that name; ``{{`` is a brace."""
 
     def text(brace: re.Match[str]) -> str:
         name = brace[1]

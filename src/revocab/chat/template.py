@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import Field
 
 from revocab.chat.messages import ASSISTANT, Message
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.extensions import files_in
 
 #: Templates that come with the package; dropping a file there adds one.
@@ -45,10 +45,7 @@ def chat_template_field() -> Any:
 
 
 def find_template(named: str | Path) -> Path:
-    """Return a template's file: the path that is given, or the package's template of that name.
-
-    Raises :class:`RevocabError` for what is neither.
-    """
+    """Return a template's file: the path that is given, or the package's template of that name."""
     path = Path(named)
     if path.is_file():
         return path
@@ -61,10 +58,6 @@ def find_template(named: str | Path) -> Path:
 
 
 def read_template(named: str | Path) -> str:
-    """Return the text of a template that :func:`find_template` finds.
-
-    Raises :class:`RevocabError` with file and line for what is no template.
-    """
     from jinja2 import Environment, TemplateSyntaxError
 
     path = find_template(named)
@@ -94,17 +87,12 @@ class ChatTemplate:
     """A template's text with the tokenizer's special tokens, which it may name."""
 
     text: str
-    #: How messages name it.
     place: str
     #: ``bos_token`` and the like, by name.
     tokens: Mapping[str, Any] = field(default_factory=dict)
 
     def rendered(self, messages: Sequence[Message], where: str) -> Rendered:
-        """Return the text of a conversation and its answers.
-
-        Raises :class:`RevocabError`, naming ``where``, for what the template refuses: its own
-        complaints, mistakes in it, and what the sandbox does not allow.
-        """
+        """Return the text of a conversation (``where`` it is, for messages) and its answers."""
         from transformers.utils.chat_template_utils import render_jinja_template
 
         from revocab.sandbox import explain, limit_chat_templates
@@ -128,25 +116,24 @@ class ChatTemplate:
         return Rendered(text, [(begin, end) for begin, end in spans if end > begin])
 
 
-def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None) -> ChatTemplate:
-    """Return the template in a file or of the package or, where none is named, the tokenizer's own.
+def own_template(tokenizer: Any) -> str:
+    """Return the text of a tokenizer's chat template, of several the usual one; empty: none."""
+    own = tokenizer.chat_template
+    return (own.get("default") if isinstance(own, dict) else own) or ""
 
-    ``folder`` is the tokenizer's. Raises :class:`RevocabError` if there is none, and for each thing
-    that is wrong with it, see :func:`template_problems`.
-    """
+
+def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None) -> ChatTemplate:
+    """Return the template that is named, or the tokenizer's, if a model can learn from it."""
     if named is not None:
         path = find_template(named)
         text, place = read_template(path), str(path)
     else:
-        own = tokenizer.chat_template  # or several by name
-        text = (own.get("default") if isinstance(own, dict) else own) or ""
+        text = own_template(tokenizer)
         place = f"{folder}, chat template"
         if not text:
             raise RevocabError(f"{folder}: this tokenizer has no chat template; {advice()}")
     template = ChatTemplate(text, place, tokenizer.special_tokens_map)
-    problems = list(template_problems(template, special_texts(tokenizer)))
-    if problems:
-        raise RevocabError(problems)
+    refuse(template_problems(template, special_texts(tokenizer)))
     return template
 
 
@@ -191,10 +178,7 @@ def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterato
 
 
 def end_of_answers(template: ChatTemplate, tokenizer: Any) -> str:
-    """Return the text of the special token that ends a template's answers.
-
-    The template is one that :func:`load_template` takes.
-    """
+    """Return the special token that ends the answers of a template from :func:`load_template`."""
     rendered = template.rendered(PROBE, "a conversation of two questions and answers")
     begin, end = rendered.answers[-1]
     after = rendered.text[begin:end].rpartition(PROBE[-1]["content"])[2]

@@ -16,7 +16,7 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:
-    from revocab.models.stand_in import build_stand_in
+    from revocab.models.parameters import build_stand_in
 
     build_stand_in(inputs.tokenizer, job.architecture(), job.context_length, job.seed, out)
 

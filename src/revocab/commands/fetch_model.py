@@ -19,7 +19,7 @@ class Inputs(Closed):
 def run(inputs: Inputs, job: FetchJob, machine: Nothing, out: Path) -> None:
     from revocab.models.fetch import fetch_model
 
-    fetch_model(out, path=inputs.path, **dict(job))
+    fetch_model(out, job, inputs.path)
 
 
 COMMAND = Command(run, out="DIR/snapshot; DIR/manifest.json is written last")

@@ -22,7 +22,7 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> str:
-    from revocab.fertility.floors import floor_sentence
+    from revocab.fertility.floor import floor_sentence
     from revocab.fertility.measure import fertility_of_folders
 
     rows, floors = fertility_of_folders(

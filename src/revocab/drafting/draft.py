@@ -1,39 +1,39 @@
 """`revocab draft`: a small model gets a target's vocabulary, so that it can draft for it.
 
 Speculative decoding needs one vocabulary for both models: a target that was adapted leaves its
-draft behind.
+draft behind. With a draft, a pass of the target reads the tokens that the draft proposed, keeps
+those that it would have chosen itself, and adds one of its own. So the text stays the same, and the
+tokens of a pass say what the draft is worth, on any machine. Leviathan et al. 2023 (arXiv
+2211.17192), greedy.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from revocab.adapting.compare import first_documents
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, Id, OneLine
-from revocab.command import of_flags
-from revocab.drafting.speculation import Written, write
+from revocab.command import named_and_flags
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import checkpoint_on
-from revocab.flags import asks_for_help, leading, values_of
+from revocab.heavy_types import PreTrainedModel, PreTrainedTokenizerFast
 from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.options import InitInputs, InitJob
 from revocab.limits import Count, Seed
-from revocab.model_check.subject import quiet
 from revocab.models.folder import ModelFolder, check_model_folder
 from revocab.models.hub_or_folder import local
-from revocab.models.load import check_structure, load_causal_lm
+from revocab.models.load import check_structure, load_causal_lm, quiet
 from revocab.progress import spoken
 from revocab.tokenizers.load import load_tokenizer
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 ABOUT = """Make a draft model for a target: revocab draft DRAFT --for TARGET --out FOLDER
 
@@ -66,35 +66,19 @@ class DraftOptions(Closed):
     json_: bool = Field(default=False, alias="json", description="print JSON")
 
 
-@dataclass(frozen=True)
-class Row:
-    """One text, written by the target alone or with a draft."""
+Row = dict[str, Any]
 
-    text: str
-    draft: str
-    #: Prompts after which the text is the same as without a draft, and all.
-    equal: int
-    prompts: int
-    tokens_per_pass: float
-    accepted: int
-    proposed: int
-    characters_per_second: float
 
-    @classmethod
-    def of(cls, text: str, draft: str, written: Written, plain: Written) -> Row:
-        return cls(
-            text, draft, written.equal(plain), len(written.tokens), written.tokens_per_pass,
-            written.accepted, written.proposed, written.characters_per_second,
-        )  # fmt: skip
+def row_of(text: str, draft: str, written: Written, plain: Written) -> Row:
+    """Return what a text, written by the target alone or with a draft, took."""
+    same = {"equal": written.equal(plain), "prompts": len(written.tokens)}
+    keys = ("tokens_per_pass", "accepted", "proposed", "characters_per_second")
+    return {"text": text, "draft": draft, **same, **{key: getattr(written, key) for key in keys}}
 
 
 def draft(words: Sequence[str]) -> str:
-    """Return the page, after writing the draft."""
-    named, flags = leading(words, 1)
-    if not named and not asks_for_help(flags):
-        raise RevocabError("DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER")
-    values = values_of([DraftOptions], "revocab draft DRAFT", ABOUT, flags)
-    options = of_flags(DraftOptions, values)
+    missing = "DRAFT comes first: revocab draft DRAFT --for TARGET --out FOLDER"
+    named, options = named_and_flags(DraftOptions, words, "revocab draft DRAFT", ABOUT, missing)
     texts = measure_texts(options.text, "--text")
     folders = [local(path, "model") for path in (Path(named[0]), options.for_)]
     for folder in folders:
@@ -124,7 +108,7 @@ def draft(words: Sequence[str]) -> str:
     shared = len(old.keys() & new.keys())
     rows = [*measured(writer, drafts, prompts, options)] if writer else []
     if options.json_:
-        made = {"shared_tokens": shared, "tokens": len(new), "rows": [asdict(row) for row in rows]}
+        made = {"shared_tokens": shared, "tokens": len(new), "rows": rows}
         return json.dumps(made, ensure_ascii=False, indent=2)
     moved = [f"{options.out}: {source.name} with the vocabulary of {target.name}"] * (old != new)
     return "\n".join([*moved, f"{shared:,} of {len(new):,} tokens are shared", *page(rows)])
@@ -154,14 +138,14 @@ def measured(
     for text, asked in prompts.items():
         with quiet():
             plain = write(model, tokenizer, asked, options.new_tokens)
-        yield Row.of(text, "none", plain, plain)
+        yield row_of(text, "none", plain, plain)
         for name, (helper, own) in helpers.items():
             other = own if own.get_vocab() != tokenizer.get_vocab() else None
             with quiet():
                 written = write(
                     model, tokenizer, asked, options.new_tokens, helper, options.block, other
                 )
-            yield Row.of(text, name, written, plain)
+            yield row_of(text, name, written, plain)
 
 
 def loaded(folder: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
@@ -173,7 +157,6 @@ def loaded(folder: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokeni
 def prompts_of(
     text: Text, tokenizer: PreTrainedTokenizerFast, options: DraftOptions
 ) -> list[list[int]]:
-    """Return the beginnings of the first documents that are long enough, as token ids."""
     size = options.prompt_characters
     limit = 100 * size * options.prompts
     long = [document for document in first_documents(text, limit) if len(document) > size]
@@ -185,7 +168,6 @@ def prompts_of(
 
 
 def page(rows: Sequence[Row]) -> list[str]:
-    """Return the lines of the table, none of no rows."""
     if not rows:
         return []
     lines = [
@@ -194,12 +176,104 @@ def page(rows: Sequence[Row]) -> list[str]:
         "| --- | --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
-        if row.draft == "none":
-            plain = row.characters_per_second
-        share = f"{row.accepted / row.proposed:.0%}" if row.proposed else "–"
+        speed = row["characters_per_second"]
+        if row["draft"] == "none":
+            plain = speed
+        share = f"{row['accepted'] / row['proposed']:.0%}" if row["proposed"] else "–"
         lines.append(
-            f"| {row.text} | {row.draft} | {row.equal} of {row.prompts} | {row.tokens_per_pass:.2f}"
-            f" | {share} | {row.characters_per_second:,.0f}"
-            f" | {row.characters_per_second / plain:.2f}× |"
+            f"| {row['text']} | {row['draft']} | {row['equal']} of {row['prompts']}"
+            f" | {row['tokens_per_pass']:.2f} | {share} | {speed:,.0f} | {speed / plain:.2f}× |"
         )
     return lines
+
+
+@dataclass(frozen=True)
+class Written:
+    """Greedy text of one model: new tokens of each prompt, and what they took."""
+
+    tokens: list[list[int]]
+    characters: int
+    #: Forward passes of the target, and the tokens that a draft proposed for them.
+    passes: int
+    proposed: int
+    seconds: float
+
+    @property
+    def tokens_per_pass(self) -> float:
+        return sum(map(len, self.tokens)) / self.passes
+
+    @property
+    def accepted(self) -> int:
+        """Return how many tokens were the draft's: each pass adds one of the target's own."""
+        return sum(map(len, self.tokens)) - self.passes
+
+    @property
+    def characters_per_second(self) -> float:
+        return self.characters / self.seconds
+
+    def equal(self, other: Written) -> int:
+        return sum(own == theirs for own, theirs in zip(self.tokens, other.tokens, strict=True))
+
+
+@contextmanager
+def counted(model: PreTrainedModel, prompt: int) -> Iterator[list[int]]:
+    """Yield how many tokens each pass of a model reads, of the ``prompt`` first ones the last."""
+    lengths: list[int] = []
+
+    def note(module: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        read = kwargs["input_ids"].shape[1]
+        lengths.append(read if lengths else read - prompt + 1)
+
+    hook: Any = model.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield lengths
+    finally:
+        hook.remove()
+
+
+def write(
+    target: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    prompts: Sequence[list[int]],
+    new_tokens: int,
+    draft: PreTrainedModel | None = None,
+    block: int = 4,
+    draft_tokenizer: PreTrainedTokenizerFast | None = None,
+) -> Written:
+    """Continue each prompt by exactly ``new_tokens``, the end token barred, greedily.
+
+    A draft proposes ``block`` tokens a pass. One of another vocabulary needs its own tokenizer:
+    its text is cut again into the target's tokens.
+    """
+    import torch
+    from transformers import GenerationConfig
+
+    settings = GenerationConfig(
+        do_sample=False,
+        max_new_tokens=new_tokens,
+        min_new_tokens=new_tokens,
+        eos_token_id=target.config.get_text_config().eos_token_id,
+        pad_token_id=0,
+    )
+    more: dict[str, Any] = {}
+    if draft is not None:
+        constant = {"num_assistant_tokens": block, "num_assistant_tokens_schedule": "constant"}
+        draft.generation_config.update(**constant, assistant_confidence_threshold=0.0)
+        more["assistant_model"] = draft
+        if draft_tokenizer is not None:
+            more |= {"tokenizer": tokenizer, "assistant_tokenizer": draft_tokenizer}
+    tokens, passes, proposed, seconds = [], 0, 0, 0.0
+    for prompt in prompts:
+        ids_1L = torch.tensor([prompt], device=target.device)
+        mask_1L = torch.ones_like(ids_1L)
+        with torch.no_grad(), counted(target, len(prompt)) as lengths:
+            start = time.perf_counter()
+            written: Any = target.generate(  # type: ignore[operator]  # typed as a mixin's
+                ids_1L, attention_mask=mask_1L, generation_config=settings, **more
+            )
+            seconds += time.perf_counter() - start
+        tokens.append(written[0, len(prompt) :].tolist())
+        passes += len(lengths)
+        proposed += sum(lengths) - len(lengths)  # each begins with the newest token of the text
+    characters = sum(map(len, tokenizer.batch_decode(tokens)))
+    return Written(tokens, characters, passes, proposed, seconds)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import Tensor
 from revocab.models.folder import ModelFolder
+from revocab.models.parameters import head_width
 from revocab.registry import found_in
-
-if TYPE_CHECKING:
-    import torch
 
 #: A settings key of transformers, the GGUF key, and how its value is stored.
 Setting = tuple[str, str, type]
@@ -27,31 +26,17 @@ SHAPE: tuple[Setting, ...] = (
 )
 
 
-def same(tensor: torch.Tensor, name: str, settings: Any) -> torch.Tensor:
-    """Return a tensor as it is stored."""
-    return tensor
-
-
-def shifted_norms(tensor: torch.Tensor, name: str, settings: Any) -> torch.Tensor:
+def shifted_norms(tensor: Tensor, name: str, settings: Any) -> Tensor:
     """Return a tensor; of Gemma's norms, which multiply by one more than their weight, one more."""
     return tensor.float() + 1 if name.endswith("norm.weight") else tensor
 
 
-def head_width(settings: Any) -> int:
-    width = getattr(settings, "head_dim", None)
-    return int(width or settings.hidden_size // settings.num_attention_heads)
-
-
 def rotations(settings: Any) -> dict[str, Any]:
-    """Return what ``config.json`` says of rotary positions."""
     return dict(getattr(settings, "rope_parameters", None) or {"rope_theta": 10000.0})
 
 
 def usual_rotation(settings: Any) -> dict[str, Any]:
-    """Return the keys of one rotation for all layers.
-
-    Raises :class:`RevocabError` for a scaling of positions that is not carried over.
-    """
+    """Return the keys of one rotation for all layers, if its scaling can be carried over."""
     rope = rotations(settings)
     kind = rope.get("rope_type", "default")
     keys: dict[str, Any] = {"rope.freq_base": float(rope["rope_theta"])}
@@ -68,35 +53,30 @@ def usual_rotation(settings: Any) -> dict[str, Any]:
 class Architecture:
     """One architecture of llama.cpp, and the models of transformers that it computes."""
 
-    #: As llama.cpp names it.
     name: str
     model_types: tuple[str, ...]
     #: Further settings that are there under another name.
     settings: tuple[Setting, ...] = ()
     #: A tensor as llama.cpp multiplies by it: stored tensor, its name here, settings.
-    stored: Callable[[torch.Tensor, str, Any], torch.Tensor] = same
+    stored: Callable[[Tensor, str, Any], Tensor] = lambda tensor, name, settings: tensor
     #: Settings that must have one of these values: others change what is computed.
     only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    #: Whether an LM head of its own is read.
-    untied: bool = True
     #: What else the settings must not say, a line each.
     refuses: Callable[[Any], Iterator[str]] = lambda settings: iter(())
     #: Further keys: of the rotation, and what is not the same for all architectures.
     keys: Callable[[Any], dict[str, Any]] = usual_rotation
     #: Tensors that are no weights here, by their name there.
-    tensors: Callable[[Any], dict[str, torch.Tensor]] = lambda settings: {}
+    tensors: Callable[[Any], dict[str, Tensor]] = lambda settings: {}
 
     def metadata(self, settings: Any) -> dict[str, Any]:
-        """Return the keys of a GGUF that say the model's shape, without the architecture's name."""
         keys = {
             key: kind(value)
             for name, key, kind in (*SHAPE, *self.settings)
             if (value := getattr(settings, name, None)) is not None
         }
         width = head_width(settings)
-        keys |= {"attention.key_length": width, "attention.value_length": width}
-        keys |= {"rope.dimension_count": width}
-        return keys | self.keys(settings)
+        widths = ("attention.key_length", "attention.value_length", "rope.dimension_count")
+        return keys | dict.fromkeys(widths, width) | self.keys(settings)
 
     def problems(self, settings: Any) -> Iterator[str]:
         """Yield what llama.cpp would compute otherwise, by the key of ``config.json``."""
@@ -114,22 +94,15 @@ def check_llama3(settings: Any) -> Iterator[str]:
 
 
 @cache
-def architectures() -> dict[str, Architecture]:
+def by_model_type() -> dict[str, Architecture]:
     from revocab.export import architectures as package
 
-    return found_in(package, "ARCHITECTURE")
-
-
-def by_model_type() -> dict[str, Architecture]:
-    return {kind: made for made in architectures().values() for kind in made.model_types}
+    known = found_in(package, "ARCHITECTURE").values()
+    return {kind: made for made in known for kind in made.model_types}
 
 
 def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
-    """Return a model's architecture and its settings, with every default of transformers.
-
-    Raises :class:`RevocabError` for one that llama.cpp does not compute, or not with these
-    settings.
-    """
+    """Return a model's architecture and settings, with every default of transformers."""
     from transformers import AutoConfig
 
     kind = folder.config.get("model_type")
@@ -142,7 +115,5 @@ def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     if "quantization_config" in folder.config:
         raise RevocabError(f"{place}: quantised weights; export the model as it was before")
     settings = AutoConfig.from_pretrained(folder.path, trust_remote_code=False).get_text_config()
-    problems = [f"{place}: {problem}" for problem in known[kind].problems(settings)]
-    if problems:
-        raise RevocabError(problems)
+    refuse(f"{place}: {problem}" for problem in known[kind].problems(settings))
     return known[kind], settings

@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from revocab.export.vocabulary import Vocabulary
@@ -26,6 +27,7 @@ from revocab.tokenizers.alphabets import (
     byte_level_words,
     marked_words,
 )
+from revocab.tokenizers.splitter import repair_expression
 
 DIGITS: tuple[Digits, ...] = ("individual", "none")
 SPACES: tuple[Whitespace, ...] = ("grouped", "single")
@@ -38,15 +40,7 @@ SPLITTERS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
     ("qwen2", (QWEN2_WORDS,), False),
     ("gpt-2", (GPT2_WORDS,), False),
     ("smollm", (r"\p{N}", GPT2_WORDS), False),
-    (
-        "qwen35",
-        (
-            QWEN2_WORDS.replace(r"?\p{L}+", r"?[\p{L}\p{M}]+").replace(
-                r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]"
-            ),
-        ),
-        False,
-    ),
+    ("qwen35", (repair_expression(QWEN2_WORDS) or "",), False),
     (
         "deepseek-v3",
         (
@@ -66,7 +60,7 @@ WITHOUT_CONTEXT: frozenset[tuple[str, ...]] = frozenset(
     + [(marked_words(digits, spaces),) for digits in DIGITS for spaces in SPACES]
 )
 #: Splitters that differ from one of llama.cpp's in runs of white space alone.
-SINGLE_SPACES = {
+SINGLE_SPACES: dict[tuple[str, ...], tuple[str, ...]] = {
     (byte_level_words(digits, "single"),): (byte_level_words(digits),) for digits in NUMBERS
 }
 
@@ -81,7 +75,6 @@ class Cutter:
     cut_pieces: Callable[[list[str]], list[list[int]]] = field(repr=False)
     #: By id; for SentencePiece's way only.
     scores: list[float] | None = None
-    #: Whether merges are written.
     merges: bool = False
     #: What it cuts otherwise without any line that shows it.
     notes: tuple[str, ...] = ()
@@ -191,7 +184,6 @@ def scores_of(vocabulary: Vocabulary) -> list[float]:
 
 
 def spelt(token: str, ids: dict[str, int]) -> list[int]:
-    """Return a token's id, or those of its bytes."""
     return [ids[token]] if token in ids else [ids[f"<0x{byte:02X}>"] for byte in token.encode()]
 
 
@@ -204,25 +196,18 @@ def by_merges(vocabulary: Vocabulary) -> Cutter:
     model.pre_tokenizer = pre_tokenizers.Split(Regex(r"\n+"), "isolated")
     first, _ = vocabulary.frame()  # Gemma 4's always puts one there
     keys = {"model": "gemma4"} if first else {"model": "gpt2", "pre": "sarvam-moe"}
-    return Cutter("gemma4" if first else "sarvam-moe", keys, all_ids(model), merges=True)
+    name = "gemma4" if first else "sarvam-moe"
+    return Cutter(name, keys, partial(all_ids, model), merges=True)
 
 
 def by_words(vocabulary: Vocabulary, name: str, patterns: Sequence[str], *, whole: bool) -> Cutter:
-    """Return a byte-level way with one of llama.cpp's splitters."""
     from tokenizers import Regex, pre_tokenizers
 
     model = bare_bpe(vocabulary, ignore_merges=whole)
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
     encode = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     model.pre_tokenizer = pre_tokenizers.Sequence([*splits, encode])
-    return Cutter(name, {"model": "gpt2", "pre": name}, all_ids(model), merges=True)
-
-
-def joins_spaces(vocabulary: Vocabulary) -> bool:
-    """Tell whether a token has white space behind its first character."""
-    plain = vocabulary.plain
-    texts = (plain.text(token).decode(errors="replace") for token in vocabulary.tokens)
-    return any(character.isspace() for text in texts for character in text[1:])
+    return Cutter(name, {"model": "gpt2", "pre": name}, partial(all_ids, model), merges=True)
 
 
 def bare_bpe(vocabulary: Vocabulary, **options: bool) -> Any:
@@ -231,11 +216,8 @@ def bare_bpe(vocabulary: Vocabulary, **options: bool) -> Any:
     return Tokenizer(models.BPE(vocabulary.plain.ids, [*vocabulary.plain.merges], **options))
 
 
-def all_ids(model: Any) -> Callable[[list[str]], list[list[int]]]:
-    def cut_pieces(texts: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in model.encode_batch_fast(texts)]
-
-    return cut_pieces
+def all_ids(model: Any, texts: list[str]) -> list[list[int]]:
+    return [encoding.ids for encoding in model.encode_batch_fast(texts)]
 
 
 def cutters_for(vocabulary: Vocabulary) -> tuple[list[Cutter], bool]:
@@ -245,8 +227,10 @@ def cutters_for(vocabulary: Vocabulary) -> tuple[list[Cutter], bool]:
         known = vocabulary.splitter in WITHOUT_CONTEXT
         return (ways if vocabulary.space_before else [*ways, by_merges(vocabulary)]), known
     splitter = vocabulary.splitter
-    if splitter in SINGLE_SPACES and not joins_spaces(vocabulary):
-        splitter = SINGLE_SPACES[splitter]
+    texts = (vocabulary.plain.text(token).decode(errors="replace") for token in vocabulary.tokens)
+    joins_spaces = any(character.isspace() for text in texts for character in text[1:])
+    if not joins_spaces:
+        splitter = SINGLE_SPACES.get(splitter, splitter)
     same = [row for row in SPLITTERS if row[1] == splitter]
     rows = same or SPLITTERS
     return [by_words(vocabulary, name, at, whole=whole) for name, at, whole in rows], bool(same)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from revocab.closed import look_up
-from revocab.command import of_flags
+from pydantic import Field
+
+from revocab.closed import Closed, OneLine, look_up
+from revocab.command import named_and_flags
 from revocab.errors import RevocabError
-from revocab.export.format import ExportOptions, formats
-from revocab.flags import leading, values_of
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import local
+from revocab.models.load import ADAPTER
 from revocab.output import OutputFolder
-from revocab.progress import spoken
+from revocab.progress import Say, spoken
+from revocab.registry import found_in
 
 NAME = "revocab export MODEL --to FORMAT OUT"
 ABOUT = """Write a model for another program: revocab export MODEL --to gguf OUT
@@ -23,18 +28,49 @@ or with --to sentencepiece a tokenizer.model. Text gives the same tokens there a
 does not, nothing is written, and the message gives the share of lines."""
 
 
+Outtype = Literal["auto", "f32", "f16", "bf16", "q8_0"]
+
+
+class ExportOptions(Closed):
+    """The flags of `revocab export`."""
+
+    to: OneLine = Field(default="gguf", description="gguf or sentencepiece")
+    out: Path = Field(description="folder to write; also as the word after --to FORMAT")
+    outtype: Outtype = Field(
+        default="auto", description="type of the matrices in a GGUF; auto: as they are stored"
+    )
+    lines: Path | None = Field(
+        default=None, description="text file; each line must give the same tokens there as here"
+    )
+    approximate: bool = Field(
+        default=False, description="write it even if some lines give other tokens there"
+    )
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: ``write(model, options, folder, say)`` fills a folder and tells what is in it."""
+
+    name: str
+    summary: str
+    write: Callable[[ModelFolder, ExportOptions, Path, Say], list[str]]
+
+
+@cache
+def formats() -> dict[str, Format]:
+    from revocab.export import formats as package
+
+    return found_in(package, "FORMAT")
+
+
 def export(words: Sequence[str]) -> str:
-    """Return what was written, after writing it; or raise :class:`RevocabError`."""
-    named, flags = leading(words, 1)
-    values = values_of([ExportOptions], NAME, ABOUT, placed(flags))
-    if not named:
-        raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME}")
-    options = of_flags(ExportOptions, values)
+    missing = f"MODEL comes first, a folder or a Hub id: {NAME}"
+    named, options = named_and_flags(ExportOptions, placed(words), NAME, ABOUT, missing)
     kind = look_up("--to", options.to, formats(), "format")
     if options.lines is not None and not options.lines.is_file():
         raise RevocabError(f"--lines {options.lines}: no such file; give a text file")
     folder = local(Path(named[0]), "model")
-    if (folder / "adapter_config.json").is_file():
+    if (folder / ADAPTER).is_file():
         raise RevocabError(f"{folder}: a LoRA adapter; export the model that it was merged into")
     model = ModelFolder(folder)
     out = OutputFolder(options.out, f"export to {kind.name}", [folder, options.lines])
@@ -46,9 +82,9 @@ def export(words: Sequence[str]) -> str:
     return "\n".join([*sizes, *notes])
 
 
-def placed(flags: Sequence[str]) -> list[str]:
-    """Return the flags with ``--out`` before the word that follows ``--to FORMAT``."""
-    words = [*flags]
+def placed(given: Sequence[str]) -> list[str]:
+    """Return the words with ``--out`` before the one that follows ``--to FORMAT``."""
+    words = [*given]
     after = next((place + 2 for place, word in enumerate(words) if word == "--to"), len(words))
     if after < len(words) and not words[after].startswith("-"):
         words.insert(after, "--out")

@@ -19,8 +19,6 @@ NUMBERS = tuple(
     " ".join(str(number) for number in range(start, start + 130 * step, step))
     for start, step in ((1900, 1), (0, 7), (1000, 997), (100000, 86413), (9**9, 9**8))
 )
-#: Characters of a line that a message repeats.
-EXAMPLE = 60
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,7 @@ def share(count: int, total: int) -> str:
 
 
 def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate: bool) -> Measured:
-    """Return the best known way that gives the same tokens on every line.
-
-    With ``approximate`` the one with the fewest others. Raises :class:`RevocabError`, which names
-    what llama.cpp lacks and the share, where every way gives others.
-    """
+    """Return the best known way that gives the same tokens; ``approximate``: or the nearest."""
     texts, own = [*lines_of(vocabulary, lines)], own_texts(vocabulary)
     notes = []
     for what, is_changed in vocabulary.normalised.items():
@@ -101,7 +95,7 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
     if not known:
         what = f"llama.cpp does not have its splitter: {' then '.join(vocabulary.splitter)}"
     if best.example is not None:
-        what += f"; so with {best.example[:EXAMPLE]!r}"
+        what += f"; so with {best.example[:60]!r}"
     raise RevocabError(
         f"{folder}: llama.cpp cannot cut text as this tokenizer does: {what}. The nearest,"
         f" {best.cutter.name!r}, gives {best.told()}; to write it anyway, give --approximate"

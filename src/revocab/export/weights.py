@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.export.architecture import Architecture
 from revocab.models.folder import ModelFolder
 
@@ -44,7 +44,6 @@ class Tensor:
         return int(np.prod(self.shape)) // values * size
 
     def array(self) -> Any:
-        """Return what is written; :class:`RevocabError` for values that the type does not hold."""
         from gguf import GGMLQuantizationType, quantize
 
         values = self.read().float().contiguous().numpy()
@@ -62,14 +61,9 @@ class Tensor:
 
 
 def stored_type(folder: ModelFolder) -> str:
-    """Return the outtype of a model's embedding as it is stored.
-
-    Raises :class:`RevocabError` for one of a type with less than two bytes.
-    """
-    from revocab.models.weights.files import read_header
-
+    """Return the outtype of a model's embedding; :class:`RevocabError` for less than two bytes."""
     name = folder.vocabulary_tensors["input"]
-    dtype = read_header(folder.path / folder.tensors[name][0])[0][name]["dtype"]
+    dtype = folder.parts[folder.tensors[name][0]][name].dtype
     if dtype not in STORED:
         raise RevocabError(
             f"{folder.path}: {name} is stored as {dtype}; allowed are F16, BF16, F32"
@@ -80,13 +74,10 @@ def stored_type(folder: ModelFolder) -> str:
 def tensors_of(
     folder: ModelFolder, architecture: Architecture, settings: Any, tokens: int, outtype: str
 ) -> Iterator[Tensor]:
-    """Yield the tensors, embedding first, then the layers.
-
-    Raises :class:`RevocabError` with all tensors that llama.cpp's architecture does not have.
-    """
     import gguf
 
-    kind = gguf.GGMLQuantizationType[outtype.upper()]
+    types = gguf.GGMLQuantizationType
+    kind = types[outtype.upper()]
     number = next(key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture.name)
     names = gguf.get_tensor_name_map(number, settings.num_hidden_layers)
     matrices = {*folder.vocabulary_tensors.values()}
@@ -96,15 +87,14 @@ def tensors_of(
         if name in folder.tied_copies or name.endswith(BUFFERS):
             continue
         there = names.get_name(name, try_suffixes=(".weight", ".bias"))
-        if there is None or (there == "output.weight" and not architecture.untied):
+        if there is None:
             unknown.append(name)
         else:
             placed[there] = name
-    if unknown:
-        raise RevocabError(
-            f"{folder.path}: {name}: llama.cpp's {architecture.name} has no such tensor"
-            for name in sorted(unknown)
-        )
+    refuse(
+        f"{folder.path}: {name}: llama.cpp's {architecture.name} has no such tensor"
+        for name in sorted(unknown)
+    )
 
     def made(there: str, name: str) -> Tensor:
         _, shape = folder.tensors[name]
@@ -114,14 +104,12 @@ def tensors_of(
         def read() -> torch.Tensor:
             return architecture.stored(folder.read(name)[:rows], name, settings)
 
-        fits = kind != gguf.GGMLQuantizationType.Q8_0 or shape[-1] % BLOCK == 0
-        matrix = kind if fits else gguf.GGMLQuantizationType.F16
-        single = gguf.GGMLQuantizationType.F32
-        return Tensor(there, full, matrix if len(shape) > 1 else single, read)
+        fits = kind != types.Q8_0 or shape[-1] % BLOCK == 0
+        matrix = kind if fits else types.F16
+        return Tensor(there, full, matrix if len(shape) > 1 else types.F32, read)
 
     for there, tensor in architecture.tensors(settings).items():
-        read = tensor.float
-        yield Tensor(there, tuple(tensor.shape), gguf.GGMLQuantizationType.F32, read)
+        yield Tensor(there, tuple(tensor.shape), types.F32, tensor.float)
     for there in sorted(placed, key=in_order):
         yield made(there, placed[there])
 

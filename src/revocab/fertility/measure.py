@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -32,16 +32,18 @@ from revocab.corpora.word_splitters import (
     start_splitting,
 )
 from revocab.errors import RevocabError
-from revocab.fertility.floors import FLOOR_COLUMNS, measure_floors
-from revocab.fertility.samples import token_samples
-from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
+from revocab.fertility.floor import FLOOR_COLUMNS, measure_floors
+from revocab.fertility.token_counts import (
+    TokenCounts,
+    count_token_classes,
+    share_split,
+    token_samples,
+)
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_csv, write_json, write_jsonl
 from revocab.limits import Bytes, Count
 from revocab.output import OutputFolder
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 COLUMNS = (
     "tokenizer", "corpus", "language", "documents", "skipped_empty", "words", "tokens", "bytes",
@@ -106,10 +108,6 @@ class Text:
 def fertility_row(
     name: str, text: Text, words: Words, counted: TokenCounts, split: float | None
 ) -> tuple[dict[str, Any], list[float]]:
-    """Return the measures of one tokenizer on one corpus, and fertility by document.
-
-    ``split``: the share of words of several tokens. Documents without a word count nowhere.
-    """
     kept = [number for number, count in enumerate(words.counts) if count]
     ratios = [int(counted.tokens[number]) / words.counts[number] for number in kept]
     tokens = int(counted.tokens[kept].sum())
@@ -141,11 +139,9 @@ def fertility_row(
 def measure_fertility(
     tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: list[Text]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measure every tokenizer on every corpus.
+    """Measure every tokenizer on every corpus: return rows of :data:`COLUMNS`, and distributions.
 
-    Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus``, and
-    ``fertility`` and ``words``, lists with one value per document. Raises :class:`RevocabError` for
-    a corpus without a word.
+    These have ``tokenizer``, ``corpus``, and by document the lists ``fertility`` and ``words``.
     """
     rows, distributions = [], []
     for text in corpora:
@@ -173,10 +169,7 @@ def measure_fertility(
 def parallel_lines(
     rows: list[dict[str, Any]], languages: list[str], where: str
 ) -> dict[str, list[str]]:
-    """Return the sentences of each language, from rows with one text field per language.
-
-    Raises :class:`RevocabError` for a language that a row does not have, and for no text at all.
-    """
+    """Return the sentences of each language, from rows with one text field per language."""
     for number, row in enumerate(rows, 1):
         missing = [language for language in languages if not isinstance(row.get(language), str)]
         if missing:
@@ -197,10 +190,6 @@ def parallel_lines(
 def measure_parallel(
     tokenizers: Mapping[str, PreTrainedTokenizerFast], lines: Mapping[str, list[str]]
 ) -> list[dict[str, Any]]:
-    """Return the rows of :data:`PARALLEL_COLUMNS`; the first language is the reference.
-
-    ``parity`` is the tokens of a language divided by those of the reference, same tokenizer.
-    """
     reference = next(iter(lines))
     rows = []
     for name, tokenizer in tokenizers.items():
@@ -237,12 +226,7 @@ def fertility_of_folders(
     job: FertilityJob | None = None,
     parallel: Sequence[Path] = (),
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measure tokenizer folders on the first documents of corpora; write ``out``.
-
-    Returns the rows of :func:`measure_fertility` and of :func:`.floors.measure_floors`.
-
-    ``parallel`` are the files behind the job's parallel text.
-    """
+    """Measure tokenizer folders on the first documents of corpora; return rows and floors."""
     import nltk
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -1,39 +1,42 @@
-"""Count the tokens of texts: how many, how many of them unknown, how many only bytes."""
+"""Text in a tokenizer's tokens: how many, how many only bytes, in which stretches, as samples."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer, ndarray
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.pretokens import CutPretokens
 from revocab.tokenizers.alphabets import from_byte_level
 from revocab.tokenizers.canonical import BYTE_TOKEN
 from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.load import tokenizer_style
 
 if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
+    from revocab.fertility.measure import Text
+
 
 UNKNOWN, BYTE = 1, 2
+#: Words of a sample, and characters of one without spaces.
+WORDS, CHARACTERS = 12, 80
 
 
 @dataclass(frozen=True)
 class TokenCounts:
     """Tokens of each text, int64 [texts]; of them the unknown token, and byte tokens."""
 
-    tokens: np.ndarray
-    unknown: np.ndarray
-    bytes_: np.ndarray
+    tokens: ndarray
+    unknown: ndarray
+    bytes_: ndarray
 
 
-def token_classes(tokenizer: PreTrainedTokenizerFast) -> np.ndarray:
-    """Return each id's class, uint8 [largest id + 1]: :data:`UNKNOWN`, :data:`BYTE`, or 0.
-
-    A byte token is ``<0xNN>``, or a byte-level token that ends inside a character.
-    """
+def token_classes(tokenizer: PreTrainedTokenizerFast) -> ndarray:
+    """Return each id's class, uint8: :data:`UNKNOWN`; :data:`BYTE`, also of a part of one; or 0."""
     import numpy as np
 
     vocabulary = tokenizer.get_vocab()
@@ -59,14 +62,11 @@ def token_classes(tokenizer: PreTrainedTokenizerFast) -> np.ndarray:
 
 
 def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:
-    """Return the tokens of each text, and how many are unknown or bytes; uses every core.
-
-    Special tokens are not added.
-    """
+    """Return the tokens of each text, and of them unknown ones and bytes; uses every core."""
     import numpy as np
 
     classes = token_classes(tokenizer)
-    parts: dict[str, list[np.ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
+    parts: dict[str, list[ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
     for batch in encode_batches(tokenizer.backend_tokenizer, documents):
         lengths = np.fromiter(map(len, batch), np.int64, len(batch))
         ids = chain.from_iterable(encoding.ids for encoding in batch)
@@ -81,10 +81,7 @@ def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]
 
 
 def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -> float | None:
-    """Return the share of running words of more than one token; None where there is no word.
-
-    Words without a letter are left out. Each stands after a space, as inside a sentence.
-    """
+    """Return the share of running words (with a letter) of several tokens, each after a space."""
     words = [word for word in frequencies if any(map(str.isalpha, word))]
     total = sum(frequencies[word] for word in words)
     if not total:
@@ -98,3 +95,63 @@ def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -
     counts = [len(encoding) for batch in batches for encoding in batch]
     split = sum(frequencies[word] for word, count in zip(words, counts, strict=True) if count > 1)
     return split / total
+
+
+def cut_text(vocabulary: EditableVocabulary, documents: Sequence[str]) -> tuple[CutPretokens, int]:
+    """Return distinct stretches of a text's tokens with their counts, and the number of tokens.
+
+    A stretch ends with its pre-token, and where a token begins with a space: no new token reaches
+    over either. Unlike :func:`~revocab.tokenizer_building.pretokens.count_pretokens`, this is the
+    whole text, its spaces and added tokens as the tokenizer itself takes them.
+    """
+    starts = {token for token in vocabulary.ids if vocabulary.text(token)[:1].isspace()}
+    stretches: Counter[tuple[str, ...]] = Counter()
+    total = 0
+    for batch in encode_batches(vocabulary.backend, documents, ids_only=False):
+        for encoding in batch:
+            total += len(encoding)
+            stretch: list[str] = []
+            last = None
+            for token, word in zip(encoding.tokens, encoding.word_ids, strict=True):
+                if stretch and (word != last or token in starts):
+                    stretches[tuple(stretch)] += 1
+                    stretch = []
+                stretch.append(token)
+                last = word
+            if stretch:
+                stretches[tuple(stretch)] += 1
+    ordered = sorted(stretches)
+    return CutPretokens([*map(list, ordered)], [stretches[key] for key in ordered]), total
+
+
+def count_tokens(backend: Tokenizer, documents: Sequence[str]) -> int:
+    return sum(len(text) for batch in encode_batches(backend, documents) for text in batch)
+
+
+def beginning(documents: Sequence[str]) -> str:
+    words = next((words for text in documents if (words := text.split())), [])
+    return " ".join(words[:WORDS])[:CHARACTERS]
+
+
+def cut_into_tokens(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
+    """Return the text of each token; a dot for one that only goes on with the character before."""
+    spans = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    pieces, end = [], 0
+    for start, after in spans:
+        pieces.append(text[max(start, end) : after] or "·")
+        end = max(end, after)
+    return pieces
+
+
+def token_samples(
+    tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: Sequence[Text]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "corpus": text.corpus,
+            "tokenizer": name,
+            "pieces": cut_into_tokens(tokenizer, beginning(text.documents)),
+        }
+        for text in corpora
+        for name, tokenizer in tokenizers.items()
+    ]

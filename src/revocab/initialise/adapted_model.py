@@ -7,21 +7,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from revocab.device import check_device
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import describe, draw, fewer_anchors, warn
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
-from revocab.initialise.rows.new_rows import write_new_rows
-from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
-from revocab.initialise.tables import new_tables, shared_tables
-from revocab.initialise.target_matrix import fill
+from revocab.initialise.rows.source_weights import (
+    SourceWeights,
+    with_shared,
+    write_new_rows,
+    write_source_weights,
+)
+from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
+from revocab.models import origin
 from revocab.models.folder import (
     TOKENIZER_FILES,
     ModelFolder,
@@ -30,53 +35,38 @@ from revocab.models.folder import (
     copy_tokenizer,
     read_settings,
 )
-from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
-from revocab.models.origin import (
-    BEFORE,
-    fingerprint,
-    history_of,
-    library_versions,
-    name_of,
-    tokenizer_hash,
-)
 from revocab.models.vocabulary import padding
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER_ROWS, is_per_layer
 from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
-from revocab.models.weights.index import INDEX
-from revocab.models.write import with_tensors, write_weights
+from revocab.models.write import link_weights, with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import some
 
-if TYPE_CHECKING:
-    import torch
-
 
 class NewMatrices(NamedTuple):
     """The matrices of a new vocabulary: ``input``, and ``output`` if untied."""
 
-    matrices: dict[Which, torch.Tensor]
+    matrices: dict[Which, Tensor]
     #: Diagnostics of each.
     described: dict[Which, Any]
     #: Which source rows make up their rows, where the method says so.
     source_weights: dict[Which, SourceWeights]
-    #: Ids whose rows are no copies, the same in each; by matrix.
-    new_rows: dict[Which, torch.Tensor]
     #: Further tensors with a row per token, in their stored shape, and diagnostics of each.
-    tables: dict[str, torch.Tensor]
+    tables: dict[str, Tensor]
     described_tables: dict[str, Any]
 
 
 def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     import torch
 
-    made = NewMatrices({}, {}, {}, {}, {}, {})
+    made = NewMatrices({}, {}, {}, {}, {})
     method, options, vocabularies = material.method, material.options, material.vocabularies
 
     def describe_rows(
-        stored_VD: torch.Tensor, matrix_VD: torch.Tensor, inputs: MethodInputs, copies: bool
+        stored_VD: Tensor, matrix_VD: Tensor, inputs: MethodInputs, copies: bool
     ) -> dict[str, Any]:
         new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
         if not copies:
@@ -88,10 +78,7 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         return statistics
 
     def fill_one(which: Which, name: str) -> MethodInputs:
-        """Fill and describe one matrix; return its inputs, the source as stored.
-
-        What else is read for it is freed with this call.
-        """
+        """Fill and describe one matrix; what else is read for it is freed with this call."""
         say(f"{name}: {method.name}")
         source_VD = material.source.matrix(which, len(vocabularies.source_tokenizer))
         inputs = material.method_inputs(which, source_VD)
@@ -99,9 +86,6 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         if method.source_weights is not None:
             made.source_weights[which] = with_shared(method.source_weights(inputs, options), inputs)
         say(f"{name}: diagnostics")
-        made.new_rows[which] = inputs.missing_N.cpu()
-        if not method.copies_overlap:
-            made.new_rows[which] = torch.arange(inputs.target_rows)
         statistics = describe_rows(source_VD, matrix_VD, inputs, method.copies_overlap)
         made.described[which] = {**statistics, "method": inputs.notes}
         return replace(inputs, source_VD=source_VD)
@@ -134,11 +118,9 @@ def initialise_model(
 ) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
-    Writes, beside the model, ``new_rows.npy`` (and ``source_weights.npz`` where the method says
-    them), ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
-    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
-    helper, and for options and folders that do not fit.
+    Beside the model: ``new_rows.npy`` (and ``source_weights.npz`` where the method says them),
+    ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
     """
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)
@@ -152,18 +134,17 @@ def initialise_model(
         "method": method.name,
         "options": options.model_dump(),
         "seed": job.seed,
-        "names": {"source": name_of(inputs.source)},
-        "source": fingerprint(source, source_tokenizer),
-        BEFORE: history_of(inputs.source),
-        "libraries": library_versions(),
+        "names": {"source": origin.name_of(inputs.source)},
+        "source": origin.fingerprint(source, source_tokenizer),
+        origin.BEFORE: origin.history_of(inputs.source),
+        "libraries": origin.library_versions(),
     }
     if method.keeps_vocabulary:
         check_model(inputs.source)
         with output.replaced() as folder:
             copy_documents(source, folder, TOKENIZER_FILES)
             copy_tokenizer(source_tokenizer, folder)
-            for file in (*source.files, *([INDEX] if source.index is not None else [])):
-                link_or_copy(source.path / file, folder / file)
+            link_weights(source, folder)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
         return
     if "quantization_config" in source.config:
@@ -200,7 +181,8 @@ def initialise_model(
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
             write_source_weights(folder, padded)
-        write_new_rows(folder, new.new_rows["input"])
+        missing_N = material.vocabularies.intersection.missing
+        write_new_rows(folder, missing_N if method.copies_overlap else range(len(target)))
         card = model_card(source, made_of, report, method.citation, job.languages)
         write_text(folder / "README.md", card)
         if figure:
@@ -232,16 +214,24 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
     if material.donor is not None:
         models |= {"adapted": material.donor.adapted.model, "base": material.donor.base.model}
     for name, model in models.items():
-        made_of[name] = fingerprint(model, model.path)
-        made_of["names"][name] = name_of(model.path)
+        made_of[name] = origin.fingerprint(model, model.path)
+        made_of["names"][name] = origin.name_of(model.path)
     if coverage := material.coverage:
         made_of["helper_vocabulary"] = coverage.counts(material.method)
     if material.method.needs(material.options) in ("fasttext", "file"):
         assert material.inputs.auxiliary is not None  # inputs.check
         made_of["auxiliary"] = vectors_hash(material.inputs.auxiliary)
-    made_of["names"]["target_tokenizer"] = name_of(vocabularies.target)
+    made_of["names"]["target_tokenizer"] = origin.name_of(vocabularies.target)
+    filled = {
+        name: {
+            "method": statistics["method"]["name"],
+            "source_rows": statistics["source"]["rows"],
+            "rows": len(new.tables[name]),
+        }
+        for name, statistics in new.described_tables.items()
+    }
     made_of |= {
-        "target_tokenizer": tokenizer_hash(vocabularies.target),
+        "target_tokenizer": origin.tokenizer_hash(vocabularies.target),
         "identity": material.job.identity,
         "counts": {
             "source_tokens": len(vocabularies.source_tokenizer),
@@ -250,7 +240,7 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
             "missing": len(vocabularies.intersection.missing),
         },
         "tied": material.source.tied,
-        **({"tables": _filled(new)} if new.tables else {}),
+        **({"tables": filled} if filled else {}),
         "dtype": str(new.matrices["input"].dtype).removeprefix("torch."),
         "norms": {
             which: {
@@ -263,37 +253,22 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
     }
 
 
-def _filled(new: NewMatrices) -> dict[str, Any]:
-    """Return the method of each further table, and its rows in the source and now."""
-    return {
-        name: {
-            "method": statistics["method"]["name"],
-            "source_rows": statistics["source"]["rows"],
-            "rows": len(new.tables[name]),
-        }
-        for name, statistics in new.described_tables.items()
-    }
-
-
 def write_adapted(
     material: Material,
-    matrices: dict[Which, torch.Tensor],
+    matrices: dict[Which, Tensor],
     out: Path,
     *,
-    tables: Mapping[str, torch.Tensor] = MappingProxyType({}),
+    tables: Mapping[str, Tensor] = MappingProxyType({}),
     progress: bool = False,
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
-    They are named on stderr, too: what a model does without them may surprise.
-
-    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
-    rows after those of the tokens are padding. ``tables`` are all other tensors with a row per
-    token, by name.
+    They are named on stderr, too: what a model does without them may surprise. Rows of ``matrices``
+    after those of the tokens are padding; ``tables`` are all other tensors with a row per token.
     """
     source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors
-    changed: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
+    changed: dict[str, Tensor | None] = {names[which]: matrices[which] for which in names}
     changed |= tables
     changed |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))

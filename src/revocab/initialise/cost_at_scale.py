@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import norms
 from revocab.initialise.method import Method, MethodOptions
 from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
@@ -22,9 +22,6 @@ from revocab.initialise.target_matrix import fill
 from revocab.io import write_csv, write_json
 from revocab.models.origin import library_versions, tokenizer_hash
 from revocab.output import OutputFolder
-
-if TYPE_CHECKING:
-    import torch
 
 
 @contextmanager
@@ -50,8 +47,7 @@ def watched_memory() -> Iterator[list[int]]:
         thread.join()
 
 
-def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
-    """Return seeded N(0, 0.02) float32 values: the scale of real embeddings."""
+def random_matrix(rows: int, width: int, seed: int) -> Tensor:
     import torch
 
     matrix_VD = torch.empty(rows, width)
@@ -59,7 +55,6 @@ def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
 
 
 def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOptions]:
-    """Return a method and its options; raise for one that has nothing to measure."""
     method = find_method(chosen.method)
     if method.keeps_vocabulary:
         raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")
@@ -78,10 +73,7 @@ def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOpti
 
 
 def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
-    """Measure every method of ``job``, one matrix each, and write the table's folder.
-
-    It has ``scale.csv`` (a measurement: its times differ from run to run) and the manifest.
-    """
+    """Measure every method, one matrix each; the times in ``scale.csv`` differ from run to run."""
     from tqdm import tqdm
 
     read = [vocabularies.source, vocabularies.target, vocabularies.pairs]

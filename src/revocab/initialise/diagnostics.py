@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.heavy_types import Tensor
 from revocab.initialise.rows.anchor_scaling import Rows, chunks, map_rows
 from revocab.report.figure_parts.style import save, style
 
 if TYPE_CHECKING:
-    import torch
     from matplotlib.axes import Axes
 
 #: Below this share of the copied rows' mean norm, new rows count as collapsed.
@@ -41,35 +41,28 @@ PANELS = {"norm": "L2 norm of a row", "cosine_to_mean": "cosine of a row to the 
 TITLES = {"input": "embedding", "output": "LM head"}
 
 
-# Statistics. -------------------------------------------------------------------------------------
-
-
-def norms_of(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
-    """Return each row's L2 norm (float64)."""
+def norms_of(rows_ND: Tensor | Rows) -> Tensor:
     import torch
 
     out_N = torch.empty(len(rows_ND), dtype=torch.float64)
     return map_rows(rows_ND, lambda chunk_ND: chunk_ND.float().norm(dim=1), out_N)
 
 
-def mean_row(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
-    """Return the mean of at least one row (float32)."""
+def mean_row(rows_ND: Tensor | Rows) -> Tensor:
     total_D: Any = sum(chunk.float().sum(0).double() for chunk in chunks(rows_ND))
     return (total_D / len(rows_ND)).float()
 
 
-def cosines_to(rows_ND: torch.Tensor | Rows, direction_D: torch.Tensor) -> torch.Tensor:
-    """Return each row's cosine to a vector (float64)."""
+def cosines_to(rows_ND: Tensor | Rows, direction_D: Tensor) -> Tensor:
     import torch
 
-    def cosines(chunk_ND: torch.Tensor) -> torch.Tensor:
+    def cosines(chunk_ND: Tensor) -> Tensor:
         return torch.nn.functional.cosine_similarity(chunk_ND.float(), direction_D[None])
 
     return map_rows(rows_ND, cosines, torch.empty(len(rows_ND), dtype=torch.float64))
 
 
-def summary(values_N: torch.Tensor) -> dict[str, float | int | None]:
-    """Return count, mean, deviation, least, median and greatest; without rows, only the count."""
+def summary(values_N: Tensor) -> dict[str, float | int | None]:
     if not len(values_N):
         return {"rows": 0, **dict.fromkeys(("mean", "std", "min", "median", "max"))}
     return {
@@ -82,11 +75,11 @@ def summary(values_N: torch.Tensor) -> dict[str, float | int | None]:
     }
 
 
-def norms(rows_ND: torch.Tensor | Rows) -> dict[str, float | int | None]:
+def norms(rows_ND: Tensor | Rows) -> dict[str, float | int | None]:
     return summary(norms_of(rows_ND))
 
 
-def _histograms(copied_N: torch.Tensor, new_N: torch.Tensor) -> dict[str, Any]:
+def _histograms(copied_N: Tensor, new_N: Tensor) -> dict[str, Any]:
     """Return counts of both kinds of rows in the same bins; even on a log scale over a decade."""
     import torch
 
@@ -105,7 +98,7 @@ def _histograms(copied_N: torch.Tensor, new_N: torch.Tensor) -> dict[str, Any]:
 
 
 def describe(
-    source_VD: torch.Tensor, matrix_VD: torch.Tensor, copied_N: torch.Tensor, new_N: torch.Tensor
+    source_VD: Tensor, matrix_VD: Tensor, copied_N: Tensor, new_N: Tensor
 ) -> dict[str, Any]:
     """Return the statistics of one matrix: rows of the source, copied rows, new rows.
 
@@ -174,10 +167,7 @@ def fewer_anchors(method: str, which: str, notes: Mapping[str, Any]) -> list[str
     ]
 
 
-# Near duplicates. --------------------------------------------------------------------------------
-
-
-def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:
+def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
     """Return, for each row id asked for, the id of the row with the greatest cosine to it.
 
     Of equal ones the first. Blocks of cosines are small enough to stay in the processor's cache.
@@ -190,7 +180,7 @@ def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:
     if width > 4 * WIDTH:
         mix_DK = torch.randn(width, WIDTH, generator=torch.Generator().manual_seed(0))
 
-    def directions(chunk_ND: torch.Tensor) -> torch.Tensor:
+    def directions(chunk_ND: Tensor) -> Tensor:
         rows_NK = chunk_ND.float() if mix_DK is None else chunk_ND.float() @ mix_DK
         return torch.nn.functional.normalize(rows_NK, dim=1)
 
@@ -214,11 +204,10 @@ def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:
     return nearest_N
 
 
-def near_duplicates(matrix_VD: torch.Tensor, new_N: torch.Tensor) -> dict[str, Any]:
-    """Return how many new rows (ids ``new_N``) have a near duplicate, and examples.
+def near_duplicates(matrix_VD: Tensor, new_N: Tensor) -> dict[str, Any]:
+    """Return how many new rows (ids ``new_N``) have a near duplicate among all rows, and examples.
 
-    Each new row is compared with all rows, copied ones included; what is counted and shown are
-    exact cosines to the nearest row. ``identical``: bit for bit the same row.
+    What is counted and shown are exact cosines; ``identical``: bit for bit the same row.
     """
     import torch
 
@@ -241,15 +230,11 @@ def near_duplicates(matrix_VD: torch.Tensor, new_N: torch.Tensor) -> dict[str, A
     return result
 
 
-# The figure. -------------------------------------------------------------------------------------
-
-
 def _panel(axes: Axes, histogram: dict[str, list[float]], label: str) -> None:
     edges = histogram["edges"]
     for kind, colour in COLOURS.items():
         counts = histogram[kind]
-        total = sum(counts)
-        if total:
+        if total := sum(counts):
             shares = [count / total for count in counts]
             axes.stairs(shares, edges, fill=True, color=colour, alpha=0.25)
             axes.stairs(shares, edges, color=colour, linewidth=1.3, label=f"{kind} ({total:,})")
@@ -261,10 +246,7 @@ def _panel(axes: Axes, histogram: dict[str, list[float]], label: str) -> None:
 
 
 def draw(described: dict[str, Any], out: Path) -> None:
-    """Write ``diagnostics.svg`` and ``diagnostics.png`` into ``out``; same bytes each time.
-
-    ``described`` is the content of ``diagnostics.json``. Without matrices nothing is written.
-    """
+    """Write ``diagnostics.svg`` and ``diagnostics.png``, if there are matrices; same bytes."""
     matrices = described["matrices"]
     if not matrices:
         return

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, OneLine
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.limits import Size
 from revocab.registry import found_in
 
@@ -42,11 +43,11 @@ class RowsOptions(MethodOptions):
 class Auxiliary:
     """Rows by token id, float32; a zero row says that the token has no auxiliary embedding."""
 
-    target_VA: torch.Tensor
+    target_VA: Tensor
     #: Source tokens in the same space; none: only shared tokens are known, by their target row.
-    source_VA: torch.Tensor | None = None
+    source_VA: Tensor | None = None
     #: Target tokens whose vector was trained itself (fastText: frequent enough); none: all.
-    target_trained_V: torch.Tensor | None = None
+    target_trained_V: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,11 @@ class DonorRows:
     """One matrix of an adapted model and of its base, as stored; see ``docs/methods.md``, lep."""
 
     #: The adapted model's rows by target id, and which there are (bool); none: all.
-    adapted_VD: torch.Tensor
-    adapted_known_V: torch.Tensor | None
+    adapted_VD: Tensor
+    adapted_known_V: Tensor | None
     #: The rows of the model that it was adapted from, by source id, and which there are.
-    base_VD: torch.Tensor
-    base_known_V: torch.Tensor | None
+    base_VD: Tensor
+    base_known_V: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,11 @@ class MethodInputs:
     without a source row; both sorted by target id (int64).
     """
 
-    source_VD: torch.Tensor
+    source_VD: Tensor
     target_rows: int
-    overlap_target_N: torch.Tensor
-    overlap_source_N: torch.Tensor
-    missing_N: torch.Tensor
+    overlap_target_N: Tensor
+    overlap_source_N: Tensor
+    missing_N: Tensor
     seed: int
     #: Source token ids whose concatenated text is the text of the given target token; never empty.
     pieces: Callable[[int], list[int]]
@@ -89,16 +90,16 @@ class MethodInputs:
     source_text: Callable[[int], str] = lambda _: ""
     target_text: Callable[[int], str] = lambda _: ""
     #: The helper's rows by target id, whatever its own tokenizer; zeros where it lacks the token.
-    helper_VD: torch.Tensor | None = None
+    helper_VD: Tensor | None = None
     #: Target tokens that the helper has (bool); none: all. Methods see no others, unless they fill
     #: those themselves (``without_helper_row``).
-    helper_known_V: torch.Tensor | None = None
+    helper_known_V: Tensor | None = None
     #: What methods with an ``auxiliary`` option read in the place of ``helper_VD``; none: that.
     auxiliary: Auxiliary | None = None
     #: Rows of another run, for methods that ask for one.
     donor: DonorRows | None = None
     #: Target ids of tokens that are special or added in source and target (int64).
-    kept_N: torch.Tensor | None = None
+    kept_N: Tensor | None = None
     #: Which matrix this is: so that random draws for the two differ under one seed.
     matrix: Literal["input", "output"] = "input"
     #: Methods note here what a reader should know of the computation (JSON values).
@@ -107,7 +108,7 @@ class MethodInputs:
     shared: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def guide_VX(self) -> torch.Tensor:
+    def guide_VX(self) -> Tensor:
         """Rows by target id from which new rows are computed: the auxiliary's or the helper's."""
         guide_VX = self.helper_VD if self.auxiliary is None else self.auxiliary.target_VA
         assert guide_VX is not None  # a method asks for one or the other
@@ -145,7 +146,7 @@ class Method:
     summary: str
     citation: str
     options: type[MethodOptions] = RowsOptions
-    initialise: Callable[[MethodInputs, Any], torch.Tensor] | None = None
+    initialise: Callable[[MethodInputs, Any], Tensor] | None = None
     source_weights: Callable[[MethodInputs, Any], SourceWeights] | None = None
     needs_helper: bool = False
     #: What new tokens get that a helper of another tokenizer, or a file of vectors, lacks. pieces:
@@ -175,11 +176,7 @@ class Method:
         return self.mixes_rows or self.source_weights is not None
 
     def needs(self, options: Any) -> Literal["helper", "fasttext", "file"] | None:
-        """Return what must be given beside source and target, with these (parsed) options.
-
-        ``needs_helper`` says so for the default options; a method whose ``auxiliary`` option is
-        ``fasttext`` or ``file`` takes those vectors in the helper's place.
-        """
+        """Return what must be given beside source and target, with these (parsed) options."""
         chosen = getattr(options, "auxiliary", None)
         if chosen in ("fasttext", "file"):
             return chosen

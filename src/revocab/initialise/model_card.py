@@ -41,10 +41,6 @@ def model_card(
     citation: str,
     languages: Sequence[str] = (),
 ) -> str:
-    """Return the card as Markdown, from ``provenance.json`` and ``diagnostics.json``.
-
-    ``languages`` are those that the model is for, as ISO 639 codes.
-    """
     licence, counts, names = licence_of(source.path), made_of["counts"], made_of["names"]
     options = made_of["options"].items()
     listed = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from revocab.closed import Closed, Id, Job, Language, OneLine, look_up
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
@@ -18,6 +18,15 @@ from revocab.models.hub_or_folder import model_field, tokenizer_field
 
 #: What fills further tensors with a row per token where the method of embedding and head cannot.
 TABLES = "fvt"
+#: What a method may need beside source and target (:meth:`Method.needs`): its key, and what it is.
+NEEDED = {
+    "helper": (
+        "helper",
+        "a model that has many of the target's tokens, ideally with the target tokenizer",
+    ),
+    "fasttext": ("auxiliary", "a folder written by train_auxiliary, for auxiliary=fasttext"),
+    "file": ("auxiliary", "a file of vectors by token text (docs/methods.md), for auxiliary=file"),
+}
 
 
 class InitInputs(Closed):
@@ -54,24 +63,12 @@ class InitInputs(Closed):
     )
 
     def check(self, method: Method, options: MethodOptions) -> None:
-        """Raise :class:`RevocabError` naming all that the method needs and that is not given, and
-        all that is given and that it does not read.
-        """
+        """Refuse what the method needs and is not given, and what is given and it does not read."""
         needed: dict[str, str] = {}
         if not method.keeps_vocabulary:
             needed["target_tokenizer"] = "the new vocabulary"
-        match method.needs(options):
-            case "helper":
-                needed["helper"] = (
-                    "a model that has many of the target's tokens, ideally with the target"
-                    " tokenizer"
-                )
-            case "fasttext":
-                needed["auxiliary"] = "a folder written by train_auxiliary, for auxiliary=fasttext"
-            case "file":
-                needed["auxiliary"] = (
-                    "a file of vectors by token text (docs/methods.md), for auxiliary=file"
-                )
+        if (beside := method.needs(options)) is not None:
+            needed |= [NEEDED[beside]]
         if method.needs_donor:
             needed["adapted"] = "a model with the target's tokens, trained"
             needed["base"] = "the model that it was adapted from"
@@ -86,8 +83,7 @@ class InitInputs(Closed):
             for key, value in self
             if value is not None and key not in read
         ]
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
 
 
 class ChosenMethod(Closed):
@@ -100,7 +96,6 @@ class ChosenMethod(Closed):
     )
 
     def options(self) -> MethodOptions:
-        """Return the method's own options; raise :class:`RevocabError` for what is wrong."""
         return check_options(find_method(self.method), self.option)
 
 
@@ -137,7 +132,6 @@ def find_method(name: str) -> Method:
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
-    """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
         chosen = method.options(**options)
     except ValidationError as error:
@@ -152,10 +146,6 @@ def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
 
 
 def table_method(method: Method, options: MethodOptions) -> tuple[Method, MethodOptions]:
-    """Return what fills further tensors with a row per token, and its options.
-
-    Raises :class:`RevocabError` where ``tables`` names a method that cannot.
-    """
     name = getattr(options, "tables", None)
     if name is None:
         name = method.name if method.fills_tables else TABLES

@@ -10,24 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from revocab.closed import Job
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.intersection.match import Identity, choose, match
 from revocab.intersection.report import EXAMPLES, report_of, report_page
 from revocab.io import read_json, sha256, write_json, write_text
 from revocab.manifest import read_manifest
 from revocab.output import OutputFolder
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
-from revocab.tokenizers.load import tokenizer_file
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.tokenizers.load import load_tokenizer, tokenizer_file
 from revocab.tokenizers.unreachable import describe_unreachable
-
-if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
 
 #: What the folder claims to be.
 KIND = "intersection"
@@ -42,18 +39,17 @@ class Intersection:
     source row, int64, [missing].
     """
 
-    target_ids: np.ndarray
-    source_ids: np.ndarray
+    target_ids: ndarray
+    source_ids: ndarray
     kinds: list[str]
-    candidates: np.ndarray
-    missing: np.ndarray
+    candidates: ndarray
+    missing: ndarray
     report: dict[str, Any]
 
 
 def intersect_canonical(
     source: list[CanonicalToken], target: list[CanonicalToken], identity: Identity = "bytes"
 ) -> Intersection:
-    """Intersect two canonical vocabularies; see :func:`intersect`."""
     import numpy as np
 
     matches = match(source, target, identity)
@@ -85,10 +81,8 @@ def intersect(
 ) -> Intersection:
     """Return the tokens that two tokenizers share, sorted by target id.
 
-    ``roles`` declares roles of special tokens by spelling, for whichever side holds them;
-    ``source_roles`` and ``target_roles`` declare them for one side. A target token that matches
-    several source tokens gets one of them by a fixed rule; all are counted. Raises
-    :class:`RevocabError` for spellings that are not there and for broken vocabularies.
+    ``roles`` declares roles of special tokens by spelling, for whichever side holds them. Of
+    several source tokens that match a target token one is taken by a fixed rule; all are counted.
     """
     sides = {"source": source.get_vocab(), "target": target.get_vocab()}
     declared = {
@@ -117,10 +111,6 @@ def write_intersection(
     out: OutputFolder,
     names: tuple[str, str] = ("source", "target"),
 ) -> None:
-    """Write ``pairs.parquet``, ``report.json``, ``report.md`` and ``manifest.json``.
-
-    ``inputs`` go into the manifest; ``names`` are what the page calls the two vocabularies.
-    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -141,11 +131,10 @@ def write_intersection(
         write_json(folder / "manifest.json", manifest)
 
 
-def read_pairs(folder: str | Path) -> Intersection:
+def read_pairs(folder: Path) -> Intersection:
     import numpy as np
     import pyarrow.parquet as pq
 
-    folder = Path(folder)
     read_manifest(folder, KIND, (), "revocab intersect")
     report = read_json(folder / "report.json")
     table = pq.read_table(folder / "pairs.parquet")
@@ -183,19 +172,10 @@ class IntersectionJob(Job):
 def intersect_folders(
     source: Path, target: Path, job: IntersectionJob, out: str | Path
 ) -> Intersection:
-    """Intersect two tokenizer folders, look for unreachable tokens, and write it all to ``out``.
-
-    A folder may also be a ``.tiktoken`` file.
-    """
+    """Intersect two tokenizer folders (or ``.tiktoken`` files) and look for unreachable tokens."""
     output = OutputFolder(Path(out), KIND, [source, target])
     tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
-    shared = intersect(
-        **tokenizers,
-        identity=job.identity,
-        roles=job.roles,
-        source_roles=job.source_roles,
-        target_roles=job.target_roles,
-    )
+    shared = intersect(tokenizers["source"], tokenizers["target"], **dict(job))
     reach = {
         side: describe_unreachable(
             tokenizer, canonical_vocabulary(tokenizer, shared.report["roles"][side]), EXAMPLES

@@ -50,7 +50,7 @@ def match(
     source: list[CanonicalToken], target: list[CanonicalToken], identity: Identity
 ) -> list[list[int]]:
     """Return, for each target id, the source ids that are the same token, ascending."""
-    if identity not in ("bytes", "marker"):
+    if identity not in ("bytes", "marker"):  # as a Python program may ask for
         raise RevocabError(f"identity {identity!r}: allowed are bytes and marker")
     by_key: dict[Hashable, list[int]] = defaultdict(list)
     for number, key in enumerate(_keys(source, identity)):

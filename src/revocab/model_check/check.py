@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,22 @@ from typing import Any
 from pydantic import Field
 
 from revocab.closed import Closed
-from revocab.command import of_flags
-from revocab.errors import RevocabError
-from revocab.flags import leading, values_of
+from revocab.command import named_and_flags
+from revocab.folder_claim import CLAIM
 from revocab.io import write_json
-from revocab.model_check.kind import SEVERITIES, look_at
-from revocab.model_check.mended import write_mended
-from revocab.model_check.subject import Subject
+from revocab.model_check.kind import SEVERITIES, Mended, Subject, look_at
 from revocab.models.finding import Finding
+from revocab.models.folder import OWN_FILES
 from revocab.models.hub_or_folder import local
+from revocab.models.links import check_links, copy_present, link_or_copy
 from revocab.output import OutputFolder, check_files
 
 ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL
 
 MODEL is a folder or a Hub id. Each finding is a line: what is wrong, what that does to a user, and
 how to mend it. No code of the model is run. Exit status 1 if there is an error."""
-STANDARD_OUTPUT = Path("-")
+#: Endings of files that are linked where the file system allows it.
+LARGE = (".safetensors", ".bin", ".gguf", ".pt", ".pth", ".npz")
 
 
 class CheckOptions(Closed):
@@ -45,13 +45,10 @@ class CheckOptions(Closed):
 
 def check(words: Sequence[str]) -> str:
     """Return what is said of a model; end with exit status 1, having said it, for errors."""
-    named, flags = leading(words, 1)
-    values = values_of([CheckOptions], "revocab check MODEL", ABOUT, flags)
-    options = of_flags(CheckOptions, values)
-    if not named:
-        raise RevocabError("give a model, a folder or a Hub id: revocab check MODEL")
+    missing = "give a model, a folder or a Hub id: revocab check MODEL"
+    named, options = named_and_flags(CheckOptions, words, "revocab check MODEL", ABOUT, missing)
     folder = local(Path(named[0]), "model")
-    to_screen = options.findings == STANDARD_OUTPUT
+    to_screen = options.findings == Path("-")
     if options.findings is not None and not to_screen:
         check_files(options.findings, inputs=[folder])
     # Checked before the work: nothing that somebody else wrote is replaced.
@@ -77,7 +74,6 @@ def mend(
     report: dict[str, Any],
     lines: list[str],
 ) -> list[Finding]:
-    """Write the mended copy and return what is wrong with it still."""
     codes = sorted({finding.code for finding in findings if finding.fix})
     if not codes:
         lines.append(f"{output.path}: not written; nothing here can be mended without a guess")
@@ -94,6 +90,30 @@ def mend(
     return left
 
 
+def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFolder) -> list[str]:
+    """Write the copy, whole or not at all; return the names of folders that are not in it.
+
+    What needs no guess is mended in it, and all else is as it was: what transformers reads of the
+    folder stays the same, and other programs then read that, too.
+    """
+    mended = Mended(subject)
+    for finding in findings:
+        if finding.fix is not None:
+            finding.fix(mended)
+    own = {*OWN_FILES, CLAIM, *mended.removed, *mended.edited}
+    places = sorted(subject.path.iterdir())
+    names = [place.name for place in places if place.name not in own and not place.is_dir()]
+    check_links(subject.path, names)
+    with output.replaced(keeps_job=False) as folder:
+        copy_present(subject.path, (name for name in names if not name.endswith(LARGE)), folder)
+        for name in names:
+            if name.endswith(LARGE):
+                link_or_copy(subject.path / name, folder / name)
+        for name, content in mended.edited.items():
+            write_json(folder / name, content)
+    return [place.name for place in places if place.is_dir()]
+
+
 def as_data(finding: Finding) -> dict[str, Any]:
     data = asdict(replace(finding, fix=None))
     return {**data, "fix": finding.fix is not None}
@@ -106,7 +126,6 @@ def line_of(finding: Finding) -> str:
 
 
 def counts(findings: Sequence[Finding]) -> str:
-    """Return how many findings of each severity there are, in words."""
     severities: list[str] = [finding.severity for finding in findings]
     numbers = {severity: severities.count(severity) for severity in SEVERITIES}
     counted = [f"{n} {severity}{'s' * (n > 1)}" for severity, n in numbers.items() if n]

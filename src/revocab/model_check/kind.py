@@ -1,30 +1,145 @@
-"""A kind of fault, and how kinds look at a folder."""
+"""A folder that is looked at, a kind of fault, and how kinds look at a folder."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from functools import cache, partial
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from operator import attrgetter
 from pathlib import Path
+from typing import Any, get_args
 
 from revocab.errors import RevocabError
-from revocab.model_check.subject import Subject
-from revocab.models.finding import Finding
+from revocab.heavy_types import PreTrainedTokenizerFast
+from revocab.models.finding import Finding, Severity
+from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings, text_part
+from revocab.models.load import ADAPTER, loading, quiet
 from revocab.registry import found_in
+from revocab.tokenizers.canonical import canonical_vocabulary, special_and_added
+from revocab.tokenizers.load import load_tokenizer
+from revocab.tokenizers.unreachable import Reason, unreachable
 
-SEVERITIES = ("error", "warning", "note")
+SEVERITIES = get_args(Severity)
+GENERATION = "generation_config.json"
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model folder or adapter; what of it cannot be read is an error where it is asked for."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.has(ADAPTER):
+            check_model_folder(self.path)
+
+    def has(self, name: str) -> bool:
+        return (self.path / name).is_file()
+
+    def settings(self, name: str) -> dict[str, Any]:
+        """Return a JSON file's object; an empty one where there is no such file."""
+        return read_settings(self.path / name) if self.has(name) else {}
+
+    @cached_property
+    def model(self) -> ModelFolder:
+        return ModelFolder(self.path)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        return self.settings("config.json")
+
+    @cached_property
+    def text_config(self) -> dict[str, Any]:
+        return text_part(self.config)
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Return what transformers takes the configuration for, defaults of its type included."""
+        from transformers import AutoConfig
+
+        with quiet(), loading(self.path, Exception):
+            config = AutoConfig.from_pretrained(
+                self.path, trust_remote_code=False, local_files_only=True
+            )
+        return config.get_text_config().to_dict()
+
+    @cached_property
+    def matrices(self) -> dict[Which, str]:
+        """Return the stored names of embedding and head; none of an architecture without them."""
+        _ = self.model.tensors  # raises where they cannot be read
+        try:
+            with quiet(), loading(self.path, Exception):
+                return self.model.vocabulary_names
+        except RevocabError:
+            return {}
+
+    @cached_property
+    def rows(self) -> int:
+        """Return the rows of the stored embedding or, where there is none, those that are said."""
+        if self.matrices:
+            return self.model.tensors[self.matrices["input"]][1][0]
+        size = self.text_config.get("vocab_size")
+        return size if isinstance(size, int) else len(self.tokens)
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        with quiet():
+            return load_tokenizer(self.path)
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """Return the tokens by id, an empty text where an id has none."""
+        vocabulary = self.tokenizer.get_vocab()
+        tokens = [""] * (max(vocabulary.values(), default=-1) + 1)
+        for token, number in vocabulary.items():
+            tokens[number] = token
+        return tokens
+
+    @cached_property
+    def special(self) -> set[int]:
+        """Return the ids of special and added tokens, which no text is cut into by itself."""
+        return special_and_added(self.tokenizer)
+
+    @cached_property
+    def unreachable(self) -> dict[int, Reason]:
+        """Return the tokens that no text reaches; none where the family of tokens is unknown."""
+        try:
+            return unreachable(self.tokenizer, canonical_vocabulary(self.tokenizer))
+        except RevocabError:
+            return {}
+
+    def row_label(self, tensor: str, row: int) -> str:
+        named = tensor in self.matrices.values() and row < len(self.tokens)
+        return f"{row} {self.tokens[row]!r}" if named else str(row)
+
+
+@dataclass
+class Mended:
+    """What is other in a copy of a folder; fixes of findings fill it."""
+
+    subject: Subject
+    edited: dict[str, dict[str, Any]] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
+
+    def edit(self, name: str) -> dict[str, Any]:
+        return self.edited.setdefault(name, deepcopy(self.subject.settings(name)))
+
+    def edit_text_config(self) -> dict[str, Any]:
+        config = self.edit("config.json")
+        nested = self.subject.text_config is not self.subject.config
+        return config["text_config"] if nested else config
+
+    def remove(self, *names: str) -> None:
+        self.removed |= {*names}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Functions that look at one side of a folder.
-
-    Where one needs what cannot be read, its :class:`RevocabError` is a finding, and the others
-    go on.
-    """
+    """Functions that look at one side of a folder; what one cannot read is a finding, too."""
 
     name: str
     checks: tuple[Callable[[Subject], Iterable[Finding]], ...]
@@ -40,10 +155,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
-    """Return what is wrong with a model folder, errors first, by all kinds or by those of ``only``.
-
-    Raises :class:`RevocabError` for what is no model folder at all.
-    """
+    """Return what is wrong with a model folder, errors first, by all kinds or those of ``only``."""
     subject = Subject(folder)
     findings: dict[str, Finding] = {}
     for kind in kinds().values() if only is None else only:
@@ -62,11 +174,7 @@ def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
 
 
 def tell(folder: Path, known: AbstractSet[str] = frozenset()) -> set[str]:
-    """Print a warning for each error and warning of the quick kinds; return what was found.
-
-    What is ``known`` is not said again. What cannot be read is left to the command, which refuses
-    it.
-    """
+    """Warn of what the quick kinds find, but for what is ``known``; return all of it."""
     try:
         findings = look_at(folder, [kind for kind in kinds().values() if kind.quick])
     except RevocabError:

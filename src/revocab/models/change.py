@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
 from revocab.closed import Closed, Id, Job, ModelId, OneLine, RunStep, look_up
+from revocab.models.folder import ModelFolder
+from revocab.models.weights.files import Part
 from revocab.registry import found_in
-
-if TYPE_CHECKING:
-    from revocab.models.folder import ModelFolder
-    from revocab.models.weights.files import Part
-
 
 #: How an experiment names what a model is made of: a model, or a checkpoint of a run.
 #: ``Plan.referred`` says where it lies.
@@ -47,10 +44,7 @@ class ChangeOptions(Closed):
         yield from ()
 
     def blocks_after(self, blocks: int) -> int:
-        """Return how many blocks a body of so many blocks has after the change.
-
-        Raises :class:`RevocabError` where such a body cannot be changed so.
-        """
+        """Return how many blocks a body of so many has after the change, if it can change so."""
         return blocks
 
     def given(self) -> dict[str, Any]:
@@ -82,7 +76,6 @@ class Changed:
 
     #: Tensors of the weight files that are written anew, by file.
     files: dict[str, list[Part]]
-    #: ``config.json``.
     config: dict[str, Any]
     #: What the manifest says of the change.
     facts: dict[str, Any] = field(default_factory=dict)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from revocab.closed import checked
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import write_json, write_text
+from revocab.models import origin
 from revocab.models.change import (
     Change,
     Changed,
@@ -21,15 +22,6 @@ from revocab.models.change import (
 )
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
-from revocab.models.origin import (
-    base_id,
-    card_metadata,
-    fingerprint,
-    front_matter,
-    library_versions,
-    licence_of,
-    name_of,
-)
 from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
@@ -44,11 +36,8 @@ def change_model(
 ) -> None:
     """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
 
-    ``others`` are the models that the options name. Shards, dtypes and tying are the body's, and so
-    are its tokenizer and all documents but the model card; ``config.json`` has what the change
-    sets. ``manifest.json``, written last, says what it was made of. Raises :class:`RevocabError`,
-    before anything is written, for options that are wrong, models that are not named or not given,
-    and all that :func:`revocab.models.load.check_model` refuses.
+    Shards, dtypes, tying, tokenizer and all documents but the card are the body's; ``config.json``
+    has what the change sets, and ``manifest.json``, written last, says what it was made of.
     """
     output = OutputFolder(out, "changed model", [model, *others.values()])
     change = find_change(job.change)
@@ -65,7 +54,7 @@ def change_model(
         **changed.facts,
         "body": _described(inputs.body),
         "others": {name: _described(model) for name, model in inputs.others.items()},
-        "libraries": library_versions(),
+        "libraries": origin.library_versions(),
     }
     with output.replaced() as folder:
         copy_documents(inputs.body, folder, _OWN)
@@ -79,7 +68,7 @@ def change_model(
 
 
 def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Path]) -> None:
-    """Raise :class:`RevocabError` unless ``others`` are the models that sound options name."""
+    """Refuse options that make no sense, and ``others`` that are not what they name."""
     named = {reference_name(reference): key for key, reference in options.given_models()}
     problems = [f"option.{problem}" for problem in options.problems(None)]
     problems += [
@@ -92,68 +81,56 @@ def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Pat
         for name in others
         if name not in named
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInputs:
-    """Raise :class:`RevocabError` for all that is wrong with any of the models."""
     problems: list[str] = []
-
-    def read(folder: Path) -> ModelFolder | None:
+    for folder in (model, *others.values()):
         say(f"reading {folder}")
         try:
             check_model(folder)
-            return ModelFolder(folder)
-        except RevocabError as error:
-            problems.extend(error.problems)
-            return None
-
-    body, opened = read(model), {name: read(folder) for name, folder in others.items()}
-    if not problems:
-        try:
-            check_tokenizer_folder(model)
         except RevocabError as error:
             problems += error.problems
-    if problems:
-        raise RevocabError(dict.fromkeys(problems))
-    assert body is not None  # or it would be among the problems
-    return ChangeInputs(
-        body, {name: folder for name, folder in opened.items() if folder is not None}
-    )
+    refuse(dict.fromkeys(problems))
+    check_tokenizer_folder(model)
+    opened = {name: ModelFolder(folder) for name, folder in others.items()}
+    return ChangeInputs(ModelFolder(model), opened)
 
 
 def _described(model: ModelFolder) -> dict[str, Any]:
-    return {"name": name_of(model.path), **fingerprint(model, model.path)}
+    return {"name": origin.name_of(model.path), **origin.fingerprint(model, model.path)}
 
 
 def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
     folders = [model.path for model in (inputs.body, *inputs.others.values())]
-    bases = [name for name in dict.fromkeys(map(base_id, folders)) if name]
-    licences = {folder: licence_of(folder) for folder in folders}
+    bases = [name for name in dict.fromkeys(map(origin.base_id, folders)) if name]
+    licences = {folder: origin.licence_of(folder) for folder in folders}
     own = licences[inputs.body.path]
     shared = own if all(licence == own for licence in licences.values()) else {}
     if shared:
         licence = f"The licence is that of its models: {shared['license']}."
     else:
-        named = {f"{name_of(f)}: {terms['license']}" for f, terms in licences.items() if terms}
+        named = {
+            f"{origin.name_of(f)}: {terms['license']}" for f, terms in licences.items() if terms
+        }
         listed = f" ({', '.join(sorted(named))})" if named else ""
         licence = (
             f"The licences of all models behind it apply{listed}; check them before you"
             " redistribute this one."
         )
-    others = {name: name_of(model.path) for name, model in inputs.others.items()}
+    others = {name: origin.name_of(model.path) for name, model in inputs.others.items()}
     lines = [
-        *front_matter(
+        *origin.front_matter(
             {
                 "base_model": bases,
                 "base_model_relation": "merge" if inputs.others else "finetune",
-                "language": card_metadata(inputs.body.path).get("language"),
+                "language": origin.card_metadata(inputs.body.path).get("language"),
                 **shared,
                 "tags": ["revocab"],
             }
         ),
-        f"# {name_of(inputs.body.path)}, changed by `{change.name}`",
+        f"# {origin.name_of(inputs.body.path)}, changed by `{change.name}`",
         "",
         f"`{change.name}` is {change.summary}.",
         "",

@@ -17,7 +17,7 @@ from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
 from revocab.models.hub_or_folder import snapshot
 from revocab.models.links import link_or_copy
 from revocab.models.rows_only import fetch_rows
-from revocab.models.weights.index import INDEX
+from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
 
 
@@ -32,10 +32,6 @@ class FetchJob(Job):
         description="fetch embedding, head and tokenizer alone, of whatever architecture, for a "
         "helper: of its shards, those that hold the two",
     )
-
-
-#: Where the Hub's client keeps what it knows of a folder's files, times among it.
-_CLIENT = ".cache"
 
 
 def _from_hub(origin: dict[str, Any], output: OutputFolder, only: dict[str, bool]) -> None:
@@ -56,17 +52,15 @@ def _from_hub(origin: dict[str, Any], output: OutputFolder, only: dict[str, bool
         else:
             snapshot(origin["hub"], origin["commit"], "model", folder)
         check_snapshot(folder, folder)
-        shutil.rmtree(folder / _CLIENT, ignore_errors=True)
+        shutil.rmtree(folder / ".cache", ignore_errors=True)  # of the Hub's client, with times
 
 
 def _from_folder(path: Path, output: OutputFolder) -> None:
-    """Copy a local model folder: small files copied, weights hard-linked where possible."""
     source = ModelFolder(path)
     _ = source.tensors  # raises where shards are missing, damaged, or not those of the index
     with output.replaced() as folder:
         copy_documents(source, folder)
-        for name in (*source.files, *([INDEX] if source.index is not None else [])):
-            link_or_copy(path / name, folder / name)
+        link_weights(source, folder)
         check_snapshot(folder, output.path)
 
 
@@ -83,20 +77,8 @@ def check_snapshot(folder: Path, named: Path) -> None:
         raise RevocabError(f"{named}: the model comes without a tokenizer; choose another one")
 
 
-def fetch_model(
-    snapshot: Path,
-    *,
-    hub: str | None,
-    revision: str | None,
-    path: Path | None,
-    vocabulary_only: bool = False,
-) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
-
-    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
-    damaged or did not all arrive, for a model without a tokenizer, and where another folder's
-    manifest, or the user's, stands beside the snapshot.
-    """
+def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None:
+    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is no whole model."""
     output = OutputFolder(snapshot, "model snapshot", [path])
     manifest = snapshot.parent / "manifest.json"
     check_files(manifest)
@@ -105,19 +87,17 @@ def fetch_model(
             f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
             " it, or give a snapshot in another folder"
         )
-    origin: dict[str, Any]
-    if (hub is None) == (path is None):
+    if (job.hub is None) == (path is None):
         raise RevocabError("exactly one of --hub and --path must be given: a Hub id or a folder")
     if path is not None:
-        if vocabulary_only:
+        if job.vocabulary_only:
             raise RevocabError("--vocabulary-only is for --hub; a folder is taken whole")
         _from_folder(path, output)
-        origin = {"path": path.name}
+        origin: dict[str, Any] = {"path": path.name}
     else:
-        origin = resolve(hub, revision, "model")
-        only = {"vocabulary_only": True} if vocabulary_only else {}
+        only = {"vocabulary_only": True} if job.vocabulary_only else {}
+        origin = {**resolve(job.hub, job.revision, "model"), **only}
         _from_hub(origin, output, only)
-        origin = {**origin, **only}
     model = ModelFolder(snapshot)
     write_json(
         manifest,

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 #: Of an error something fails or computes nonsense; a warning is worth a look; a note is a fact.
 Severity = Literal["error", "warning", "note"]
-#: Tokens, tensors or files that a finding names.
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Finding:
         return f"{place}: {self.what}; {self.effect}: {self.mend}"
 
 
-def some(names: Collection[object], shown: int = _SHOWN) -> str:
+def some(names: Collection[object], shown: int = 5) -> str:
     more = len(names) - shown
     listed = ", ".join(map(str, list(names)[:shown]))
     return listed + (f" and {more:,} more" if more > 0 else "")

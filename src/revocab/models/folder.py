@@ -6,18 +6,16 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
+from revocab.heavy_types import Tensor
 from revocab.io import not_folder, read_json
-from revocab.models.links import check_links, copy_present, link_problems
-from revocab.models.weights.files import read_header, read_tensor
+from revocab.models.links import check_links, copy_present
+from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 from revocab.tokenizers.golden_ids import GOLDEN_IDS
-
-if TYPE_CHECKING:
-    import torch
 
 #: Files that make up a tokenizer; copied together, and removed together.
 TOKENIZER_FILES = (
@@ -61,8 +59,13 @@ def read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
+def text_part(config: dict[str, Any]) -> dict[str, Any]:
+    """Return what a configuration says of the language model: of a composite one, a part."""
+    nested = config.get("text_config")
+    return nested if isinstance(nested, dict) and "vocab_size" in nested else config
+
+
 def check_tokenizer_folder(tokenizer: Path) -> None:
-    """Raise :class:`RevocabError` unless the tokenizer files of a folder can be copied."""
     if not (tokenizer / "tokenizer_config.json").is_file():
         raise RevocabError(
             f"{tokenizer}: no tokenizer_config.json; give a Hugging Face tokenizer folder"
@@ -71,16 +74,13 @@ def check_tokenizer_folder(tokenizer: Path) -> None:
 
 
 def copy_tokenizer(tokenizer: Path, out: Path) -> None:
-    """Copy the tokenizer files of one folder to another, byte for byte.
-
-    Raises :class:`RevocabError` as :func:`check_tokenizer_folder` does.
-    """
+    """Copy the tokenizer files of one folder to another, byte for byte."""
     check_tokenizer_folder(tokenizer)
     copy_present(tokenizer, TOKENIZER_FILES, out)
 
 
 def check_model_folder(folder: str | Path) -> None:
-    """Raise :class:`RevocabError` unless ``folder`` is there and looks like a model."""
+    """Refuse what is not there, or does not look like a model."""
     folder = Path(folder)
     if not folder.is_dir():
         raise RevocabError(
@@ -110,11 +110,8 @@ class ModelFolder:
 
     def __post_init__(self) -> None:
         check_model_folder(self.path)
-        problems = list(link_problems(self.path, self.documents))
-        if not problems:  # the index is one of them
-            problems = list(link_problems(self.path, self.files))
-        if problems:
-            raise RevocabError(problems)
+        check_links(self.path, self.documents)
+        check_links(self.path, self.files)  # by the index, which is one of the others
         if not self.files:
             pickled = sorted(file.name for file in self.path.glob("*.bin"))
             raise RevocabError(
@@ -126,26 +123,21 @@ class ModelFolder:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return ``config.json`` as it stands; :class:`RevocabError` unless it is an object."""
         return read_settings(self.path / "config.json")
 
     @property
     def text_config(self) -> dict[str, Any]:
-        nested = self.config.get("text_config")
-        return nested if isinstance(nested, dict) and "vocab_size" in nested else self.config
+        return text_part(self.config)
 
     @cached_property
     def documents(self) -> list[str]:
-        """Return the names of the small files, sorted: no weights, no code, nothing of revocab's.
-
-        Links that lead nowhere are among them.
-        """
+        """Return the small files, sorted by name: no weights, no code, nothing of revocab's."""
         return [
             file.name
             for file in sorted(self.path.iterdir())
             if file.name not in OWN_FILES
             and (file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"))
-            and (file.is_file() or file.is_symlink())
+            and (file.is_file() or file.is_symlink())  # also one that leads nowhere
         ]
 
     @cached_property
@@ -161,39 +153,37 @@ class ModelFolder:
         return [single.name] if os.path.lexists(single) else []
 
     @cached_property
-    def tensors(self) -> dict[str, tuple[str, list[int]]]:
-        """Return each tensor's file and shape, from the files' headers.
-
-        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
-        shards do not hold the same tensors.
-        """
-        places, problems = {}, []
-        stored: dict[str, Any] = {}
+    def parts(self) -> dict[str, dict[str, Part]]:
+        """Return the tensors by file, from the headers of shards that hold what the index says."""
+        parts, problems = {}, []
+        stored: dict[str, list[str]] = {}
         for file in self.files:
             if not (self.path / file).is_file():
                 problems.append(f"{self.path}: shard {file} is missing; fetch the model again")
                 continue
             try:
-                header, _ = read_header(self.path / file)
+                parts[file] = stored_parts(self.path / file)[0]
             except RevocabError as error:
                 problems += error.problems
                 continue
-            header.pop("__metadata__", None)
-            for name, entry in header.items():
-                places[name] = file, entry["shape"]
+            for name in parts[file]:
                 stored.setdefault(name, []).append(file)
         if not problems and self.index is not None:
             problems = placement_problems(self.path, self.index["weight_map"], stored)
-        if problems:
-            raise RevocabError(problems)
-        return places
+        refuse(problems)
+        return parts
+
+    @cached_property
+    def tensors(self) -> dict[str, tuple[str, list[int]]]:
+        return {
+            name: (file, list(part.shape))
+            for file, parts in self.parts.items()
+            for name, part in parts.items()
+        }
 
     @cached_property
     def tied(self) -> bool:
-        """Tell whether one matrix serves as embedding and as LM head.
-
-        Where ``config.json`` is silent, the architecture's own default decides.
-        """
+        """Tell whether one matrix is embedding and LM head, as said or by the architecture."""
         for config in (self.config, self.text_config):
             if "tie_word_embeddings" in config:
                 return bool(config["tie_word_embeddings"])
@@ -221,10 +211,7 @@ class ModelFolder:
 
     @cached_property
     def tied_copies(self) -> list[str]:
-        """Return the stored copies of a tied model's one matrix that stand for its LM head.
-
-        They are copies in every model that :func:`revocab.models.load.check_model` accepts.
-        """
+        """Return the stored copies of a tied model's one matrix that stand for its LM head."""
         if not self.tied:
             return []
         embedding = self.vocabulary_tensors["input"]
@@ -232,13 +219,9 @@ class ModelFolder:
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:
-        """Find the names of both matrices by building the architecture without weights."""
-        import torch
-        from transformers import AutoConfig, AutoModelForCausalLM
+        from revocab.models.load import load_shape
 
-        config = AutoConfig.from_pretrained(self.path, trust_remote_code=False)
-        with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(config)
+        model = load_shape(self.path)
         names = {id(module): name for name, module in model.named_modules()}
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
@@ -258,15 +241,14 @@ class ModelFolder:
             stored_names.append(stored[0] if stored else name)
         return stored_names[0], stored_names[1]
 
-    def read(self, name: str) -> torch.Tensor:
-        """Return one tensor by its stored name, on the CPU, in its stored dtype."""
+    def read(self, name: str) -> Tensor:
         return read_tensor(self.path / self.tensors[name][0], name)
 
-    def matrix(self, which: Which, tokens: int) -> torch.Tensor:
+    def matrix(self, which: Which, tokens: int) -> Tensor:
         """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only.
 
         A tied model gives its one matrix for both. Models may have more rows than tokens (padding,
-        cut off here); fewer are an error: some tokens would have no row.
+        cut off here); with fewer, some tokens would have no row.
         """
         import torch
 

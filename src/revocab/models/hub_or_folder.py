@@ -39,10 +39,7 @@ model_field, tokenizer_field = partial(_field, "model"), partial(_field, "tokeni
 
 
 def fetch_inputs(inputs: Closed) -> Any:
-    """Return a command's inputs with every Hub id replaced by the folder of its snapshot.
-
-    Raises :class:`RevocabError` for what is neither a folder here nor a repository there.
-    """
+    """Return a command's inputs with every Hub id replaced by the folder of its snapshot."""
     folders: dict[str, Any] = {}
     for name, field in type(inputs).model_fields.items():
         extra, value = field.json_schema_extra, getattr(inputs, name)
@@ -79,11 +76,7 @@ def snapshot(
     folder: Path | None = None,
     patterns: Iterable[str] | None = None,
 ) -> str:
-    """Download a repository at a commit into ``folder`` or the Hub's cache; return where it is.
-
-    ``patterns`` name its files; none: those of a model or tokenizer. What has arrived of it stays,
-    and is not fetched again.
-    """
+    """Download a repository at a commit, but for what is there of it; return where it is."""
     from huggingface_hub import snapshot_download
 
     try:

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 
 #: Some versions of the Hub's client keep one store for all repositories of a cache:
 #: ``CACHE/blobs/ab/ab…``, to which a repository's own ``blobs/`` links.
@@ -61,9 +61,7 @@ def link_problems(folder: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def check_links(folder: Path, names: Iterable[str]) -> None:
-    problems = list(link_problems(folder, names))
-    if problems:
-        raise RevocabError(problems)
+    refuse(link_problems(folder, names))
 
 
 def link_or_copy(source: Path, out: Path) -> None:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.vocabulary.padding import cut_off, padding_findings
@@ -19,20 +20,13 @@ from revocab.models.weights.files import equal_tensors
 from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import WEIGHTS
 
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedModel
-
 ADAPTER = "adapter_config.json"
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
 
 
 @contextmanager
 def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
-    """Turn a library's complaint about a model that it cannot load into a :class:`RevocabError`.
-
-    ``also``: what else counts as one.
-    """
+    """Turn a library's complaint (or ``also`` others) into a :class:`RevocabError`."""
     from safetensors import SafetensorError
 
     complaints: tuple[type[Exception], ...] = (OSError, ValueError, SafetensorError, *also)
@@ -45,6 +39,19 @@ def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
         raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' own remarks off: what matters of them is told otherwise."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+
+
 def quiet_loading() -> None:
     """Keep transformers' progress bars off: models here load by the dozen."""
     from transformers.utils import logging
@@ -55,7 +62,7 @@ def quiet_loading() -> None:
 def load_causal_lm(
     folder: str | Path,
     *,
-    dtype: str | torch.dtype,
+    dtype: str | DType,
     device: str = "cpu",
     padding: bool = False,
     **options: Any,
@@ -64,8 +71,7 @@ def load_causal_lm(
 
     ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows of padding
     (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps them.
-    ``options`` go through to transformers. Raises :class:`RevocabError` for what
-    :func:`check_model` refuses.
+    ``options`` go through to transformers. What :func:`check_model` refuses is refused.
     """
     from transformers import AutoModelForCausalLM
 
@@ -85,11 +91,16 @@ def load_causal_lm(
 
 
 def load_shape(folder: str | Path) -> Any:
-    """Return a folder's causal language model on the meta device: its shapes, without weights."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    return shape_of(config)
+
+
+def shape_of(config: Any) -> Any:
+    import torch
+    from transformers import AutoModelForCausalLM
+
     with torch.device("meta"):
         shape = AutoModelForCausalLM.from_config(config)
         shape.tie_weights()
@@ -99,20 +110,16 @@ def load_shape(folder: str | Path) -> Any:
 def check_model(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless a model folder has every weight, and all are finite.
 
-    Names what is missing, what the architecture does not have, what has another shape, a stored
-    copy of a tied matrix that is none, and tensors with NaN or infinity, all at once. What the
-    architecture ignores (``rotary_emb.inv_freq``) and true copies of a tied head are allowed.
-    Nothing is loaded: the files' headers are compared with the architecture, then their bytes are
-    read once, in blocks.
+    What the architecture ignores (``rotary_emb.inv_freq``) and true copies of a tied head are
+    allowed. Nothing is loaded: the files' headers are compared with the architecture, then their
+    bytes are read once, in blocks.
     """
     model = ModelFolder(Path(folder))
-    looked_at = (check(model) for check in STRUCTURE)
-    _refuse(folder, chain(*looked_at, finite_findings(model.path, model.files)))
+    _refuse(folder, chain(_structural(model), finite_findings(model.path, model.files)))
 
 
 def _refuse(folder: str | Path, findings: Iterator[Finding]) -> None:
-    if problems := [finding.line(folder) for finding in findings]:
-        raise RevocabError(problems)
+    refuse(finding.line(folder) for finding in findings)
 
 
 def _layout(model: ModelFolder) -> Iterator[Finding]:
@@ -134,13 +141,11 @@ def _architecture(model: ModelFolder) -> Iterator[Finding]:
 
 
 def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """Return a model and what transformers says of loading it.
+    """Return a model on the meta device, and what transformers says of loading it.
 
-    On the meta device, so that nothing but headers is read; without accelerate, which that needs
-    (vLLM's environment may lack it), by loading the model.
+    Without accelerate, which that needs (vLLM's environment may lack it), the model is loaded.
     """
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
     from transformers.utils.import_utils import is_accelerate_available
 
     if (generation := folder.path / "generation_config.json").is_file():
@@ -154,26 +159,17 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
         )
     device = {"device_map": "meta"} if is_accelerate_available() else {}
     quiet_loading()
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()  # its own report of the same differences
-    try:
-        with loading(folder.path, Exception):  # of any type, where settings are nonsense
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
-                folder.path,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,
-                **_SAFE,
-                **device,
-            )
-    finally:
-        logging.set_verbosity(level)
+    with quiet(), loading(folder.path, Exception):  # of any type, where settings are nonsense
+        options = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder.path, **options, **_SAFE, **device
+        )
     return loaded
 
 
 def _differences(
     folder: ModelFolder, model: PreTrainedModel, info: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Yield what transformers' loading report names, one finding for each kind."""
     name = type(model).__name__
     if missing := sorted(info["missing_keys"]):
         yield Finding(
@@ -196,7 +192,6 @@ def _differences(
 
 
 def largest_id(folder: Path) -> int | None:
-    """Return the largest id in ``tokenizer.json``; none where there is no such file."""
     file = folder / "tokenizer.json"
     if not file.is_file():
         return None
@@ -210,7 +205,6 @@ def largest_id(folder: Path) -> int | None:
 
 
 def _vocabulary(folder: ModelFolder) -> Iterator[Finding]:
-    """Yield whether a tokenizer has tokens without a row: looking one up would fail."""
     rows, largest = folder.text_config.get("vocab_size"), largest_id(folder.path)
     if isinstance(rows, int) and largest is not None and largest >= rows:
         yield Finding(
@@ -244,5 +238,8 @@ STRUCTURE = (_layout, _architecture, padding_findings, _vocabulary)
 
 def check_structure(folder: Path) -> None:
     """Raise :class:`RevocabError` as :func:`check_model` does, without a look at any value."""
-    model = ModelFolder(folder)
-    _refuse(folder, chain(*(check(model) for check in STRUCTURE)))
+    _refuse(folder, _structural(ModelFolder(folder)))
+
+
+def _structural(model: ModelFolder) -> Iterator[Finding]:
+    return chain.from_iterable(check(model) for check in STRUCTURE)

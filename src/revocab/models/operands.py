@@ -8,23 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from revocab.errors import RevocabError
-from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import DType, Tensor
+from revocab.models.folder import ModelFolder
+from revocab.models.weights.files import FLOATS, Part, tensor_bytes
+from revocab.tokenizers.load import load_tokenizer, some
 
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.folder import ModelFolder
-
-    #: From blocks of the same values, the body's first, all in the same wide dtype, to the result.
-    Formula = Callable[[torch.Tensor, Mapping[str, torch.Tensor]], torch.Tensor]
-
+#: From blocks of the same values, the body's first, all in the same wide dtype, to the result.
+Formula = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
 #: Buffers that old checkpoints store and no architecture reads.
 _BUFFER = ".rotary_emb.inv_freq"
-#: Tensors that a message names.
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,6 @@ class Operand:
 
     @cached_property
     def names(self) -> set[str]:
-        """Return the names of all tensors that are no copies of others, and no buffers."""
         copies = self.folder.tied_copies
         return {
             name
@@ -51,17 +44,12 @@ class Operand:
             if name not in copies and not name.endswith(_BUFFER)
         }
 
-    @cached_property
-    def _parts(self) -> dict[str, Part]:
-        folder = self.folder
-        files = (stored_parts(folder.path / file)[0] for file in folder.files)
-        return {name: part for parts in files for name, part in parts.items()}
-
-    def blocks(self, name: str, values: int) -> Iterator[torch.Tensor]:
+    def blocks(self, name: str, values: int) -> Iterator[Tensor]:
         """Yield a tensor's values in order, at most so many at a time, in its stored dtype."""
         import torch
 
-        part, dtype = self._parts[name], torch_dtype(self._parts[name])
+        part = self.folder.parts[self.folder.tensors[name][0]][name]
+        dtype = torch_dtype(part)
         for block in part.blocks(values * dtype.itemsize):
             yield torch.frombuffer(bytearray(block), dtype=dtype)
 
@@ -71,8 +59,6 @@ class Operand:
 
     @cached_property
     def tokens(self) -> dict[int, str]:
-        from revocab.tokenizers.load import load_tokenizer
-
         vocabulary = load_tokenizer(self.folder.path).get_vocab()
         return {number: token for token, number in vocabulary.items()}
 
@@ -86,11 +72,9 @@ class Operands:
 
     @classmethod
     def of(cls, body: ModelFolder, others: Mapping[str, ModelFolder]) -> Operands:
-        """Raise :class:`RevocabError` for models that are quantised, or not of one architecture."""
         operands = {name: Operand(repr(name), folder) for name, folder in others.items()}
         together = cls(Operand("the body", body), operands)
-        if problems := list(together.problems()):
-            raise RevocabError(problems)
+        refuse(together.problems())
         return together
 
     def problems(self) -> Iterator[str]:
@@ -114,16 +98,13 @@ class Operands:
                 continue
             different = sorted(operand.names ^ self.body.names)
             if different:
-                listed = ", ".join(different[:_SHOWN])
                 yield (
-                    f"{where}: {len(different)} tensors are in only one of them ({listed}"
-                    f"{' …' * (len(different) > _SHOWN)}); take models with the same blocks"
+                    f"{where}: {len(different)} tensors are in only one of them"
+                    f" ({some(different, 5)}); take models with the same blocks"
                 )
 
     def of_other_shape(self) -> Iterator[str]:
-        """Yield tensors that have another shape in another model; rows of tokens may be more or
-        fewer.
-        """
+        """Yield tensors of another shape in another model, whatever their rows of tokens."""
         for name in sorted(self.body.names):
             first = int(name in self.body.vocabulary)
             shape = self.body.folder.tensors[name][1]
@@ -133,7 +114,6 @@ class Operands:
                     yield f"{name} ({_by(shape)} here, {_by(other)} in {operand.name})"
 
     def misfit(self, part: Part) -> str | None:
-        """Return why a tensor of the body cannot be computed with the others'; None if it can."""
         if part.dtype not in FLOATS or part.dtype.startswith("F8"):
             return f"stored as {part.dtype}"
         if part.name.endswith(_BUFFER):
@@ -150,27 +130,19 @@ class Operands:
                     return f"{moved} of {len(own)} ids stand for different tokens in {operand.name}"
         return None
 
-    def wide_blocks(
-        self, part: Part, values: int
-    ) -> Iterator[tuple[torch.Tensor, dict[str, torch.Tensor]]]:
+    def wide_blocks(self, part: Part, values: int) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
         """Yield the body's values of a tensor and the others' by name, at least as float32."""
         import torch
 
-        name, wide = (
-            self.body.stored(part.name),
-            torch.promote_types(torch_dtype(part), torch.float32),
-        )
+        name = self.body.stored(part.name)
+        wide = torch.promote_types(torch_dtype(part), torch.float32)
         read = [one.blocks(name, values) for one in (self.body, *self.others.values())]
         for parts in zip(*read, strict=True):
             body, *others = (block.to(wide) for block in parts)
             yield body, dict(zip(self.others, others, strict=True))
 
     def computed(self, part: Part, formula: Callable[[], Formula]) -> Part:
-        """Return a tensor computed by a formula, rounded once; ``formula()`` is asked when its turn
-        comes.
-
-        Raises :class:`RevocabError`, in its turn, for a value that its dtype cannot hold.
-        """
+        """Return a tensor by a formula, which is asked for in its turn, rounded once."""
         import torch
 
         dtype = torch_dtype(part)
@@ -192,14 +164,10 @@ class Operands:
 def changed_files(
     body: ModelFolder, change: Callable[[Part], Part | str]
 ) -> tuple[dict[str, list[Part]], dict[str, str]]:
-    """Return the files of a model in which a tensor changes, and why others stay, by tensor.
-
-    ``change`` returns the new tensor, or why it stays as it is.
-    """
+    """Return the files in which ``change`` returns a tensor, and by tensor why others stay."""
     files: dict[str, list[Part]] = {}
     kept: dict[str, str] = {}
-    for file in body.files:
-        parts, _ = stored_parts(body.path / file)
+    for file, parts in body.parts.items():
         results = {name: change(part) for name, part in parts.items()}
         kept |= {name: why for name, why in results.items() if isinstance(why, str)}
         if any(isinstance(result, Part) for result in results.values()):
@@ -210,7 +178,7 @@ def changed_files(
     return files, kept
 
 
-def torch_dtype(part: Part) -> torch.dtype:
+def torch_dtype(part: Part) -> DType:
     import torch
 
     return getattr(torch, FLOATS[part.dtype])

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
 from revocab.models.folder import ModelFolder
-from revocab.models.weights.files import BLOCK_BYTES, stored_parts
+from revocab.models.weights.files import BLOCK_BYTES
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 NAME = re.compile(r"[^/\\\n]+")
@@ -75,7 +75,6 @@ def base_id(folder: Path) -> str | None:
 
 
 def first_id(history: list[dict[str, Any]]) -> str | None:
-    """Return the Hub id of the model with which a history begins, if it is from there."""
     first = first_name(history)
     return first if first and HUB_ID.fullmatch(first) else None
 
@@ -106,11 +105,7 @@ def licence_of(folder: Path) -> dict[str, str]:
 
 
 def front_matter(known: Mapping[str, Any]) -> list[str]:
-    """Return the lines at the head of a card, which the Hub reads; what is not known is left out.
-
-    ``known`` may have ``base_model`` with its relation (adapter, finetune, merge, quantized),
-    ``language``, ``tags``, ``model-index`` and the keys of a licence.
-    """
+    """Return the lines at the head of a card, which the Hub reads, of what is known."""
     import yaml
 
     head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}
@@ -121,9 +116,7 @@ def front_matter(known: Mapping[str, Any]) -> list[str]:
 
 
 def history_of(folder: Path) -> list[dict[str, Any]]:
-    """Return how a model came about, as its folder says: an entry for each thing done, the oldest
-    first. Of a folder that says nothing, its name.
-    """
+    """Return how a model came about, as its folder says, the oldest entry first; else its name."""
     for name in (PROVENANCE, "manifest.json"):
         known = _object(folder / name)
         if isinstance(history := known.get("history"), list):
@@ -136,7 +129,6 @@ def history_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return a JSON file that holds an object; an empty one where there is none."""
     with suppress(OSError, RevocabError):
         content = read_json(path)
         return content if isinstance(content, dict) else {}
@@ -152,16 +144,11 @@ def tokenizer_hash(folder: Path) -> str:
 
 
 def fingerprint(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
-    """Return the hashes of a model's configuration, vocabulary matrices and tokenizer.
-
-    Only what initialisation reads is hashed: hashing 15 GB of other weights would cost more than
-    the conversion itself.
-    """
+    """Return the hashes of configuration, matrices and tokenizer: of what initialisation reads."""
     matrices = {}
     for which, name in model.vocabulary_names.items():
-        parts, _ = stored_parts(model.path / model.tensors[name][0])
         digest = hashlib.sha256()
-        for block in parts[name].blocks(BLOCK_BYTES):
+        for block in model.parts[model.tensors[name][0]][name].blocks(BLOCK_BYTES):
             digest.update(block)
         matrices[which] = digest.hexdigest()
     return {

@@ -1,4 +1,4 @@
-"""Sizes from configurations alone: parameters, and the keys and values that attention keeps."""
+"""Shapes of models: sizes from configurations alone, and random models of a given shape."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine
-from revocab.io import write_csv
+from revocab.io import write_csv, write_json
 from revocab.limits import WIDTH, Positions, Seed, Size, Width
-from revocab.output import check_files
+from revocab.models.folder import copy_tokenizer
+from revocab.models.origin import library_versions, tokenizer_hash
+from revocab.models.vocabulary.special_ids import config_ids, special_ids
+from revocab.output import OutputFolder, check_files
+from revocab.tokenizers.golden_ids import keep_golden_ids
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -88,10 +92,7 @@ def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) 
 
 
 def weight_shapes(config: Any) -> dict[str, tuple[int, ...]]:
-    """Return the parameters of a Llama-like decoder by name, without building it.
-
-    ``config`` has what ``config.json`` has; Qwen2 adds biases, and Qwen3 norms of queries and keys.
-    """
+    """Return the parameters of a Llama-like decoder (also Qwen's) by name, without building it."""
     hidden, inner, rows = config.hidden_size, config.intermediate_size, config.vocab_size
     head = getattr(config, "head_dim", None) or hidden // config.num_attention_heads
     queries, keys = config.num_attention_heads * head, config.num_key_value_heads * head
@@ -121,7 +122,6 @@ def weight_shapes(config: Any) -> dict[str, tuple[int, ...]]:
 
 
 def config_keys(architecture: Architecture, vocabulary_size: int) -> dict[str, Any]:
-    """Return the shape of a model as ``config.json`` names it."""
     return {
         "vocab_size": vocabulary_size,
         "hidden_size": architecture.hidden_size,
@@ -134,7 +134,6 @@ def config_keys(architecture: Architecture, vocabulary_size: int) -> dict[str, A
 
 
 def parameter_names(architecture: Architecture) -> list[str]:
-    """Return the names that the parameters of an architecture have, without building it."""
     keys = config_keys(architecture, 1)
     return list(weight_shapes(SimpleNamespace(model_type=architecture.family, **keys)))
 
@@ -145,13 +144,9 @@ def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
 
 def config_parameters(config: PretrainedConfig) -> int:
     """Return the number of parameters of a configuration's model; a tied matrix counts once."""
-    import torch
-    from transformers import AutoModelForCausalLM
+    from revocab.models.load import shape_of
 
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config)
-        model.tie_weights()
-    return sum(parameter.numel() for parameter in model.parameters())
+    return sum(parameter.numel() for parameter in shape_of(config).parameters())
 
 
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
@@ -174,10 +169,7 @@ def head_width(config: Any) -> int:
 
 
 def cache_bytes_per_token(config: Any, dtype: str) -> int:
-    """Return the bytes of keys and values that one token takes in all layers.
-
-    ``dtype`` is a torch name; ``auto`` stands for the one that the configuration stores.
-    """
+    """Return the bytes of a token's keys and values in all layers; ``auto``: as stored."""
     import torch
 
     text = config.get_text_config()
@@ -185,3 +177,49 @@ def cache_bytes_per_token(config: Any, dtype: str) -> int:
     stored = dtype if dtype != "auto" else str(text.dtype or "float32").removeprefix("torch.")
     size = getattr(torch, stored).itemsize
     return 2 * text.num_hidden_layers * heads * head_width(config) * size
+
+
+def build_stand_in(
+    tokenizer: Path, architecture: Architecture, context_length: int, seed: int, out: Path
+) -> None:
+    """Write a model folder with seeded random float32 weights, as transformers initialises them."""
+    import torch
+    from transformers import AutoModelForCausalLM, GenerationConfig
+
+    from revocab.tokenizers.load import load_tokenizer
+
+    output = OutputFolder(out, "untrained model", [tokenizer])
+    loaded = load_tokenizer(tokenizer)
+    ids = special_ids(loaded)
+    config = model_config(
+        architecture,
+        len(loaded),
+        max_position_embeddings=context_length,
+        dtype="float32",
+        **config_ids(ids),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        # The row of padding_idx starts at zero: a source model's rows should all be alike.
+        rows_VD = model.get_input_embeddings().weight.data
+        zero_V = (rows_VD == 0).all(dim=1)
+        rows_VD[zero_V] = torch.randn(int(zero_V.sum()), rows_VD.shape[1]) * 0.02
+    del ids["unk_token_id"]  # generation knows no unknown token
+    model.generation_config = GenerationConfig(**ids)
+    with output.replaced() as folder:
+        model.save_pretrained(folder)
+        copy_tokenizer(tokenizer, folder)
+        keep_golden_ids(folder)
+        write_json(
+            folder / "manifest.json",
+            {
+                "architecture": architecture.model_dump(),
+                "context_length": context_length,
+                "seed": seed,
+                "vocabulary_size": len(loaded),
+                "parameters": model.num_parameters(),
+                "tokenizer": tokenizer_hash(tokenizer),
+                "libraries": library_versions(),
+            },
+        )

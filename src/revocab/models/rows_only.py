@@ -7,20 +7,18 @@ every reader of a model folder reads it, and none can take it for the model itse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.models.folder import HEADS, read_settings
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
-from revocab.models.weights.files import read_header, read_tensor
+from revocab.models.weights.files import read_tensor, stored_parts
 from revocab.models.weights.index import PICKLED, WEIGHTS, index_of, read_index
-
-if TYPE_CHECKING:
-    import torch
 
 #: How the names of embeddings end, in the architectures of public models.
 EMBEDDINGS = (
@@ -36,22 +34,22 @@ _DOCUMENTS = (*TOKENIZER_PATTERNS, "README.md", "LICENSE*")
 
 
 def fetch_rows(name: str, commit: str, folder: Path) -> None:
-    """Write the embedding and head of a repository, and its tokenizer, as a model folder.
-
-    Raises :class:`RevocabError` where no weights are there, or where embedding or head are not
-    told by their names.
-    """
     fetch = partial(snapshot, name, commit, "model", folder)
     fetch(_DOCUMENTS)
     placed = _index(folder)
     if placed is None:
-        single = next((name for name in (WEIGHTS, PICKLED) if _arrives(name, folder, fetch)), None)
-        if single is None:
+        for single in (WEIGHTS, PICKLED):
+            fetch([single])
+            if (folder / single).is_file():
+                break
+        else:
             raise RevocabError(
                 f"{name}: has neither {WEIGHTS} nor {PICKLED}, whole or with an index; name another"
                 " repository, or convert it"
             )
-        placed = dict.fromkeys(tensor_names(folder / single), single)
+        whole = folder / single
+        names = _unpickled(whole) if single == PICKLED else stored_parts(whole)[0]
+        placed = dict.fromkeys(names, single)
     wanted = vocabulary_names(folder, placed)
     shards = sorted({placed[tensor] for tensor in wanted.values()})
     fetch(shards)
@@ -67,11 +65,6 @@ def _index(folder: Path) -> dict[str, str] | None:
         if path.is_file():
             return read_index(path, Path(weights).suffix)["weight_map"]
     return None
-
-
-def _arrives(file: str, folder: Path, fetch: Callable[[list[str]], object]) -> bool:
-    fetch([file])
-    return (folder / file).is_file()
 
 
 def vocabulary_names(folder: Path, stored: Iterable[str]) -> dict[str, str]:
@@ -91,8 +84,7 @@ def vocabulary_names(folder: Path, stored: Iterable[str]) -> dict[str, str]:
         for (what, places), ends in zip(named.items(), (EMBEDDINGS, HEADS), strict=False)
         if len(places) != 1
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return {which: name for which, (name,) in named.items()}
 
 
@@ -100,14 +92,7 @@ def _ending(names: Iterable[str], ends: tuple[str, ...]) -> Iterator[str]:
     return (name for name in names if f".{name}".endswith(tuple(f".{end}" for end in ends)))
 
 
-def tensor_names(path: Path) -> list[str]:
-    if path.suffix == ".safetensors":
-        return [name for name in read_header(path)[0] if name != "__metadata__"]
-    return list(_unpickled(path))
-
-
-def read_rows(path: Path, name: str) -> torch.Tensor:
-    """Return one tensor of a shard, in its stored dtype."""
+def read_rows(path: Path, name: str) -> Tensor:
     if path.suffix == ".safetensors":
         return read_tensor(path, name)
     tensors = _unpickled(path)
@@ -134,7 +119,7 @@ def _unpickled(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _write(folder: Path, rows: dict[str, torch.Tensor]) -> None:
+def _write(folder: Path, rows: dict[str, Tensor]) -> None:
     """Write matrices as a Llama without blocks: its last norm, which changes no row, is ones."""
     import torch
     from safetensors.torch import save_file

@@ -1,47 +1,40 @@
 """A model of some of its tokens: their rows alone, of every tensor that has a row per token.
 
-Rows are copied from file to file in blocks. Files that hold none of these tensors are linked.
+Rows are copied from file to file in blocks. Files that hold none of these tensors are linked. Every
+id that a setting names keeps its row, so nothing is looked for by its role, as it is for a new
+vocabulary (:mod:`revocab.models.vocabulary.special_ids`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
+from revocab.models import origin
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, read_settings
 from revocab.models.load import check_structure
-from revocab.models.origin import (
-    BEFORE,
-    base_id,
-    card_metadata,
-    fingerprint,
-    front_matter,
-    history_of,
-    library_versions,
-    licence_of,
-    name_of,
-)
+from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.models.vocabulary.per_token_tensors import token_tables
-from revocab.models.vocabulary.renumbered_ids import named_ids, renumbered
-from revocab.models.weights.files import Part, stored_parts
 from revocab.models.write import write_weights
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import write_tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
 
 #: Of each kept token, in the order of the new ids, the id that it had.
 KEPT_IDS = "kept_ids.json"
 #: Its files that are written anew.
 _OWN = (*TOKENIZER_FILES, "config.json", "generation_config.json", "README.md")
+_ROLE = re.compile(r"_token_ids?$|_token_index$")
+_LISTS = ("bad_words_ids", "begin_suppress_tokens", "suppress_tokens")
+#: Settings that have ids among other numbers; they are dropped, and that is told.
+_MIXED = ("constraints", "force_words_ids", "forced_decoder_ids", "sequence_bias")
 
 
 @dataclass(frozen=True)
@@ -53,13 +46,7 @@ class TrimmableModel:
 
     @cached_property
     def tables(self) -> dict[str, int]:
-        """Return the tensors that have a row per token, with their rows."""
         return token_tables(self.folder, self.tokens)
-
-    @cached_property
-    def parts(self) -> dict[str, dict[str, Part]]:
-        """Return all tensors by file."""
-        return {file: stored_parts(self.folder.path / file)[0] for file in self.folder.files}
 
     @cached_property
     def generation(self) -> dict[str, Any] | None:
@@ -72,11 +59,10 @@ class TrimmableModel:
 
     @property
     def named_tokens(self) -> list[int]:
-        """Return the ids that its settings name, of its tokenizer."""
         named = set().union(*map(named_ids, self.settings))
         return sorted(number for number in named if number < self.tokens)
 
-    def rows(self, kept_N: np.ndarray) -> np.ndarray:
+    def rows(self, kept_N: ndarray) -> ndarray:
         """Return kept ids, and after them those rows without a token that the settings name."""
         import numpy as np
 
@@ -86,7 +72,7 @@ class TrimmableModel:
 
     def sizes(self, kept: int | None = None) -> tuple[int, int]:
         """Return the bytes of the tables, and of all tensors, with so many kept tokens."""
-        parts = {name: part for parts in self.parts.values() for name, part in parts.items()}
+        parts = {name: part for parts in self.folder.parts.values() for name, part in parts.items()}
         widths = {name: parts[name].size // rows for name, rows in self.tables.items()}
         before = sum(parts[name].size for name in self.tables)
         after = sum(
@@ -100,28 +86,23 @@ class TrimmableModel:
         problems = [
             f"{self.folder.path}: {name} is stored as {part.dtype} {list(part.shape)}, whose rows"
             " are not whole bytes; use the unquantised model"
-            for parts in self.parts.values()
+            for parts in self.folder.parts.values()
             for name, part in parts.items()
             if name in self.tables and (part.size % prod(part.shape) or part.dtype[0] in "IU")
         ]
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
 
 
 def write_trimmed(
     model: TrimmableModel,
-    kept_N: np.ndarray,
+    kept_N: ndarray,
     tokenizer: PreTrainedTokenizerFast,
     facts: Mapping[str, Any],
     folder: Path,
     *,
     progress: bool = False,
 ) -> list[str]:
-    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
-
-    Returns the settings that were dropped. Raises :class:`RevocabError` where the result would not
-    be what its architecture asks for.
-    """
+    """Write the rows of ``kept_N`` and all else into an empty folder; return dropped settings."""
     source = model.folder
     rows_N = model.rows(kept_N)
     changed = {
@@ -129,7 +110,7 @@ def write_trimmed(
             part.gathered(rows_N[rows_N < model.tables[name]]) if name in model.tables else part
             for name, part in parts.items()
         ]
-        for file, parts in model.parts.items()
+        for file, parts in source.parts.items()
         if parts.keys() & model.tables.keys()
     }
     copy_documents(source, folder, _OWN)
@@ -149,9 +130,9 @@ def write_trimmed(
         **facts,
         "tensors": {name: made.tensors[name][1] for name in model.tables},
         "dropped_settings": dropped,
-        "body": {"name": name_of(source.path), **fingerprint(source, source.path)},
-        BEFORE: history_of(source.path),
-        "libraries": library_versions(),
+        "body": {"name": origin.name_of(source.path), **origin.fingerprint(source, source.path)},
+        origin.BEFORE: origin.history_of(source.path),
+        "libraries": origin.library_versions(),
     }
     write_text(folder / KEPT_IDS, f"{kept_N.tolist()}\n")
     write_text(folder / "README.md", _card(source, made_of))
@@ -160,18 +141,18 @@ def write_trimmed(
 
 
 def _card(source: ModelFolder, made_of: Mapping[str, Any]) -> str:
-    licence, name = licence_of(source.path), name_of(source.path)
+    licence, name = origin.licence_of(source.path), origin.name_of(source.path)
     coverage = [f"{text} {share:.4%}" for text, share in made_of["coverage"].items()]
     terms = licence.get("license_name", licence.get("license", "not named in its card's metadata"))
     head = {
-        "base_model": base_id(source.path),
+        "base_model": origin.base_id(source.path),
         "base_model_relation": "finetune",
-        "language": card_metadata(source.path).get("language"),
+        "language": origin.card_metadata(source.path).get("language"),
         **licence,
         "tags": ["vocabulary-adaptation", "revocab"],
     }
     lines = [
-        *front_matter(head),
+        *origin.front_matter(head),
         f"# {name}, with fewer tokens",
         "",
         f"{made_of['kept']:,} of {made_of['base_size']:,} tokens were kept, and nothing was"
@@ -187,3 +168,45 @@ def _card(source: ModelFolder, made_of: Mapping[str, Any]) -> str:
         f"- Licence of the source model: {terms}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _ids_in(value: Any) -> Iterator[int]:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        yield value
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _ids_in(inner)
+
+
+def named_ids(settings: dict[str, Any], lists: bool = True) -> set[int]:
+    """Return the ids that settings name; without ``lists``, those alone that have a role."""
+    named = [value for key, value in settings.items() if _ROLE.search(key)]
+    named += [settings.get(key) for key in _LISTS] if lists else []
+    return {*_ids_in(named)}
+
+
+def _with_new_ids(value: Any, new_id: Callable[[int], int | None]) -> Any:
+    if isinstance(value, list):
+        inner = [_with_new_ids(entry, new_id) for entry in value]
+        return [entry for entry in inner if entry is not None] or None
+    return new_id(value) if [*_ids_in(value)] else value
+
+
+def renumbered(settings: dict[str, Any], kept_N: ndarray) -> tuple[dict[str, Any], list[str]]:
+    """Return settings for the rows ``kept_N`` alone (ascending), and the keys that were dropped.
+
+    Every ``vocab_size`` becomes the number of kept rows below it, and no row is padding.
+    """
+    new_ids = {old: new for new, old in enumerate(kept_N.tolist())}
+    changed: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key in (*_MIXED, TOKEN_ROWS):
+            continue
+        if key == "text_config" and isinstance(value, dict):
+            changed[key] = renumbered(value, kept_N)[0]
+        elif "vocab_size" in key and isinstance(value, int):
+            changed[key] = int((kept_N < value).sum())
+        else:
+            names = key in _LISTS or _ROLE.search(key)
+            changed[key] = _with_new_ids(value, new_ids.get) if names else value
+    return changed, [key for key in _MIXED if settings.get(key) is not None]

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.links import link_or_copy
 from revocab.models.weights.files import Part, replaced_parts, stored_parts, write_parts
-from revocab.models.weights.index import INDEX, reindexed
-
-if TYPE_CHECKING:
-    import torch
+from revocab.models.weights.index import INDEX
 
 
-def with_tensors(
-    model: ModelFolder, tensors: Mapping[str, torch.Tensor | None]
-) -> dict[str, list[Part]]:
-    """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
-    own: dict[str, dict[str, torch.Tensor | None]] = {}
+def with_tensors(model: ModelFolder, tensors: Mapping[str, Tensor | None]) -> dict[str, list[Part]]:
+    own: dict[str, dict[str, Tensor | None]] = {}
     for name, tensor in tensors.items():
         own.setdefault(model.tensors[name][0], {})[name] = tensor
     return {file: replaced_parts(model.path / file, own[file]) for file in sorted(own)}
+
+
+def link_weights(model: ModelFolder, out: Path) -> None:
+    for name in (*model.files, *([INDEX] if model.index is not None else [])):
+        link_or_copy(model.path / name, out / name)
 
 
 def write_weights(
@@ -35,10 +35,6 @@ def write_weights(
     link: Callable[[Path, Path], object] = link_or_copy,
     progress: bool = False,
 ) -> None:
-    """Write a model's weight files and their index into the folder ``out``.
-
-    Files that are ``changed`` have these tensors; all others are linked by ``link(file, as)``.
-    """
     from tqdm import tqdm
 
     size = sum(part.size for parts in changed.values() for part in parts)
@@ -57,8 +53,8 @@ def write_weights(
 def _new_index(
     model: ModelFolder, index: Mapping[str, Any], changed: Mapping[str, Iterable[Part]]
 ) -> dict[str, Any]:
-    """Return the index with the tensors of the changed files; sorted where there are new names."""
-    before = [part for file in changed for part in stored_parts(model.path / file)[0].values()]
+    """Return the index, grown with the changed files; sorted where there are new names."""
+    before = [part for file in changed for part in model.parts[file].values()]
     after = [part for parts in changed.values() for part in parts]
     written = {part.name: file for file, parts in changed.items() for part in parts}
     placed = {
@@ -69,12 +65,11 @@ def _new_index(
     if written.keys() - placed.keys():
         placed = dict(sorted({**placed, **written}.items()))
 
-    def grown(measure: Callable[[Part], int]) -> int:
-        return sum(map(measure, after)) - sum(map(measure, before))
-
-    return reindexed(
-        index,
-        placed,
-        parameters=grown(lambda part: prod(part.shape)),
-        size=grown(lambda part: part.size),
-    )
+    grown = {
+        "total_parameters": sum(prod(part.shape) for part in after)
+        - sum(prod(part.shape) for part in before),
+        "total_size": sum(part.size for part in after) - sum(part.size for part in before),
+    }
+    metadata = {key: value + grown.get(key, 0) for key, value in index.get("metadata", {}).items()}
+    has_metadata = {"metadata": metadata} if "metadata" in index else {}
+    return {**index, **has_metadata, "weight_map": placed}

@@ -8,28 +8,16 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine
-from revocab.command import of_flags
-from revocab.errors import RevocabError, refused
-from revocab.flags import asks_for_help, leading, values_of
-from revocab.publishing.contents import Contents, check_folder, contents_of, read_card
-from revocab.publishing.repository import (
-    Remote,
-    check_card,
-    check_name,
-    check_token,
-    look_at,
-    size_of,
-    upload,
-)
-from revocab.publishing.results import add_results
+from revocab.command import named_and_flags
+from revocab.errors import RevocabError, refuse, refused
+from revocab.publishing import repository
+from revocab.publishing.contents import Contents, add_results, check_folder, contents_of, read_card
 
 ABOUT = """Upload a model folder to the Hub: revocab publish FOLDER OWNER/NAME --dry-run
 
 Uploads model, tokenizer, card and licence, and nothing else, in one commit to a private repository,
 if the model passes its checks. --dry-run shows what would be uploaded.
 The token is HF_TOKEN, or that of 'hf auth login'."""
-#: What the Hub itself puts into a new repository.
-OF_THE_HUB = ".gitattributes"
 
 
 class PublishOptions(Closed):
@@ -58,16 +46,13 @@ class PublishOptions(Closed):
 
 
 def publish(words: Sequence[str]) -> str:
-    """Return what was, or would be, uploaded; raise :class:`RevocabError` with all problems."""
-    named, flags = leading(words, 2)
-    if len(named) < 2 and not asks_for_help(flags):
-        raise RevocabError("give a folder and a name: revocab publish FOLDER OWNER/NAME --dry-run")
-    values = values_of([PublishOptions], "revocab publish FOLDER OWNER/NAME", ABOUT, flags)
-    options = of_flags(PublishOptions, values)
-    folder, name = Path(named[0]), named[1]
+    verb = "revocab publish FOLDER OWNER/NAME"
+    missing = f"give a folder and a name: {verb} --dry-run"
+    (place, name), options = named_and_flags(PublishOptions, words, verb, ABOUT, missing, 2)
+    folder = Path(place)
     unsound = refused(check_folder, folder)
-    problems = [*unsound, *refused(check_name, name)]
-    problems += [] if options.dry_run else refused(check_token)
+    problems = [*unsound, *refused(repository.check_name, name)]
+    problems += [] if options.dry_run else refused(repository.check_token)
     try:
         contents = None if unsound else contents_of(folder, history=options.history)
         if contents is not None:
@@ -82,25 +67,24 @@ def publish(words: Sequence[str]) -> str:
     if options.dry_run:
         state = refused(check_repository, contents, name, options)
         visible = "public" if options.public else "private"
-        state_lines = [f"would be refused: {problem}" for problem in state] or [
-            "ready to be uploaded"
-        ]
+        refusals = [f"would be refused: {problem}" for problem in state]
+        state_lines = refusals or ["ready to be uploaded"]
         return "\n".join([f"dry run: {folder} -> {name} ({visible})", *state_lines, "", *lines])
     remote = check_repository(contents, name, options)
-    commit = upload(name, remote, contents.files, private=not options.public)
+    commit = repository.upload(name, remote, contents.files, private=not options.public)
     address = f"published: {name}, commit {commit}; the hashes on the Hub are those of this folder"
     return "\n".join([*lines, "", address, f"to use it: --source {name}@{commit}"])
 
 
-def check_repository(contents: Contents, name: str, options: PublishOptions) -> Remote:
+def check_repository(contents: Contents, name: str, options: PublishOptions) -> repository.Remote:
     """Return what lies at a name; :class:`RevocabError` where an upload would not be as asked."""
-    check_token()
-    remote = look_at(name)
+    repository.check_token()
+    remote = repository.look_at(name)
     problems = []
     if remote.commit is not None and remote.private is options.public:
         there, flag = ("private", "without --public") if remote.private else ("public", "--public")
         problems.append(f"{name} is {there} on the Hub; publish {flag}, or change its settings")
-    held = [place for place in remote.files if place != OF_THE_HUB]
+    held = [place for place in remote.files if place != ".gitattributes"]  # of the Hub
     others = [place for place in held if place not in contents.files]
     replaced = [
         place
@@ -113,15 +97,13 @@ def check_repository(contents: Contents, name: str, options: PublishOptions) -> 
             f"{name} holds files: {', '.join(replaced) or 'none'} would be replaced,"
             f" {', '.join(others) or 'none'} would stay; give --update, or another name"
         )
-    if problems:
-        raise RevocabError(problems)
-    check_card(name, contents.card)
+    refuse(problems)
+    repository.check_card(name, contents.card)
     return remote
 
 
 def described(contents: Contents) -> Iterator[str]:
-    """Yield the files, those that stay here, and the card's metadata, as lines."""
-    sizes = {name: size_of(contents.files[name]) for name in sorted(contents.files)}
+    sizes = {name: repository.size_of(contents.files[name]) for name in sorted(contents.files)}
     yield f"to the Hub: {len(sizes)} files, {sum(sizes.values()):,} bytes"
     yield from (f"  {size:>15,}  {name}" for name, size in sizes.items())
     yield "stays here:" if contents.stays else "nothing stays here"

@@ -24,10 +24,6 @@ REFUSALS = {
 }
 
 
-#: Of the commit.
-MESSAGE = "Upload with Revocab"
-
-
 @dataclass(frozen=True)
 class Remote:
     """What lies at a name on the Hub; no commit: nothing."""
@@ -37,7 +33,6 @@ class Remote:
     files: dict[str, Any] = field(default_factory=dict)
 
     def same(self, name: str, file: Path | bytes) -> bool:
-        """Tell whether the repository has a file with these bytes."""
         known = self.files.get(name)
         if known is None or known.size != size_of(file):
             return False
@@ -102,7 +97,6 @@ def explain(error: BaseException, owner: str) -> str:
 
 
 def look_at(name: str) -> Remote:
-    """Return what lies there; :class:`RevocabError` where the Hub does not say."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
     from huggingface_hub.hf_api import RepoFile
@@ -148,7 +142,7 @@ def upload(name: str, remote: Remote, files: Mapping[str, Path | bytes], *, priv
             for place, file in files.items()
         ]
         commit = api.create_commit(
-            name, operations, commit_message=MESSAGE, parent_commit=remote.commit
+            name, operations, commit_message="Upload with Revocab", parent_commit=remote.commit
         )
     arrived = look_at(name)
     if wrong := [place for place, file in files.items() if not arrived.same(place, file)]:

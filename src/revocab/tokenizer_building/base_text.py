@@ -10,29 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.training_text import TrainingText, training_texts
 from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.splitter import Repair, repair_splitter
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
-
 #: So much of each corpus is compared.
 COMPARED_BYTES = 4_000_000
 
 
-def with_marks_joined(
-    tokenizer: PreTrainedTokenizerFast,
-) -> tuple[PreTrainedTokenizerFast, Repair]:
-    """Return a tokenizer whose splitter keeps marks in words, and the repair.
-
-    Raises :class:`RevocabError` where there is nothing to repair, and where no repair is exact.
-    """
+def with_marks_joined(tokenizer: PreTrainedTokenizerFast) -> tuple[PreTrainedTokenizerFast, Repair]:
     vocabulary = EditableVocabulary.read(tokenizer)
     repair = repair_splitter(tokenizer.backend_tokenizer)
     where = f"construction 'extend', option join_marks = True: base {tokenizer.name_or_path}"
@@ -55,9 +46,8 @@ def compare_lines(
 ) -> dict[str, Any]:
     """Return what tokenizers make of the lines of texts, in comparison with the one before.
 
-    ``lines`` is how many there are, ``tokens`` what they had. Of each tokenizer: ``tokens``; lines
-    that are ``changed`` (other ids) and ``longer``; ``most``, by how many tokens one line grows at
-    most, and ``most_share``, by which share of its tokens.
+    Of each its ``tokens``, the lines that are ``changed`` (other ids) and ``longer``, and ``most``,
+    by how many tokens one line grows at most, with ``most_share``, by which share of its tokens.
     """
     numbers: dict[str, dict[str, Any]] = {
         name: {"tokens": 0, "changed": 0, "longer": 0, "most": 0, "most_share": 0.0}
@@ -81,7 +71,6 @@ def compare_lines(
 
 
 def lines_sentence(corpus: str, counted: Mapping[str, Any]) -> str:
-    """Return a line on what :func:`compare_lines` counted in a corpus."""
     ways = {"marks_joined": "with marks joined alone", "extended": "with the new tokens"}
     said = [
         f"{way}, {of['changed']:,} have other tokens and {of['longer']:,} have more (by"
@@ -97,7 +86,6 @@ def compare_corpora(
     after: Mapping[str, PreTrainedTokenizerFast],
     mixture: Iterable[TrainingText],
 ) -> dict[str, dict[str, Any]]:
-    """Return :func:`compare_lines` of the first :data:`COMPARED_BYTES` of each corpus."""
     backends = {name: tokenizer.backend_tokenizer for name, tokenizer in after.items()}
     return {
         part.corpus: compare_lines(

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.flags import flag_of
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
 from revocab.output import OutputFolder
 from revocab.tokenizer_building.construction import (
     BuildInputs,
     Construction,
     ConstructionOptions,
+    TokenizerJob,
     find_construction,
 )
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-    from revocab.tokenizer_building.construction import TokenizerJob
 
 #: What the folder claims to be.
 KIND = "tokenizer"
@@ -36,7 +33,6 @@ PROBE = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
 def check_construction_options(
     construction: Construction, options: dict[str, Any]
 ) -> ConstructionOptions:
-    """Return a construction's options; raise :class:`RevocabError` naming each that is wrong."""
     try:
         return construction.options(**options)
     except ValidationError as error:
@@ -92,11 +88,6 @@ def save_tokenizer(
 def build_tokenizer(
     name: str, raw_options: dict[str, Any], inputs: BuildInputs, out: str | Path
 ) -> dict[str, Any]:
-    """Build by the construction ``name`` with options ``given``; return the manifest of ``out``.
-
-    ``inputs`` holds the corpora and tokenizers that the options name. Raises :class:`RevocabError`
-    before anything is written.
-    """
     construction = find_construction(name)
     options = check_construction_options(construction, raw_options)
     own = [Path(path) for _, path in options.named(options.folders)]
@@ -115,7 +106,6 @@ def build_from_folders(
     """Build a tokenizer from a job and the folders behind its options; return the manifest.
 
     ``mixtures`` are corpora by id, by option; ``folders`` tokenizers and chat templates, by option.
-    Raises :class:`RevocabError` naming every one that the construction does not take or lacks.
     """
     allowed = find_construction(job.construction).options
     taken = (*allowed.mixtures, *allowed.tokenizers, *allowed.folders, *allowed.templates)
@@ -145,8 +135,7 @@ def build_from_folders(
             for corpus, share in shares.items()
             if corpus in corpora
         ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     for name in (*allowed.folders, *allowed.templates):
         if name in folders:
             options[name] = str(folders[name])

@@ -10,18 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine, look_up
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.limits import Bytes, Share, Size
 from revocab.registry import found_in
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-    from revocab.tokenizer_building.training_text import TrainingText
+from revocab.tokenizer_building.training_text import TrainingText
 
 
 class ConstructionOptions(Closed):

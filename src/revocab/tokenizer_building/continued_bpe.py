@@ -108,7 +108,6 @@ class _Pairs:
         return saved
 
     def apply(self, merge: Merge) -> int:
-        """Perform a merge, as :meth:`merge` does, of pieces that may stand nowhere."""
         left, right = (self.numbers.get(piece, -1) for piece in merge)
         return self.merge((left, right)) if (left, right) in self.places else 0
 
@@ -127,9 +126,7 @@ def learn(
 ) -> Learned:
     """Return up to ``wanted`` new tokens: the most frequent pair of neighbours, again and again.
 
-    ``allowed`` says which strings may become tokens. Pairs rarer than ``minimum`` are left; equally
-    frequent ones are taken in the order of their strings. Fewer tokens come back where the words
-    hold no more.
+    Pairs rarer than ``minimum`` are left; equally frequent ones come in the order of their strings.
     """
     known: dict[str, bool] = {}
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizer_building.editable import EditableVocabulary, Merge, merge_pieces
 from revocab.tokenizer_building.pretokens import count_pretokens, cut_pretokens
-from revocab.tokenizers.canonical import canonical_vocabulary, to_byte_level
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+from revocab.tokenizers.alphabets import to_byte_level
+from revocab.tokenizers.canonical import canonical_vocabulary
 
 
 def spelling_in(base: EditableVocabulary, data: bytes) -> str | None:
@@ -71,11 +69,7 @@ def donor_candidates(
 def joining_tree(
     pieces: list[str], wanted: Callable[[str], bool], forbidden: Callable[[str], bool]
 ) -> list[Merge] | None:
-    """Return merges that make one token of ``pieces``, through as few unwanted tokens as can be.
-
-    Merges come inner before outer, left before right. None if every way leads through a forbidden
-    token.
-    """
+    """Return merges, inner before outer, that make one token of ``pieces``; None if none may."""
 
     @cache
     def best(start: int, end: int) -> tuple[int, tuple[Merge, ...]] | None:

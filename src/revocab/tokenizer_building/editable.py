@@ -18,17 +18,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import read_json, write_json
-from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER
-from revocab.tokenizers.canonical import from_byte_level, strings_by_id
+from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER, from_byte_level
+from revocab.tokenizers.canonical import strings_by_id
 from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
 
 Merge = tuple[str, str]
 ALLOWED = (
@@ -74,7 +71,6 @@ class EditableVocabulary:
 
     @classmethod
     def read(cls, tokenizer: PreTrainedTokenizerFast, role: str = "base") -> EditableVocabulary:
-        """Read a tokenizer; raise :class:`RevocabError` for one that cannot be edited."""
         name = f"{role} {tokenizer.name_or_path or 'tokenizer'}"
         state = json.loads(tokenizer.backend_tokenizer.to_str())
         model = state["model"]["type"]
@@ -151,8 +147,7 @@ class EditableVocabulary:
     def parents(self, token: str) -> Merge | None:
         """Return the two tokens whose merge gives ``token`` when its own text is encoded (BPE).
 
-        None where there is no such merge: characters, added tokens, and tokens that their own text
-        never gives.
+        None of characters, added tokens, and tokens that their own text never gives.
         """
         if len(token) < 2:
             return None
@@ -171,9 +166,8 @@ class EditableVocabulary:
 
         Least used first; of equally often used ones the higher id. A token that others are made of
         waits until all of them are gone. Those that ``stay`` never go, beside the
-        :attr:`protected`; those of ``last`` go after all others that may go before them. With
-        ``credit`` the uses of a token that goes count for the two that it is made of, which spell
-        it from then on.
+        :attr:`protected`; those of ``last`` go after the others. With ``credit`` the uses of a
+        token that goes count for the two that it is made of, which spell it from then on.
         """
         worth = dict(counts)
         made_of = (
@@ -203,10 +197,7 @@ class EditableVocabulary:
                 offer(part)
 
     def without(self, dropped: Iterable[str]) -> EditableVocabulary:
-        """Return the vocabulary without tokens, and without every merge that names one of them.
-
-        Ids of kept tokens stay, so there are holes; see :meth:`renumbered` and :meth:`plus`.
-        """
+        """Return it without tokens and every merge that names one; ids stay, so there are holes."""
         gone = set(dropped)
         return replace(
             self,
@@ -220,7 +211,6 @@ class EditableVocabulary:
         )
 
     def renumbered(self) -> EditableVocabulary:
-        """Return the vocabulary with ids 0, 1, 2 …, in the order that its tokens had."""
         ordered = sorted(self.ids, key=self.ids.__getitem__)
         return replace(self, ids={token: number for number, token in enumerate(ordered)})
 
@@ -230,10 +220,7 @@ class EditableVocabulary:
         merges: Iterable[Merge] = (),
         scores: Mapping[str, float] | None = None,
     ) -> EditableVocabulary:
-        """Return the vocabulary with more tokens: on free ids first, ascending, then at the end.
-
-        New merges come after all others.
-        """
+        """Return it with more tokens, on free ids first, ascending; new merges come last."""
         ids = dict(self.ids)
         taken, number = set(ids.values()), 0
         for token in tokens:
@@ -272,10 +259,6 @@ class EditableVocabulary:
         return Tokenizer.from_str(json.dumps(self._state()))
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
-        """Return a tokenizer with this vocabulary; all else as in the base.
-
-        Raises :class:`RevocabError` where ids have holes.
-        """
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             self.base.save_pretrained(temporary)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions
 from revocab.tokenizer_building.continued_bpe import learn
 from revocab.tokenizer_building.donor import donor_candidates, take_bpe
@@ -26,11 +27,7 @@ from revocab.tokenizer_building.training_text import (
     training_budgets,
     training_texts,
 )
-from revocab.tokenizers.alphabets import ALPHABET_SHARE, covering_characters
-from revocab.tokenizers.canonical import from_byte_level
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+from revocab.tokenizers.alphabets import ALPHABET_SHARE, covering_characters, from_byte_level
 
 #: A new token must have been seen as often as this.
 MINIMUM_COUNT = 2
@@ -57,9 +54,6 @@ class ExpansionCorpus:
             names = ", ".join(part.corpus for part in mixture)
             raise RevocabError(f"corpora {names}: no words in the text; give more text")
         return cls(mixture, budgets, words)
-
-    def texts(self) -> Iterator[str]:
-        return training_texts(self.mixture, self.budgets)
 
     def manifest(self) -> dict[str, Any]:
         return describe_training_text(self.mixture, self.budgets)
@@ -92,20 +86,14 @@ def new_characters(
         character
         for character in covering_characters(counts, len(counts))
         if character not in vocabulary.ids
-    ]
-    covering = [
-        character
-        for character in covering
-        if character_class(character) != "other" and counts[character] > 1
+        and character_class(character) != "other"
+        and counts[character] > 1
     ]
     return covering[::-1][:limit]
 
 
 def best_path(text: str, scores: Mapping[str, float], unknown: float) -> float:
-    """Return the score of the best segmentation of ``text``: Viterbi over pieces.
-
-    A character that is no piece costs ``unknown``.
-    """
+    """Return the score of the best segmentation: Viterbi; what is no piece costs ``unknown``."""
     best = [0.0]
     for end in range(1, len(text) + 1):
         value = best[end - 1] + scores.get(text[end - 1], unknown)
@@ -163,8 +151,7 @@ def learn_tokens(
 ) -> Expansion:
     """Return the vocabulary with up to ``wanted`` new tokens, characters first.
 
-    With the same number of characters, fewer tokens are the first of more (under BPE, whose merges
-    then stand in that order, too).
+    With as many characters, fewer tokens are the first of more (under BPE, merges too).
     """
     letters = new_characters(vocabulary, corpus, int(wanted * ALPHABET_SHARE))
     letters = [character for character in letters if character not in forbidden]
@@ -189,7 +176,9 @@ def _donated(
     top: int | None,
 ) -> Expansion:
     allowed = _allowed(vocabulary, forbidden)
-    counts = donor_candidates(vocabulary, donor, corpus.texts(), allowed, top)
+    counts = donor_candidates(
+        vocabulary, donor, training_texts(corpus.mixture, corpus.budgets), allowed, top
+    )
     # Characters before what is made of them: a merge needs its characters in the vocabulary.
     limit = None if wanted is None else int(wanted * ALPHABET_SHARE)
     letters = [token for token in counts if len(token) == 1][:limit]
@@ -207,7 +196,6 @@ def _donated(
 
 
 def check_reach(expansion: Expansion) -> None:
-    """Raise :class:`RevocabError` where a new token is not what its own text is encoded as."""
     tokenize = expansion.vocabulary.backend.model.tokenize
     missed = [token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]]
     if missed:
@@ -251,10 +239,8 @@ class Change:
     ) -> Expansion:
         """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
 
-        Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after
-        frequent characters that the vocabulary lacks; with one they are the donor's most frequent
-        (:mod:`.donor`). None of them is ``forbidden``. Raises :class:`RevocabError` where there are
-        too few, and where a new token cannot be reached.
+        They are the donor's most frequent (:mod:`.donor`) or, without one, learned from the corpus
+        (:mod:`.continued_bpe`), after frequent characters that the vocabulary lacks.
         """
         if wanted == 0:
             return Expansion(vocabulary, [], Counter(), 0)
@@ -282,8 +268,12 @@ class Change:
     def built(self, expansion: Expansion, dropped: list[str]) -> Built:
         base, grown = self.base, expansion.vocabulary
 
-        def readable(token: str) -> str:
-            return base.text(token).decode(errors="backslashreplace")
+        def listed(tokens: list[str], ids: dict[str, int], uses: Counter[str]) -> list[Any]:
+            texts = [base.text(token).decode(errors="backslashreplace") for token in tokens]
+            return [
+                {"id": ids[token], "token": token, "text": text, "uses": uses[token]}
+                for token, text in zip(tokens, texts, strict=True)
+            ]
 
         facts = {
             "alphabet": base.style,
@@ -302,22 +292,6 @@ class Change:
         }
         if self.counted is not self.corpus:
             facts["count_corpora"] = self.counted.manifest()
-        added = [
-            {
-                "id": grown.ids[token],
-                "token": token,
-                "text": readable(token),
-                "uses": expansion.uses[token],
-            }
-            for token in expansion.tokens
-        ]
-        gone = [
-            {
-                "id": base.ids[token],
-                "token": token,
-                "text": readable(token),
-                "uses": self.base_counts[token],
-            }
-            for token in dropped
-        ]
+        added = listed(expansion.tokens, grown.ids, expansion.uses)
+        gone = listed(dropped, base.ids, self.base_counts) if dropped else []
         return Built(grown.tokenizer(), facts, {"added": added, "dropped": gone})

@@ -8,12 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from revocab.heavy_types import Tokenizer
 from revocab.tokenizer_building.editable import EditableVocabulary
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 #: A stretch of text that starts with its spaces: no token of a word reaches over its ends.
 UNITS = {True: re.compile(r"[\s▁]*[^\s▁]+"), False: re.compile(r"\s*\S+")}
@@ -39,8 +37,7 @@ class CutPretokens:
 def count_pretokens(vocabulary: EditableVocabulary, texts: Iterable[str]) -> Counter[str]:
     """Return the words of ``texts``, as they reach the model, with their counts.
 
-    Each distinct stretch between spaces goes through the word splitter once. Whitespace between
-    words and at the end of a text is not counted (no new token holds any).
+    Whitespace between words and at the end of a text is not counted (no new token holds any).
     """
     backend = vocabulary.base.backend_tokenizer
     find = UNITS[vocabulary.style != "byte_level"].findall

@@ -8,23 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.errors import RevocabError
-from revocab.tokenizers.alphabets import (
-    BYTE_TOKENS,
-    MARKER,
-    USUAL_DIGITS,
-    Alphabet,
-    Digits,
-    Whitespace,
-    set_pipeline,
-    set_training_pipeline,
-)
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
+from revocab.tokenizers import alphabets
 
 ModelType = Literal["bpe", "unigram"]
 
@@ -51,13 +39,12 @@ SPECIALS: dict[str, dict[str, str]] = {
 }
 #: The first ids of a trained vocabulary.
 FIRST = {alphabet: [*dict.fromkeys(names.values())] for alphabet, names in SPECIALS.items()}
-FIRST["byte_fallback"] += BYTE_TOKENS
+FIRST["byte_fallback"] += alphabets.BYTE_TOKENS
 
 
 def _bpe(
     trained: Tokenizer, batches: Iterable[list[str]], size: int, letters: list[str], alphabet: str
 ) -> Tokenizer:
-    """Train BPE and return a bare tokenizer: special and byte tokens, then the trainer's order."""
     from tokenizers import Tokenizer, models, trainers
 
     first = FIRST[alphabet]
@@ -99,7 +86,6 @@ def _steady(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
 def _unigram(
     trained: Tokenizer, batches: Iterable[list[str]], size: int, letters: list[str], alphabet: str
 ) -> Tokenizer:
-    """Train Unigram and return a bare tokenizer: special and byte tokens, then by score."""
     from tokenizers import Tokenizer, models, trainers
 
     first = FIRST[alphabet]
@@ -132,20 +118,17 @@ def _unigram(
 
 def train_tokenizer(
     batches: Iterable[list[str]],
-    alphabet: Alphabet,
+    alphabet: alphabets.Alphabet,
     vocabulary_size: int,
     characters: list[str] | None = None,
     *,
     model: ModelType = "bpe",
-    digits: Digits | None = None,
-    whitespace: Whitespace = "grouped",
+    digits: alphabets.Digits | None = None,
+    whitespace: alphabets.Whitespace = "grouped",
 ) -> PreTrainedTokenizerFast:
-    """Train a tokenizer of exactly ``vocabulary_size`` tokens on ``batches`` of texts.
+    """Train a tokenizer of exactly ``vocabulary_size`` tokens, which puts bos before every text.
 
-    ``characters`` (``byte_fallback`` only) get a token each; see
-    :func:`revocab.tokenizers.alphabets.frequent_characters`. ``digits`` None is what is published
-    with the alphabet. Every text gets bos in front. Raises :class:`RevocabError` when the size
-    cannot be met exactly.
+    ``characters`` (``byte_fallback`` only) get a token each; ``digits`` None is what is published.
     """
     from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -153,24 +136,22 @@ def train_tokenizer(
     letters = (
         sorted(pre_tokenizers.ByteLevel.alphabet())
         if alphabet == "byte_level"
-        else characters or [MARKER]
+        else characters or [alphabets.MARKER]
     )
-    if alphabet not in FIRST:
-        raise RevocabError(f"alphabet {alphabet!r}: allowed are {' and '.join(FIRST)}")
     smallest = len(FIRST[alphabet]) + len(letters)
     if vocabulary_size < smallest:
         raise RevocabError(
             f"vocabulary_size {vocabulary_size}: {alphabet} needs at least {smallest}"
             " (special tokens, bytes and single characters)"
         )
-    digits = digits or USUAL_DIGITS[alphabet]
+    digits = digits or alphabets.USUAL_DIGITS[alphabet]
     trained = Tokenizer(models.BPE() if model == "bpe" else models.Unigram())
     # BPE limits its alphabet itself; Unigram keeps every character that it sees.
     seen = letters if model == "unigram" and alphabet == "byte_fallback" else None
-    set_training_pipeline(trained, alphabet, digits, whitespace, seen)
+    alphabets.set_training_pipeline(trained, alphabet, digits, whitespace, seen)
     train = _bpe if model == "bpe" else _unigram
     tokenizer = train(trained, batches, vocabulary_size, letters, alphabet)
-    set_pipeline(tokenizer, alphabet, digits, whitespace)
+    alphabets.set_pipeline(tokenizer, alphabet, digits, whitespace)
     reached = tokenizer.get_vocab_size()
     if reached != vocabulary_size:
         raise RevocabError(

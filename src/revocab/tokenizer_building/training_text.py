@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from revocab.corpora.read import corpus_manifest, texts
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 
 BATCH_DOCUMENTS = 256
 #: A corpus of which at least this share is used has little more to give.
@@ -28,8 +29,7 @@ class TrainingText:
 def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None) -> dict[str, int]:
     """Return bytes to take of each corpus: as much as the shares and the scarcest corpus allow.
 
-    Which corpus that is, is said on stderr where others have more to give. Raises
-    :class:`RevocabError` for shares that do not sum to 1 and for corpora without text.
+    Which corpus that is, is said on stderr where others have more to give.
     """
     problems = [
         f"share {part.share} of corpus {part.corpus}: allowed is above 0 and at most 1"
@@ -39,14 +39,11 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
     total = sum(part.share for part in mixture)
     if abs(total - 1) > 1e-6:
         problems.append(f"shares of the training corpora sum to {total:g}; they must sum to 1")
-    if len({part.corpus for part in mixture}) < len(mixture):
-        problems.append("a corpus is named twice; name each once, with its whole share")
     available = {part.corpus: corpus_manifest(part.folder)["train"]["bytes"] for part in mixture}
     problems += [
         f"corpus {name}: no text to train on" for name, size in available.items() if not size
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     budget = min(available[part.corpus] / part.share for part in mixture)
     if limit_bytes is not None:
         budget = min(budget, limit_bytes)
@@ -63,10 +60,7 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
 
 
 def shortage(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return in words which corpus ran out, and what that leaves of others; nothing if none did.
-
-    ``parts`` have of each corpus its share, the bytes taken, and those that it has (``of``).
-    """
+    """Return in words which corpus ran out, and what that leaves of others; nothing if none did."""
     used = {name: part["bytes"] / part["of"] for name, part in parts.items()}
     scarce = max(used, key=lambda name: used[name])
     left = [f"{share:.0%} of {name}" for name, share in used.items() if share < MOST]
@@ -81,10 +75,7 @@ def shortage(parts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iterator[str]:
-    """Yield each corpus's documents in order up to its budget; the last one is cut to fit.
-
-    Raises :class:`RevocabError` for a document that cannot be UTF-8.
-    """
+    """Yield each corpus's documents in order up to its budget; the last one is cut to fit."""
     for part in mixture:
         left = budgets[part.corpus]
         for text in texts(part.folder):
@@ -97,9 +88,6 @@ def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iter
 
 
 def describe_training_text(mixture: list[TrainingText], budgets: dict[str, int]) -> dict[str, Any]:
-    """Return what a manifest says of the text: of each corpus share, bytes taken, the bytes that it
-    has, and its file's hash.
-    """
     manifests = {part.corpus: corpus_manifest(part.folder) for part in mixture}
     return {
         part.corpus: {
@@ -113,11 +101,6 @@ def describe_training_text(mixture: list[TrainingText], budgets: dict[str, int])
 
 
 def batched(values: Iterable[str], size: int = BATCH_DOCUMENTS) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for value in values:
-        batch.append(value)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    values = iter(values)
+    while batch := list(islice(values, size)):
         yield batch

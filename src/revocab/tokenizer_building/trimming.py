@@ -2,13 +2,12 @@
 
 Nothing is added and no merge is: what is kept is closed under derivation, so that text of kept
 tokens alone is cut as before (:mod:`.editable` says why), and all other text into kept pieces.
-
 Suffixes: L texts, V ids of the base, K tokens that go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.corpora.scripts import letters_of_others
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.languages import scripts_of
 from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CHAT_ROLES
 from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.golden_ids import chat_texts
 from revocab.tokenizers.load import some
 
 if TYPE_CHECKING:
-    import numpy as np
-    from transformers import PreTrainedTokenizerFast
-
     from revocab.tokenizer_building.constructions.trim import Measure
 
 #: Sizes that are not given are rounded up to a multiple of this: GPUs multiply such matrices
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
 MULTIPLE = 64
 
 
-def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> np.ndarray:
-    """Return how often each id occurs in texts, int64 [V]."""
+def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> ndarray:
     import numpy as np
 
     counts_V = np.zeros(len(tokenizer), np.int64)
@@ -45,7 +42,7 @@ def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> n
     return counts_V
 
 
-def mean_shares(uses_LV: np.ndarray) -> np.ndarray:
+def mean_shares(uses_LV: ndarray) -> ndarray:
     """Return each id's share of the tokens, float64 [V]; every text counts as much as others."""
     import numpy as np
 
@@ -53,11 +50,8 @@ def mean_shares(uses_LV: np.ndarray) -> np.ndarray:
     return np.asarray((uses_LV / totals_L1).sum(axis=0) / max(len(uses_LV), 1))
 
 
-def coverage_after(uses_LV: np.ndarray, order_K: np.ndarray) -> np.ndarray:
-    """Return the share of each text's tokens that is kept, after each token that goes.
-
-    Float64 [L, K + 1]; before any goes, it is 1.
-    """
+def coverage_after(uses_LV: ndarray, order_K: ndarray) -> ndarray:
+    """Return the share of each text's tokens that is kept, before and after each goes."""
     import numpy as np
 
     gone_LK = np.cumsum(uses_LV[:, order_K], axis=1)
@@ -66,20 +60,16 @@ def coverage_after(uses_LV: np.ndarray, order_K: np.ndarray) -> np.ndarray:
     return np.asarray(1 - np.concatenate([none_L1, gone_LK], axis=1) / totals_L1)
 
 
-def most_that_may_go(coverage_LK: np.ndarray, least: float) -> int:
-    """Return after how many tokens every text is still covered to such a share."""
+def most_that_may_go(coverage_LK: ndarray, least: float) -> int:
     return int((coverage_LK >= least).all(axis=0).sum()) - 1
 
 
 def rounded_up(tokens: int, going: int) -> int:
-    """Return how many go if as many stay as the next :data:`MULTIPLE`."""
     return max(0, tokens - -(-(tokens - going) // MULTIPLE) * MULTIPLE)
 
 
 def chat_tokens(tokenizer: PreTrainedTokenizerFast) -> set[str]:
-    """Return the tokens that the chat template writes: of conversations or, failing that, of its
-    own text.
-    """
+    """Return the tokens of conversations as the chat template writes them, or of its own text."""
     template = str(tokenizer.chat_template or "")
     texts = [*chat_texts(tokenizer)] or [template]
     backend = tokenizer.backend_tokenizer
@@ -108,11 +98,7 @@ def tokens_in_scripts(vocabulary: EditableVocabulary, scripts: Iterable[str]) ->
 
 
 def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> frozenset[str]:
-    """Return what else must stay where not every byte has a token: all single characters.
-
-    Raises :class:`RevocabError` unless that is ``allowed``: characters outside the vocabulary
-    are unknown, and so they stay.
-    """
+    """Return what else must stay where not every byte has a token, if that is ``allowed``."""
     missing = vocabulary.missing_bytes
     characters = frozenset(token for token in vocabulary.ids if len(token) == 1) if missing else ()
     if missing and not allowed:
@@ -138,23 +124,20 @@ class Trim:
     """A choice of tokens that go, and what each text loses by it."""
 
     vocabulary: EditableVocabulary
-    uses_LV: np.ndarray
+    uses_LV: ndarray
     #: Ids in the order in which they may go, those that do not go in the end among them.
-    order_K: np.ndarray
+    order_K: ndarray
     going: int
 
     @classmethod
     def choose(
         cls,
         vocabulary: EditableVocabulary,
-        uses_LV: np.ndarray,
+        uses_LV: ndarray,
         measure: Measure,
         stay: Collection[str] = (),
     ) -> Trim:
-        """Raise :class:`RevocabError` where nothing may go, or less than is asked for.
-
-        ``stay``: tokens that are kept beside those that always are.
-        """
+        """Return what goes, as measured, beside ``stay`` and what is always kept."""
         import numpy as np
 
         always = chat_tokens(vocabulary.base) | CHAT_ROLES.keys() | digit_tokens(vocabulary)
@@ -200,14 +183,14 @@ class Trim:
         return [tokens[number] for number in self.order_K[: self.going].tolist()]
 
     @cached_property
-    def kept_N(self) -> np.ndarray:
+    def kept_N(self) -> ndarray:
         """Return the ids that stay, ascending; the place of each is its new id."""
         import numpy as np
 
         return np.setdiff1d(np.arange(len(self.vocabulary)), self.order_K[: self.going])
 
     @cached_property
-    def coverage_LK(self) -> np.ndarray:
+    def coverage_LK(self) -> ndarray:
         return coverage_after(self.uses_LV, self.order_K)
 
     @cached_property
@@ -227,24 +210,17 @@ class Compared:
 
 
 def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
-    """Return what becomes of the lines of texts.
-
-    Raises :class:`RevocabError` for a line of kept tokens alone that has other ids now, and for one
-    that decodes to another text than before: that would be a fault of ours.
-    """
+    """Compare what becomes of lines of texts; one that breaks the rules is a fault of ours."""
     import numpy as np
 
     new_V = np.full(len(trim.vocabulary), -1)
     new_V[trim.kept_N] = np.arange(len(trim.kept_N))
     base, made = trim.vocabulary.base, trim.tokenizer
     numbers = np.zeros(4, np.int64)
-    for lines in batches(line for text in documents for line in text.splitlines(keepends=True)):
+    every = (line for text in documents for line in text.splitlines(keepends=True))
+    for lines in batched(every, 10_000):
         befores, afters = (
-            [
-                encoding.ids
-                for batch in encode_batches(tokenizer.backend_tokenizer, lines)
-                for encoding in batch
-            ]
+            [one.ids for some in encode_batches(tokenizer.backend_tokenizer, lines) for one in some]
             for tokenizer in (base, made)
         )
         for line, before, after in zip(lines, befores, afters, strict=True):
@@ -265,18 +241,7 @@ def decoded(tokenizer: PreTrainedTokenizerFast, ids: list[int]) -> str:
     return tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=False)
 
 
-def batches(lines: Iterable[str], size: int = 10_000) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for line in lines:
-        batch.append(line)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    yield batch
-
-
 def describe(trim: Trim, names: Iterable[str]) -> dict[str, Any]:
-    """Return what a manifest says of a choice; ``names`` are those of the texts."""
     size = len(trim.vocabulary)
     coverage: Mapping[str, float] = {
         name: float(row_K[trim.going]) for name, row_K in zip(names, trim.coverage_LK, strict=True)

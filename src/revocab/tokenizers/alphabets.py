@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from revocab.heavy_types import Tokenizer
 
 Alphabet = Literal["byte_fallback", "byte_level"]
 Digits = Literal["individual", "groups_of_three", "none"]
@@ -60,7 +59,6 @@ def byte_level_words(digits: Digits = "groups_of_three", whitespace: Whitespace 
     )
 
 
-#: Llama-3's published pattern.
 LLAMA3_WORDS = byte_level_words()
 
 
@@ -85,10 +83,7 @@ def covering_characters(counts: Counter[str], limit: int) -> list[str]:
 
 
 def frequent_characters(samples: Iterable[str], limit: int) -> list[str]:
-    """Return the marker and the characters that cover nearly all text, in code point order.
-
-    At most ``limit`` altogether; see :func:`covering_characters`.
-    """
+    """Return the marker and the at most ``limit`` - 1 :func:`covering_characters`, sorted."""
     counts: Counter[str] = Counter()
     for text in samples:
         counts.update(text)
@@ -141,10 +136,7 @@ def set_training_pipeline(
     whitespace: Whitespace,
     characters: list[str] | None = None,
 ) -> None:
-    """Give a tokenizer to be trained its pipeline; what shall stay in bytes is left out.
-
-    ``characters`` (``byte_fallback`` only): all others are left out too.
-    """
+    """Give a tokenizer its pipeline, without what is not learned: all but ``characters``."""
     from tokenizers import Regex, pre_tokenizers
 
     set_pipeline(tokenizer, alphabet, digits, whitespace)

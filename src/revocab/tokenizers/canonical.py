@@ -10,23 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from revocab.errors import RevocabError
-from revocab.tokenizers.alphabets import from_byte_level, to_byte_level
-from revocab.tokenizers.load import Style, load_tokenizer, some, tokenizer_style
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-__all__ = [
-    "CHAT_ROLES",
-    "CanonicalToken",
-    "canonical_vocabulary",
-    "from_byte_level",
-    "load_tokenizer",
-    "to_byte_level",
-]
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
+from revocab.tokenizers.alphabets import from_byte_level
+from revocab.tokenizers.load import Style, some, tokenizer_style
 
 TokenKind = Literal["word_start", "continuation", "byte", "special"]
 
@@ -114,8 +103,8 @@ def special_and_added(tokenizer: PreTrainedTokenizerFast) -> set[int]:
 def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
     """Return every token's spelling, indexed by id.
 
-    Raises :class:`RevocabError` unless the ids are 0, 1, 2 … with one token each: otherwise rows of
-    an embedding matrix would have no token, or two.
+    The ids must be 0, 1, 2 … with one token each: otherwise rows of an embedding matrix would have
+    no token, or two.
     """
     vocabulary = tokenizer.get_vocab()
     strings: list[str | None] = [None] * (max(vocabulary.values(), default=-1) + 1)
@@ -138,8 +127,7 @@ def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
         )
     if not vocabulary:
         problems.append(f"{name}: the vocabulary is empty")
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return [string for string in strings if string is not None]
 
 
@@ -170,11 +158,7 @@ def _canonical(style: Style, string: str, prefix: str) -> CanonicalToken:
 def canonical_vocabulary(
     tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None
 ) -> list[CanonicalToken]:
-    """Return the canonical form of every token, indexed by id; as long as ``len(tokenizer)``.
-
-    ``roles`` maps spellings of further special tokens to roles (see :func:`token_roles`). Raises
-    :class:`RevocabError` for vocabularies with holes, two tokens on an id, or of another family.
-    """
+    """Return the canonical form of every token by id; ``roles`` as for :func:`token_roles`."""
     style = tokenizer_style(tokenizer)
     strings = strings_by_id(tokenizer)
     special = token_roles(tokenizer, roles)

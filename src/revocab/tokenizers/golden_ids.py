@@ -13,14 +13,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab import yaml_file
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json, sha256, write_text
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 GOLDEN_IDS = "token_ids.json"
 #: Files on which ids depend, and the text of chat turns.
@@ -56,8 +54,7 @@ class GoldenIds:
 def keep_golden_ids(folder: Path, tokenizer: PreTrainedTokenizerFast | None = None) -> None:
     """Write a folder's golden ids, unless those in it are of these very files.
 
-    ``tokenizer`` is the folder's, where it is loaded already. A tokenizer that does not load gets a
-    warning instead: what is written beside it may have taken days.
+    A tokenizer that does not load gets a warning: what is written beside it may have taken days.
     """
     path = folder / GOLDEN_IDS
     try:
@@ -83,10 +80,7 @@ def keep_golden_ids(folder: Path, tokenizer: PreTrainedTokenizerFast | None = No
 
 
 def read_golden_ids(folder: Path) -> GoldenIds | None:
-    """Return what is written beside a tokenizer, None where nothing is.
-
-    Raises :class:`RevocabError` for a file that holds something else.
-    """
+    """Return what is written beside a tokenizer, None where nothing is."""
     path = folder / GOLDEN_IDS
     if not path.is_file():
         return None
@@ -114,7 +108,6 @@ def file_hashes(folder: Path) -> dict[str, str]:
 
 
 def encoded(tokenizer: PreTrainedTokenizerFast) -> list[GoldenText]:
-    """Return all strings of a tokenizer with their ids."""
     golden = []
     for text, special in golden_texts(tokenizer):
         ids: Any = tokenizer(text, add_special_tokens=special)["input_ids"]
@@ -133,7 +126,6 @@ def golden_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[tuple[str, bool
 
 @cache
 def fixed_texts() -> tuple[str, ...]:
-    """Return the strings that every tokenizer gets."""
     content, _ = yaml_file.read(Path(__file__).with_name("golden_texts.yaml"))
     return (*content["sentences"].values(), *content["others"])
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import not_folder, read_json, write_json
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
 Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
@@ -27,8 +25,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     A folder with a ``.tiktoken`` file in place of ``tokenizer.json``, or that file itself, loads as
     byte-level BPE (:mod:`revocab.tokenizers.tiktoken`). ``truncation`` and ``padding`` that a
     ``tokenizer.json`` asks for are off: a text gives the tokens of the whole text and no others,
-    wherever it is measured, packed, scored or continued. Raises :class:`RevocabError` when there is
-    no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
+    wherever it is measured, packed, scored or continued.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -46,8 +43,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
         problems = list(file_problems(Path(name, "tokenizer.json")))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         problems = []  # a file of another kind, which the loader refuses
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
     loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
@@ -149,7 +145,6 @@ def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> N
 
 
 def _components(part: Any) -> list[dict[str, Any]]:
-    """Return a pipeline part (normaliser, pre-tokeniser, decoder) as a flat list of its steps."""
     if part is None:
         return []
     state = json.loads(part.__getstate__())
@@ -160,10 +155,7 @@ def _components(part: Any) -> list[dict[str, Any]]:
 
 
 def tokenizer_style(tokenizer: PreTrainedTokenizerFast) -> Style:
-    """Return the family of a tokenizer's vocabulary, told from its pipeline, not from its name.
-
-    Raises :class:`RevocabError` for a pipeline whose tokens do not say which bytes they stand for.
-    """
+    """Return the family of a tokenizer's vocabulary, told from its pipeline, not from its name."""
     backend = tokenizer.backend_tokenizer
     model = type(backend.model).__name__
     steps = [

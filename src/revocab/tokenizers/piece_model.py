@@ -8,7 +8,6 @@ from typing import Any
 
 
 def new_piece_model() -> Any:
-    """Return a model without pieces or settings."""
     from transformers.utils import sentencepiece_model_pb2_new
 
     schema: Any = sentencepiece_model_pb2_new  # its names are there when it is imported

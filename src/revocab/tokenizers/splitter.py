@@ -11,12 +11,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import Tokenizer
 from revocab.tokenizers.alphabets import GPT2_WORDS
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 #: A class of characters, or letters outside of one, and whether it may be left out.
 CLASS_OR_LETTERS = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\p\{L\})(\?(?!\+))?")
@@ -52,9 +50,8 @@ def repair_expression(expression: str) -> str | None:
 class Repair:
     """A splitter (the state of a pre-tokenizer) with marks joined to words.
 
-    ``expressions`` has each one that changes, before and after; none where no word is cut at a
-    mark. ``problems`` says what cannot be repaired exactly. ``works`` says whether
-    ``splitter`` may be used.
+    ``expressions`` has each one that changes, before and after: none where no word is cut at a
+    mark. ``problems`` says what cannot be repaired exactly.
     """
 
     splitter: Any
@@ -109,7 +106,6 @@ class Repair:
 
 
 def repair_splitter(backend: Tokenizer) -> Repair:
-    """Return a tokenizer's splitter with marks joined to words, and what speaks against it."""
     if joins_marks(backend):
         return Repair(None)
     splitter = json.loads(backend.pre_tokenizer.__getstate__())
@@ -127,7 +123,6 @@ def repair_splitter(backend: Tokenizer) -> Repair:
 
 
 def joins_marks(backend: Tokenizer) -> bool:
-    """Return whether a letter and its mark are one pre-token."""
     splitter = backend.pre_tokenizer
     if splitter is None:
         return True

@@ -10,14 +10,12 @@ from __future__ import annotations
 import base64
 import binascii
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json
 from revocab.tokenizers.alphabets import LLAMA3_WORDS, to_byte_level
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 SIDECAR = "tiktoken.json"
 NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")
@@ -42,11 +40,7 @@ SHOWN = 10
 
 
 def tiktoken_file(path: str | Path) -> Path | None:
-    """Return the ``.tiktoken`` file that ``path`` is, or the one in it; None where there is none.
-
-    A folder with a ``tokenizer.json`` is a Hugging Face folder, whatever else lies in it. Raises
-    :class:`RevocabError` for a folder with several such files.
-    """
+    """Return the ``.tiktoken`` file that ``path`` is, or has in place of a ``tokenizer.json``."""
     path = Path(path)
     if path.suffix == ".tiktoken" and path.is_file():
         return path
@@ -60,11 +54,7 @@ def tiktoken_file(path: str | Path) -> Path | None:
 
 
 def read_ranks(path: Path) -> list[bytes]:
-    """Return the tokens of a ``.tiktoken`` file, in the order of their ranks 0, 1, 2 …
-
-    Raises :class:`RevocabError` with every problem: lines that are not base64 and a number,
-    repeated tokens, repeated ranks, ranks left out, single bytes that are missing.
-    """
+    """Return the tokens of a ``.tiktoken`` file, in the order of their ranks 0, 1, 2 …"""
     tokens: dict[int, bytes] = {}
     lines_of: dict[bytes, int] = {}
     problems = []
@@ -106,8 +96,7 @@ def read_ranks(path: Path) -> list[bytes]:
 def rank_merges(ranks: list[bytes]) -> list[tuple[bytes, bytes]]:
     """Return the merges that a rank vocabulary stands for, best first.
 
-    tiktoken joins any two neighbours whose concatenation is a token, lowest rank first; as merges
-    these are all cuts of every token into two tokens, by the token's rank.
+    tiktoken joins any two neighbours that together are a token: all cuts of each, by its rank.
     """
     rank_of = {token: rank for rank, token in enumerate(ranks)}
     merges = []
@@ -122,7 +111,6 @@ def rank_merges(ranks: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Return what ``tiktoken.json`` beside the file says; an empty mapping where there is none."""
     sidecar = path.with_name(SIDECAR)
     if not sidecar.is_file():
         return {}
@@ -144,17 +132,12 @@ def _settings(path: Path) -> dict[str, Any]:
             for key in NAMED
             if key in settings and settings[key] not in specials
         ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return settings
 
 
 def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
-    """Return the tokenizer of a ``.tiktoken`` file: byte-level BPE that encodes as tiktoken does.
-
-    A word that is a token is never merged up from its bytes, as in tiktoken. Raises
-    :class:`RevocabError` for a broken file or sidecar.
-    """
+    """Return byte-level BPE that encodes as tiktoken does: words that are tokens stay whole."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizers.canonical import CanonicalToken
 from revocab.tokenizers.load import tokenizer_style
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 #: ``utf8``: bytes that no text holds. ``segmentation``: merges or scores cut the token's own text.
 #: ``text``: normaliser, word cutting or another token of the same text keep it from being produced.

@@ -18,8 +18,12 @@ from revocab import io
 from revocab.chain import DROPPED
 from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole
-from revocab.initialise.rows.new_rows import new_rows_file, read_new_rows
-from revocab.initialise.rows.source_weights import FILE, read_source_weights
+from revocab.initialise.rows.source_weights import (
+    FILE,
+    new_rows_file,
+    read_new_rows,
+    read_source_weights,
+)
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import tensor_bytes

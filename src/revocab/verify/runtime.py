@@ -33,7 +33,6 @@ class Asked:
 
     @property
     def request(self) -> dict[str, Any]:
-        """Return it as JSON, for another process."""
         return {
             "folder": str(self.folder.absolute()),
             "texts": [[entry.text, entry.special] for entry in self.texts],
@@ -77,10 +76,7 @@ def runtimes() -> Mapping[str, Runtime]:
 def ask_there(
     environment: Environment, words: Sequence[str], request: Mapping[str, Any]
 ) -> list[Answer]:
-    """Run Python of an environment of its own with the paths of a request and of its answers.
-
-    Raises :class:`Missing` where there is no such environment, :class:`RevocabError` if it fails.
-    """
+    """Run Python of an environment of its own with the paths of a request and of its answers."""
     python = environment.installed()
     if python is None:
         raise Missing(

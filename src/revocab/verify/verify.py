@@ -8,17 +8,19 @@ of transformers in float32.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from revocab.closed import Closed, unknown
-from revocab.command import of_flags
-from revocab.errors import RevocabError
-from revocab.flags import asks_for_help, leading, values_of
+from revocab.command import named_and_flags
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import Tokenizer
 from revocab.io import not_folder, text_lines
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
@@ -29,16 +31,13 @@ from revocab.tokenizers.golden_ids import (
     golden_texts,
     read_golden_ids,
 )
-from revocab.verify.comparing import Result, compared
 from revocab.verify.runtime import Answer, Asked, Missing, runtimes
 from revocab.verify.runtimes.llama_cpp import RUNTIME as LLAMA_CPP
 from revocab.verify.runtimes.tokenizers import load
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 #: Texts whose logits are compared, each at its first, middle and last position, and their tokens.
 LOGIT_TEXTS, FEWEST_TOKENS, MOST_TOKENS = 4, 4, 32
+SHOWN = 60
 ABOUT = """Compare tokens, text and logits wherever a model is loaded: revocab verify MODEL
 
 MODEL is a folder or Hub id, of a model or a tokenizer. Exit status 1 if anything differs."""
@@ -76,14 +75,8 @@ class Verified:
 
 
 def verify(words: Sequence[str]) -> str:
-    """Return the page; end with exit status 1 if anything differs, after printing it."""
-    from revocab.verify.page import page
-
-    named, flags = leading(words, 1)
-    if not named and not asks_for_help(flags):
-        raise RevocabError("give a model, folder or Hub id: revocab verify MODEL …")
-    values = values_of([VerifyOptions], "revocab verify MODEL", ABOUT, flags)
-    options = of_flags(VerifyOptions, values)
+    missing = "give a model, folder or Hub id: revocab verify MODEL …"
+    named, options = named_and_flags(VerifyOptions, words, "revocab verify MODEL", ABOUT, missing)
     verified = verified_model(named[0], options)
     shown = page(verified)
     if options.json_:
@@ -94,8 +87,30 @@ def verify(words: Sequence[str]) -> str:
     return shown
 
 
+def page(verified: Verified) -> str:
+    lines = [line for result in verified.results for line in lines_of(result)]
+    verdict = "Something differs." if verified.differs else "Everything that was compared is equal."
+    return "\n".join([f"{verified.model}: {'; '.join(verified.notes)}", *lines, verdict])
+
+
+def lines_of(result: Result) -> Iterator[str]:
+    if result.state in ("missing", "failed"):
+        state = "not here: " if result.state == "missing" else "FAILED: "
+        yield f"  {result.runtime:<14}{state}{result.about}"
+        return
+    counts = f"ids {result.same_ids:,}, decoded text {result.same_text:,} of {result.texts:,} equal"
+    if result.logits is not None:
+        counts += f"; logits differ by at most {result.logits:.2g} (allowed {result.allowed:.2g})"
+    mark = "DIFFERENT: " if result.state == "different" else ""
+    yield f"  {result.runtime:<14}{mark}{counts} ({result.about})"
+    for difference in result.differences:
+        text = difference.text
+        yield f"    {text[:SHOWN]!r}{' …' * (len(text) > SHOWN)}, {difference.what} {difference.at}"
+        yield f"      expected {difference.expected}"
+        yield f"      received {difference.received}"
+
+
 def verified_model(named: str, options: VerifyOptions) -> Verified:
-    """Raise :class:`RevocabError` for what cannot be read, or a named runtime that is missing."""
     check_files(options)
     folder = local(Path(named), "model")
     if not (folder / "tokenizer.json").is_file():
@@ -146,8 +161,7 @@ def check_files(options: VerifyOptions) -> None:
         for flag, path in files
         if path is not None and not path.is_file()
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def expected(
@@ -187,7 +201,6 @@ def logit_requests(texts: Sequence[GoldenText], size: int) -> list[tuple[list[in
 
 
 def reference_logits(folder: Path, asked: Sequence[tuple[list[int], list[int]]]) -> Any:
-    """Return transformers' logits in float32, a row for each position."""
     import torch
 
     from revocab.models.load import load_causal_lm
@@ -196,3 +209,104 @@ def reference_logits(folder: Path, asked: Sequence[tuple[list[int], list[int]]])
     with torch.no_grad():
         rows = [model(torch.tensor([ids])).logits[0, positions].float() for ids, positions in asked]
     return torch.cat(rows)
+
+
+#: So many tokens and characters are shown from where a difference begins.
+TOKENS, CHARACTERS = 8, 30
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the tokens of a text, or what they decode to, begin to differ."""
+
+    text: str
+    what: str
+    #: The first token, or character, that differs.
+    at: int
+    #: Some of each from there on, tokens with their ids.
+    expected: str
+    received: str
+
+
+@dataclass
+class Result:
+    """What came of one way to load the model."""
+
+    runtime: str
+    #: ``equal``, ``different``, ``failed`` or ``missing``.
+    state: str
+    #: Its version and class, or why it failed or is missing.
+    about: str
+    texts: int = 0
+    same_ids: int = 0
+    same_text: int = 0
+    #: The largest difference of logits, and the largest that rounding explains.
+    logits: float | None = None
+    allowed: float | None = None
+    differences: list[Difference] = field(default_factory=list)
+
+
+def compared(
+    runtime: str,
+    answer: Answer,
+    texts: Sequence[GoldenText],
+    logits: Any,
+    token: Callable[[int], str | None],
+    shown: int,
+) -> Result:
+    if answer.error is not None:
+        return Result(runtime, "failed", f"{answer.name}: {answer.error}")
+    apart, allowed = (None, None) if not answer.logits else logits_apart(answer, logits)
+    if apart is not None and not math.isfinite(apart):
+        width = len(answer.logits[0])
+        reason = f"logits of {width:,} tokens, not finite or not those of this vocabulary"
+        return Result(runtime, "failed", f"{answer.name}: {reason}")
+
+    def tokens(ids: Sequence[int]) -> str:
+        return " ".join(f"{token(number)!r}:{number}" for number in ids) or "nothing"
+
+    ids = [
+        (entry.text, entry.ids, [*theirs]) for entry, theirs in zip(texts, answer.ids, strict=True)
+    ]
+    decoded = [
+        (entry.text, entry.decoded, theirs)
+        for entry, theirs in zip(texts, answer.decoded, strict=True)
+    ]
+    other_ids = [*differences(ids, "token", TOKENS, tokens)]
+    other_text = [*differences(decoded, "character decoded", CHARACTERS, repr)]
+    rounded = apart is None or allowed is None or apart <= allowed
+    return Result(
+        runtime,
+        "equal" if rounded and not other_ids and not other_text else "different",
+        answer.name,
+        len(texts),
+        len(texts) - len(other_ids),
+        len(texts) - len(other_text),
+        apart,
+        allowed,
+        [*other_ids[:shown], *other_text[:shown]],
+    )
+
+
+def differences(
+    triples: Sequence[tuple[str, Any, Any]], what: str, most: int, shown: Callable[[Any], str]
+) -> Iterator[Difference]:
+    """Yield what differs of texts, each with what is expected and received."""
+    for text, expected, received in triples:
+        if expected != received:
+            pairs = zip(expected, received, strict=False)
+            at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            parts = (shown(whole[at : at + most]) for whole in (expected, received))
+            yield Difference(text, what, at, *parts)
+
+
+def logits_apart(answer: Answer, expected: Any) -> tuple[float, float]:
+    """Return the largest difference of logits, and what rounding explains; short rows: inf."""
+    import torch
+
+    if answer.normalised:
+        expected = expected.double().log_softmax(-1)
+    theirs = torch.tensor(answer.logits, dtype=torch.float64)[:, : expected.shape[1]]
+    if theirs.shape != expected.shape:
+        return math.inf, 0.0
+    return float((theirs - expected).abs().max()), answer.rounding * float(expected.abs().max())

@@ -55,7 +55,6 @@ def grade(answer: str) -> int | None:
 
 
 def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
-    """Yield a verdict per conversation; one without a grade, or too long, is left out."""
     from revocab.answering.recorded import RecordedGenerator
 
     assert inputs.model is not None  # needs_model

@@ -9,8 +9,8 @@ from pydantic import Field, field_validator
 
 from revocab.answering.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.answering.options import MESSAGES
-from revocab.chat.messages import ASSISTANT
-from revocab.errors import RevocabError
+from revocab.chat.messages import answers
+from revocab.errors import refuse
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import passes
 
@@ -41,14 +41,9 @@ class RuleOptions(JudgeOptions):
 
 
 def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
-    """Yield a verdict per conversation; the first rule that is broken is the reason.
-
-    Raises :class:`RevocabError` for a row that does not say how its answers ended, and for checks
-    of a row that there are not.
-    """
+    """Yield a verdict per conversation; the first rule that is broken is the reason."""
     problems = [problem for row in rows for problem in row_problems(row, options)]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     for row in rows:
         reason = broken_rule(row, options)
         yield Verdict(not reason, float(not reason), reason)
@@ -66,17 +61,17 @@ def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
 
 
 def broken_rule(row: Row, options: RuleOptions) -> str:
-    answers = [message["content"] for message in row[MESSAGES] if message["role"] == ASSISTANT]
+    said = answers(row[MESSAGES])
     if options.ended and any(
         answer["finish_reason"] != "eos" or answer["other_special_tokens"]
         for answer in row["answers"]
     ):
         return "ended"
     for name, wanted in options.checks.items():
-        if not all(passes(answer, {name: wanted}) for answer in answers):
+        if not all(passes(answer, {name: wanted}) for answer in said):
             return name
     for name, wanted in row.get("checks", {}).items() if options.own_checks else ():
-        if not passes(answers[-1], {name: wanted}):
+        if not passes(said[-1], {name: wanted}):
             return name
     return ""
 

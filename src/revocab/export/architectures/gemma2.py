@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.export.architecture import Architecture, check_llama3, head_width, shifted_norms
+from revocab.export.architecture import Architecture, check_llama3, shifted_norms
+from revocab.models.parameters import head_width
 
 #: llama.cpp divides scores by the root of a head's width, but for this many layers.
 BY_WIDTH_PER_HEAD = 46
@@ -41,6 +42,5 @@ ARCHITECTURE = Architecture(
     ),
     stored=shifted_norms,
     only={"tie_word_embeddings": (True,)},
-    untied=False,
     refuses=refuses,
 )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.export.architecture import Architecture, rotations, usual_rotation
-
-if TYPE_CHECKING:
-    import torch
+from revocab.heavy_types import Tensor
 
 #: Which heads a projection has, by its name.
 TURNED = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
 
 
-def stored(tensor: torch.Tensor, name: str, settings: Any) -> torch.Tensor:
+def stored(tensor: Tensor, name: str, settings: Any) -> Tensor:
     """Return a tensor; of queries and keys with each head's rows in the order of pairs."""
     heads = TURNED.get(name.split(".")[-2])
     if heads is None:
@@ -30,7 +28,7 @@ def keys(settings: Any) -> dict[str, Any]:
     return {**usual_rotation(settings), "context_length": length}
 
 
-def tensors(settings: Any) -> dict[str, torch.Tensor]:
+def tensors(settings: Any) -> dict[str, Tensor]:
     """Return what Llama 3.1 divides the frequencies of positions by."""
     if rotations(settings).get("rope_type") != "llama3":
         return {}

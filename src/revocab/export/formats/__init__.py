@@ -1,1 +1,1 @@
-"""The formats, one file each: a ``FORMAT`` (:class:`revocab.export.format.Format`)."""
+"""The formats, one file each: a ``FORMAT`` (:class:`revocab.export.export.Format`)."""

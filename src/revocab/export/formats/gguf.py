@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from revocab.chat.template import own_template
 from revocab.export.architecture import architecture_of
+from revocab.export.export import ExportOptions, Format
 from revocab.export.fidelity import Measured, choose, told
-from revocab.export.format import ExportOptions, Format
 from revocab.export.vocabulary import Vocabulary
 from revocab.export.weights import Tensor, stored_type, tensors_of
 from revocab.io import write_text
@@ -28,7 +29,6 @@ TOLD_BYTES = 1 << 30
 
 
 def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> list[str]:
-    """Write ``model.gguf`` and ``Modelfile``; return what to tell of them."""
     import gguf
 
     architecture, settings = architecture_of(model)
@@ -81,7 +81,7 @@ def vocabulary_keys(
     }
     keys |= {f"ggml.{role}_token_id": id for role, id in special.items() if id is not None}
     keys |= {"ggml.add_bos_token": first, "ggml.add_eos_token": last}
-    if template := vocabulary.chat_template():
+    if template := own_template(tokenizer):
         keys["chat_template"] = template
     return keys
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from revocab.errors import RevocabError
+from revocab.export.export import ExportOptions, Format
 from revocab.export.fidelity import choose, told
-from revocab.export.format import ExportOptions, Format
 from revocab.export.vocabulary import Kind, Vocabulary
 from revocab.models.folder import ModelFolder
 from revocab.progress import Say
@@ -19,10 +19,7 @@ ROLES = ("unk", "bos", "eos", "pad")
 
 
 def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> list[str]:
-    """Write ``tokenizer.model``; return what to tell of it.
-
-    Raises :class:`RevocabError` where scores cannot say how the tokenizer cuts.
-    """
+    """Write ``tokenizer.model``, if scores can say how the tokenizer cuts; return what to tell."""
     vocabulary = Vocabulary.read(model.path)
     unknown = vocabulary.kinds.count("unknown")
     if vocabulary.byte_level or unknown != 1:

@@ -44,9 +44,7 @@ def source_weights(inputs: MethodInputs, options: AsymmetricOptions) -> SourceWe
 
 
 def usual_norm(inputs: MethodInputs, script: str | None) -> float:
-    """Return the median norm of source rows whose text is in a script, where there are any; else of
-    all rows. Both are noted.
-    """
+    """Return, and note, the median norm of source rows in a script; without any, of all."""
     import torch
 
     script = script or commonest_script(map(inputs.target_text, inputs.missing_N.tolist()))

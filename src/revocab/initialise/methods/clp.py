@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.rows.weighted_means import (
-    combine,
-    share_weights,
-    sparsemax_weights,
-    unit_rows,
-)
+from revocab.initialise.rows import weighted_means
 from revocab.limits import Size
-
-if TYPE_CHECKING:
-    import torch
 
 
 class TopKOptions(RowsOptions):
@@ -31,25 +24,21 @@ class ClpOptions(TopKOptions):
     weights: Literal["cosine", "sparsemax"] = "cosine"
 
 
-def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: str) -> torch.Tensor:
+def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: str) -> Tensor:
     """Return ``weights(cos(H_missing, H_overlap)) @ E_source[overlap]``, block by block.
 
     ``H`` are the helper's rows of this matrix. Weights ``cosine``: similarities over their sum, not
     clipped, as published; ``sparsemax``: CLP+. Over all shared tokens or the ``top_k`` nearest.
     """
     inputs.require_overlap(method, "builds new rows from shared ones")
-    return combine(
-        unit_rows(inputs.guide_VX[inputs.missing_N]),
-        unit_rows(inputs.guide_VX[inputs.overlap_target_N]),
+    return weighted_means.combine(
+        weighted_means.unit_rows(inputs.guide_VX[inputs.missing_N]),
+        weighted_means.unit_rows(inputs.guide_VX[inputs.overlap_target_N]),
         inputs.source_VD,
         inputs.overlap_source_N,
-        sparsemax_weights if kind == "sparsemax" else share_weights,
+        weighted_means.sparsemax_weights if kind == "sparsemax" else weighted_means.share_weights,
         top_k,
     )
-
-
-def initialise(inputs: MethodInputs, options: ClpOptions) -> torch.Tensor:
-    return weighted_rows(inputs, METHOD.name, options.top_k, options.weights)
 
 
 METHOD = Method(
@@ -60,7 +49,7 @@ METHOD = Method(
     citation="Ostendorff & Rehm 2023, Efficient Language Model Training through Cross-Lingual and "
     "Progressive Transfer Learning",
     options=ClpOptions,
-    initialise=initialise,
+    initialise=lambda inputs, options: weighted_rows(inputs, "clp", options.top_k, options.weights),
     mixes_rows=True,
     needs_helper=True,
 )

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from revocab.initialise.method import Method, MethodInputs
+from revocab.initialise.method import Method
 from revocab.initialise.methods.clp import TopKOptions, weighted_rows
-
-if TYPE_CHECKING:
-    import torch
-
-
-def initialise(inputs: MethodInputs, options: TopKOptions) -> torch.Tensor:
-    return weighted_rows(inputs, METHOD.name, options.top_k, "sparsemax")
-
 
 METHOD = Method(
     name="clp-sparsemax",
@@ -21,7 +11,9 @@ METHOD = Method(
     summary="clp with sparsemax weights (CLP+)",
     citation="Yamaguchi et al. 2024, An Empirical Study on Cross-lingual Vocabulary Adaptation",
     options=TopKOptions,
-    initialise=initialise,
+    initialise=lambda inputs, options: weighted_rows(
+        inputs, "clp-sparsemax", options.top_k, "sparsemax"
+    ),
     mixes_rows=True,
     needs_helper=True,
 )

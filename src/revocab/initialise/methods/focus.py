@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
 from revocab.initialise.rows.weighted_means import sparsemax_weights
 
-if TYPE_CHECKING:
-    import torch
 
-
-def initialise(inputs: MethodInputs, options: AuxiliaryOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: AuxiliaryOptions) -> Tensor:
     """Return ``sparsemax(cos(A_missing, A_overlap)) @ E_source[overlap]``, A auxiliary rows.
 
     Dobler & de Melo 2023. Tokens too rare for a fastText vector of their own are drawn

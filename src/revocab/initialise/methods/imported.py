@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 
-if TYPE_CHECKING:
-    import torch
 
-
-def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    """Return the helper's row of every target token.
-
-    Raises :class:`RevocabError` where its rows are not as wide as the source's.
-    """
+def initialise(inputs: MethodInputs, options: MethodOptions) -> Tensor:
+    """Return the helper's row of every target token; they must be as wide as the source's."""
     theirs, ours = inputs.guide_VX.shape[1], inputs.source_VD.shape[1]
     if theirs != ours:
         raise RevocabError(

@@ -1,14 +1,12 @@
-"""New rows drawn as He et al. (Kaiming) initialise a layer, whatever the other rows are."""
+"""New rows drawn as He et al. (Kaiming) initialise a layer, whatever the other rows are.
+
+He et al. 2015, equation 10: as of a layer with as many inputs as a row has numbers.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from revocab.initialise.method import Method, MethodInputs, RowsOptions
+from revocab.initialise.method import Method, RowsOptions
 from revocab.initialise.rows.means import Distribution, zero_mean_rows
-
-if TYPE_CHECKING:
-    import torch
 
 
 class KaimingOptions(RowsOptions):
@@ -18,14 +16,6 @@ class KaimingOptions(RowsOptions):
     distribution: Distribution = "normal"
 
 
-def initialise(inputs: MethodInputs, options: KaimingOptions) -> torch.Tensor:
-    """Return one draw per missing token, of variance 2 / width.
-
-    He et al. 2015, equation 10: as of a layer with that many inputs.
-    """
-    return zero_mean_rows(inputs, 2 / inputs.source_VD.shape[1], options.distribution)
-
-
 METHOD = Method(
     name="kaiming",
     label="Kaiming",
@@ -33,5 +23,7 @@ METHOD = Method(
     citation="He et al. 2015, Delving Deep into Rectifiers: Surpassing Human-Level Performance on "
     "ImageNet Classification",
     options=KaimingOptions,
-    initialise=initialise,
+    initialise=lambda inputs, options: zero_mean_rows(
+        inputs, 2 / inputs.source_VD.shape[1], options.distribution
+    ),
 )

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.rows.source_weights import SourceWeights, piece_weights
-
-
-def by_halves(pieces: Sequence[int]) -> list[float]:
-    return [0.5**place for place in range(len(pieces))]
 
 
 def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
     if inputs.matrix == "input":
         return piece_weights(inputs, lambda token: inputs.pieces(token)[-1:])
-    return piece_weights(inputs, inputs.pieces, by_halves)
+    return piece_weights(
+        inputs, inputs.pieces, lambda ids: [0.5**place for place in range(len(ids))]
+    )
 
 
 METHOD = Method(

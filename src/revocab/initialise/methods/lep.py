@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from revocab.heavy_types import Device, Tensor
 from revocab.initialise.method import DonorRows, Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.alignment import LeastSquares
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS, map_rows
 from revocab.initialise.rows.means import means_of, note_pieces, piece_means
-
-if TYPE_CHECKING:
-    import torch
 
 #: Of all maps that fit equally well: the one nearest the identity, or the one of least norm.
 Solve = Literal["least_change", "minimum_norm"]
@@ -32,12 +30,11 @@ class LepOptions(RowsOptions):
     solve: Solve = "least_change"
 
 
-def initialise(inputs: MethodInputs, options: LepOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: LepOptions) -> Tensor:
     """Return ``C D`` for every token, with D from base rows E to the source's rows F.
 
     Tikhomirov and Chernyshev 2024, equations 7, 9, 13 and 14. Tokens that the adapted model lacks,
-    and special tokens, are the source's own: their rows, or the mean of their pieces. Rows have the
-    source's dtype: each is rounded once, when its chunk is done.
+    and special tokens, are the source's own. Rows are rounded once to the source's dtype.
     """
     import torch
 
@@ -64,7 +61,7 @@ def initialise(inputs: MethodInputs, options: LepOptions) -> torch.Tensor:
 
 def _change(
     inputs: MethodInputs, donor: DonorRows, pieces: dict[int, list[int]], options: LepOptions
-) -> torch.Tensor:
+) -> Tensor:
     """Return D without the identity, float64 [D, D]; zeros for a swap."""
     width = inputs.source_VD.shape[1]
     if options.map == "swap":
@@ -88,11 +85,11 @@ def _change(
 
 
 def change_of_rows(
-    pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
+    pairs: Iterable[tuple[Tensor, Tensor]],
     width: int,
     solve: Solve = "least_change",
-    device: torch.device | str = "cpu",
-) -> torch.Tensor:
+    device: Device | str = "cpu",
+) -> Tensor:
     """Return X [D, D], float64, such that ``A + A X`` is nearest to B in squares.
 
     ``pairs`` yields rows of A and B in chunks, of any dtype. ``least_change``: the smallest such X,
@@ -116,9 +113,7 @@ def change_of_rows(
     return change_DD
 
 
-def apply_change(
-    rows_VD: torch.Tensor, change_DD: torch.Tensor, out_VD: torch.Tensor
-) -> torch.Tensor:
+def apply_change(rows_VD: Tensor, change_DD: Tensor, out_VD: Tensor) -> Tensor:
     """Return ``out_VD`` set to ``C + C X``, float32; C itself, bit for bit, where X is 0.
 
     It is computed in chunks of rows where X is, and rounded to the dtype of ``out_VD``.
@@ -126,7 +121,7 @@ def apply_change(
     nothing = not bool(change_DD.any())
     change_DD = change_DD.float()
 
-    def change(chunk_ND: torch.Tensor) -> torch.Tensor:
+    def change(chunk_ND: Tensor) -> Tensor:
         chunk_ND = chunk_ND.to(change_DD.device).float()
         return chunk_ND if nothing else chunk_ND + chunk_ND @ change_DD
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.rows.means import column_mean
 
-if TYPE_CHECKING:
-    import torch
 
-
-def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: MethodOptions) -> Tensor:
     mean_D = column_mean(inputs.source_VD).float()
     return mean_D.expand(len(inputs.missing_N), -1).clone()
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.methods import wechsel
 from revocab.initialise.rows.alignment import gram
 from revocab.limits import Width
-
-if TYPE_CHECKING:
-    import torch
 
 
 class OfaOptions(wechsel.WechselOptions):
@@ -20,7 +16,7 @@ class OfaOptions(wechsel.WechselOptions):
     rank: Width = 400
 
 
-def right_singular_vectors(source_VD: torch.Tensor, rank: int) -> tuple[torch.Tensor, float]:
+def right_singular_vectors(source_VD: Tensor, rank: int) -> tuple[Tensor, float]:
     """Return the leading ``rank`` right singular vectors ``V_DR`` and the energy they keep.
 
     From the D x D Gram matrix, in float64 and in chunks of rows: the V x rank factor of the
@@ -35,7 +31,7 @@ def right_singular_vectors(source_VD: torch.Tensor, rank: int) -> tuple[torch.Te
     return vectors_DD[:, -rank:].to(source_VD.dtype), kept
 
 
-def initialise(inputs: MethodInputs, options: OfaOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: OfaOptions) -> Tensor:
     """Return WECHSEL's combination of low-rank coordinates, back in the source's width.
 
     Liu et al. 2024: with ``E = U S V'`` cut to rank k, coordinates ``F = U_k`` and

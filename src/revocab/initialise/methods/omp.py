@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.weighted_means import blocks
 from revocab.limits import Size
-
-if TYPE_CHECKING:
-    import torch
-
 
 #: Floats of the atoms' Gram matrix up to which it is held (1 GiB and a half: 20,000 shared tokens).
 GRAM_ELEMENTS = 20_480**2
@@ -28,17 +25,14 @@ class OmpOptions(RowsOptions):
 class Code(NamedTuple):
     """Sparse codes: per row ``S`` atoms and their weights (0 where fewer were needed)."""
 
-    index_NS: torch.Tensor
-    weight_NS: torch.Tensor
+    index_NS: Tensor
+    weight_NS: Tensor
     #: L2 norm of what is left of each row.
-    residual_N: torch.Tensor
+    residual_N: Tensor
 
 
 def orthogonal_pursuit(
-    rows_NX: torch.Tensor,
-    atoms_KX: torch.Tensor,
-    size: int,
-    gram_KK: torch.Tensor | None = None,
+    rows_NX: Tensor, atoms_KX: Tensor, size: int, gram_KK: Tensor | None = None
 ) -> Code:
     """Approximate each row by at most ``size`` atoms (Pati et al. 1993).
 
@@ -110,13 +104,13 @@ def orthogonal_pursuit(
     return Code(index_NS, _solve(factor_NSS, shares_NS), residual_NX.norm(dim=1))
 
 
-def _solve(factor_NSS: torch.Tensor, shares_NS: torch.Tensor) -> torch.Tensor:
+def _solve(factor_NSS: Tensor, shares_NS: Tensor) -> Tensor:
     import torch
 
     return torch.linalg.solve_triangular(factor_NSS, shares_NS[:, :, None], upper=True)[:, :, 0]
 
 
-def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.Tensor, float]:
+def sparse_codes(inputs: MethodInputs, size: int) -> tuple[Tensor, Tensor, float]:
     """Return each missing token's atoms (positions among the shared tokens), weights, mean error.
 
     Errors are the residual's norm over the row's own. Shapes [N, size]; blocks bound the memory.
@@ -147,7 +141,7 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.T
     return index_NS, weight_NS, error / max(1, len(index_NS))
 
 
-def initialise(inputs: MethodInputs, options: OmpOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: OmpOptions) -> Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
     Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared

@@ -6,16 +6,14 @@ both matrices are then mapped from the same vectors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows import alignment
 from revocab.initialise.rows.anchor_scaling import Rows, map_rows
 from revocab.limits import NotNegative
-
-if TYPE_CHECKING:
-    import torch
 
 
 class ProjectionOptions(RowsOptions):
@@ -27,7 +25,7 @@ class ProjectionOptions(RowsOptions):
     auxiliary: Literal["helper", "file"] = "helper"
 
 
-def initialise(inputs: MethodInputs, options: ProjectionOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: ProjectionOptions) -> Tensor:
     """Return ``H_missing @ W + b``, with W and b minimising ``|H_overlap W + b - E_overlap|``.
 
     Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither

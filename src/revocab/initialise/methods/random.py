@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method
 from revocab.initialise.rows.means import normal_rows
-
-if TYPE_CHECKING:
-    import torch
-
-
-def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    return normal_rows(inputs, len(inputs.missing_N))
-
 
 METHOD = Method(
     name="random",
@@ -22,5 +12,5 @@ METHOD = Method(
     dash=(0, (1.5, 1)),
     summary="shared rows copied; new rows from a normal distribution fitted to each dimension",
     citation="Moroni et al. 2025 (SAVA), section 3.1",
-    initialise=initialise,
+    initialise=lambda inputs, options: normal_rows(inputs, len(inputs.missing_N)),
 )

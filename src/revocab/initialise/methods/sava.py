@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows import alignment
 from revocab.initialise.rows.anchor_scaling import Rows, Scaling, map_rows
 from revocab.limits import NotNegative, Rate, Seed, Size, Steps
-
-if TYPE_CHECKING:
-    import torch
 
 
 class SavaOptions(RowsOptions):
@@ -35,11 +33,8 @@ class SavaOptions(RowsOptions):
     held_out: float | None = Field(default=None, ge=0, le=0.5)
 
 
-def choose_anchors(shared: int, wanted: int | None, seed: int) -> torch.Tensor:
-    """Return the sorted positions of the anchors among the ``shared`` tokens.
-
-    Drawn by the run's seed alone, so that both matrices are fitted on the same tokens.
-    """
+def choose_anchors(shared: int, wanted: int | None, seed: int) -> Tensor:
+    """Return the anchors' positions, the same for both matrices: drawn by the run's seed alone."""
     import torch
 
     if wanted is None or wanted >= shared:
@@ -69,7 +64,7 @@ class _Fit:
         self.large = work * (options.steps if options.solver == "sgd" else 20) > 1e12
 
     @cached_property
-    def gram_PP(self) -> torch.Tensor:
+    def gram_PP(self) -> Tensor:
         """Return the helper's side, computed once where both matrices have the same helper."""
         if "sava gram" not in self.known:
             self.known["sava gram"] = alignment.gram(self.x_NX)
@@ -94,7 +89,7 @@ class _Fit:
             return system.solve(self.normal.right_PY, self.x_NX.dtype)
         return self._other(self.x_NX, self.y_NY, None)
 
-    def without(self, held_N: torch.Tensor, kept_N: torch.Tensor) -> alignment.AffineMap:
+    def without(self, held_N: Tensor, kept_N: Tensor) -> alignment.AffineMap:
         held = None
         if self.options.solver == "sgd":
             held = alignment.Normal.of(self.x_NX.take(held_N), self.y_NY.take(held_N))
@@ -117,9 +112,7 @@ class _Fit:
         )
 
 
-def _scaled(
-    matrix_VD: torch.Tensor, shared_N: torch.Tensor, positions_N: torch.Tensor
-) -> tuple[Scaling, Rows]:
+def _scaled(matrix_VD: Tensor, shared_N: Tensor, positions_N: Tensor) -> tuple[Scaling, Rows]:
     rows = Rows(matrix_VD, shared_N[positions_N])
     scaling = Scaling.fit(rows)
     return scaling, Rows(matrix_VD, rows.ids_N, scaling)
@@ -129,12 +122,9 @@ def _held_out(
     fit: _Fit,
     affine: alignment.AffineMap,
     inputs: MethodInputs,
-    measured: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    measured: tuple[Tensor, Tensor, Tensor],
 ) -> dict[str, Any]:
-    """Return the error on unused shared tokens; else (lstsq) leave-one-out; else of a second fit.
-
-    The scaling's statistics are those of all anchors in each case.
-    """
+    """Return the error on unused shared tokens; else leave-one-out (lstsq); else of another fit."""
     import torch
 
     if len(fit.unused_N):
@@ -160,12 +150,8 @@ def _held_out(
     return {"held_out": "anchors left out of a second fit", **quality}
 
 
-def initialise(inputs: MethodInputs, options: SavaOptions) -> torch.Tensor:
-    """Return the helper rows of the missing tokens, mapped into the source's space.
-
-    Anchors, products and new rows are worked on in chunks: beside the matrices themselves, memory
-    holds the normal equations, the map and the result.
-    """
+def initialise(inputs: MethodInputs, options: SavaOptions) -> Tensor:
+    """Return the helper rows of the missing tokens, mapped into the source's space in chunks."""
     inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
 from revocab.initialise.rows.weighted_means import share_weights
 from revocab.limits import Size
-
-if TYPE_CHECKING:
-    import torch
 
 
 class SimilarityOptions(AuxiliaryOptions):
@@ -21,14 +17,14 @@ class SimilarityOptions(AuxiliaryOptions):
     neighbours: Size = 5
 
 
-def _weights(scores_NK: torch.Tensor) -> torch.Tensor:
+def _weights(scores_NK: Tensor) -> Tensor:
     """Return cosines over their sum; opposite tokens count for nothing."""
     # ASSUME: "weighted average" with weights proportional to the cosines; a negative one would
     # leave the convex hull, and cannot happen among the nearest of a real vocabulary.
     return share_weights(scores_NK.clamp_(min=0))
 
 
-def initialise(inputs: MethodInputs, options: SimilarityOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: SimilarityOptions) -> Tensor:
     """Return the weighted mean of the source rows of each token's most similar candidates.
 
     Gosal et al. 2024, section 3.2. Candidates are all source tokens when the auxiliary is fastText,

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.rows.means import piece_means
 from revocab.initialise.rows.source_weights import SourceWeights, mean_weights
 
-if TYPE_CHECKING:
-    import torch
 
-
-def _weights(inputs: MethodInputs) -> Iterator[dict[int, float] | torch.Tensor]:
+def _weights(inputs: MethodInputs) -> Iterator[dict[int, float] | Tensor]:
     """Yield each missing token's weights: of its pieces, or ``u / sum(u)`` over all source rows.
 
     Equations 2 and 3 of the paper. The first is written over a set of pieces and called their
@@ -30,7 +27,7 @@ def _weights(inputs: MethodInputs) -> Iterator[dict[int, float] | torch.Tensor]:
             yield drawn_V / drawn_V.sum()
 
 
-def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: MethodOptions) -> Tensor:
     """Return FVT's rows bit for bit, and the drawn mixtures in the place of its stand-ins."""
     import torch
 
@@ -44,10 +41,6 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
     return rows_ND
 
 
-def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
-    return SourceWeights.of(_weights(inputs), len(inputs.source_VD))
-
-
 METHOD = Method(
     name="vocadt",
     label="VocADT",
@@ -56,5 +49,7 @@ METHOD = Method(
     citation="Han et al. 2024, Adapters for Altering LLM Vocabularies: What Languages Benefit the "
     "Most?",
     initialise=initialise,
-    source_weights=source_weights,
+    source_weights=lambda inputs, options: SourceWeights.of(
+        _weights(inputs), len(inputs.source_VD)
+    ),
 )

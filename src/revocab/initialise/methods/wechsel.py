@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
 from revocab.initialise.rows.weighted_means import softmax_weights
 from revocab.limits import Size, Temperature
-
-if TYPE_CHECKING:
-    import torch
 
 
 class WechselOptions(AuxiliaryOptions):
@@ -22,7 +18,7 @@ class WechselOptions(AuxiliaryOptions):
     temperature: Temperature = 0.1
 
 
-def initialise(inputs: MethodInputs, options: WechselOptions) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: WechselOptions) -> Tensor:
     """Return ``softmax(cos / temperature) @ E_source`` over each token's nearest candidates.
 
     Minixhofer et al. 2022. Candidates are all source tokens when the auxiliary

@@ -13,7 +13,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zlib import crc32
@@ -22,17 +22,18 @@ from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.corpora.read import corpus_manifest, texts
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, BatchSize, Bytes, Count, Seed, Times
 from revocab.output import OutputFolder
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
+from revocab.tokenizer_building.training_text import batched
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.tokenizers.load import load_tokenizer
 
 if TYPE_CHECKING:
-    import numpy as np
     from gensim.models import FastText
-    from transformers import PreTrainedTokenizerFast
 
 #: The file of the vectors in their folder.
 VECTORS = "vectors.safetensors"
@@ -92,8 +93,7 @@ class Sentences:
         self._words: Sequence[Any] = words  # those of the ids below are there
         self._ids = array("i")
         self._ends = array("q")
-        documents = iter(documents)
-        while batch := list(islice(documents, BATCH_DOCUMENTS)):
+        for batch in batched(documents, BATCH_DOCUMENTS):
             encoded = tokenizer.backend_tokenizer.encode_batch(batch, add_special_tokens=False)
             for encoding in encoded:
                 kept = [number for number in encoding.ids if words[number] is not None]
@@ -119,10 +119,7 @@ def in_turn(corpora: Sequence[Iterable[str]]) -> Iterator[str]:
 
 
 def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
-    """Return a CBOW model; one thread and a fixed hash, so that the same text gives the same bits.
-
-    Raises :class:`RevocabError` when no token is frequent enough.
-    """
+    """Return a CBOW model; one thread and a fixed hash, so that a text gives the same bits."""
     from gensim.models import FastText
 
     model = FastText(
@@ -151,7 +148,7 @@ def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
     return model
 
 
-def vectors(model: FastText, tokens: list[CanonicalToken]) -> tuple[np.ndarray, np.ndarray]:
+def vectors(model: FastText, tokens: list[CanonicalToken]) -> tuple[ndarray, ndarray]:
     """Return float32 vectors by token id, and which of them were trained.
 
     Frequent tokens have their own; others the mean of their n-grams, but special tokens and bytes,
@@ -180,10 +177,6 @@ def train_auxiliary(
     out: Path,
     options: AuxiliaryJob,
 ) -> None:
-    """Write the vectors of a target vocabulary, and of source vocabularies in the same space.
-
-    ``out`` gets ``vectors.safetensors`` and ``manifest.json``. The limits hold for each corpus.
-    """
     import numpy as np
     from safetensors.numpy import save_file
 
@@ -220,10 +213,7 @@ def train_auxiliary(
 
 
 def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
-    """Return the vectors of two tokenizers from a folder of :func:`train_auxiliary`.
-
-    Raises :class:`RevocabError` unless they were made for these very vocabularies.
-    """
+    """Return the vectors of two tokenizers from a folder that was made for these very ones."""
     from safetensors.torch import load_file
 
     if not (folder / "manifest.json").is_file():
@@ -241,7 +231,6 @@ def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") 
             f"{folder}: holds no vectors of this source vocabulary; run train_auxiliary with its "
             "--source-tokenizer"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     stored = load_file(folder / VECTORS, device=device)
     return Auxiliary(stored["target"], stored[names[0]], stored["target_trained"].bool())

@@ -13,24 +13,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
-from revocab.initialise.method import DonorRows
-from revocab.initialise.reading.vocabularies import shared_tokens
+from revocab.errors import refuse
+from revocab.heavy_types import PreTrainedTokenizerFast, Tensor
+from revocab.initialise.method import DonorRows, Method
+from revocab.initialise.reading.vocabularies import Vocabularies, shared_tokens
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.intersection.intersect import Intersection
+from revocab.intersection.match import Identity
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
-from revocab.tokenizers.canonical import load_tokenizer, special_and_added
-
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedTokenizerFast
-
-    from revocab.initialise.method import Method
-    from revocab.initialise.reading.vocabularies import Vocabularies
-    from revocab.intersection.intersect import Intersection
-    from revocab.intersection.match import Identity
+from revocab.tokenizers.canonical import special_and_added
+from revocab.tokenizers.load import load_tokenizer
 
 #: What new tokens get that the helper lacks, in words.
 FILLED_WITH = {
@@ -39,14 +34,8 @@ FILLED_WITH = {
 }
 
 
-def in_target_order(
-    helper_HX: torch.Tensor, helper_N: torch.Tensor, target_N: torch.Tensor, rows: int
-) -> torch.Tensor:
-    """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, all others are zero.
-
-    Dtype and device are the helper's. Rows move in chunks: beside the two matrices memory holds
-    :data:`~revocab.initialise.rows.anchor_scaling.CHUNK_ROWS` rows.
-    """
+def in_target_order(helper_HX: Tensor, helper_N: Tensor, target_N: Tensor, rows: int) -> Tensor:
+    """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, the others zero."""
     placed_VX = helper_HX.new_zeros(rows, helper_HX.shape[1])
     for start in range(0, len(target_N), CHUNK_ROWS):
         part = slice(start, start + CHUNK_ROWS)
@@ -55,10 +44,7 @@ def in_target_order(
 
 
 def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
-    """Return a SHA-256 of a tokenizer's ids and of how it cuts: its merges, or its scores.
-
-    What libraries write differently of one tokenizer is left out.
-    """
+    """Return a SHA-256 of a tokenizer's ids and of how it cuts: its merges, or its scores."""
     model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
     text = json.dumps([tokenizer.get_vocab(), model], sort_keys=True)
     return sha256(text.encode()).hexdigest()
@@ -67,10 +53,6 @@ def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
 def check_rows_fit(
     folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
 ) -> None:
-    """Raise :class:`RevocabError` unless a source can take a model's rows as they are.
-
-    Its tokenizer must be the target's, and it must not have two matrices where the source has one.
-    """
     where = f"method {method!r}, helper {folder}"
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
@@ -84,8 +66,7 @@ def check_rows_fit(
             f"{where}: embedding and head are two matrices, the source's one; take a helper that"
             " was made from the source"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 @dataclass(frozen=True)
@@ -118,10 +99,7 @@ class Coverage:
         )
 
     def check(self, method: Method, helper: Path) -> None:
-        """Raise :class:`RevocabError` where it serves no anchor, or new tokens, but none of them.
-
-        Rows would then be those of another method.
-        """
+        """Refuse one without an anchor, or a new token: rows would be those of another method."""
         about = (
             f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
             f"{self.target_tokens} tokens, but none of the "
@@ -138,11 +116,9 @@ class Coverage:
                 f"{about}{self.new_without_row} new ones, so {method.name} would fill no row; "
                 "take another helper, or a method without one, such as fvt"
             )
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
 
     def warnings(self, method: Method) -> list[str]:
-        """Return what a user should know of how little the three vocabularies share."""
         if self.anchors > self.width:
             return []
         return [
@@ -171,11 +147,7 @@ class Helper:
         identity: Identity | None = None,
         pairs: Path | None = None,
     ) -> Helper:
-        """Return the helper in a model folder, for a target tokenizer.
-
-        ``pairs`` is a folder of intersect_vocabularies with the helper's tokenizer as source; none:
-        computed here, where the tokenizers differ. ``identity`` as for :func:`shared_tokens`.
-        """
+        """Return the helper in a model folder; ``pairs``: what it shares with the target."""
         own = load_tokenizer(folder)
         shared = None
         if own.get_vocab() != target.get_vocab():
@@ -187,7 +159,7 @@ class Helper:
         return self.model.tensors[self.model.vocabulary_tensors["input"]][1][1]
 
     @cached_property
-    def known_V(self) -> torch.Tensor | None:
+    def known_V(self) -> Tensor | None:
         """Return which target tokens have a row (bool); None: all."""
         import torch
 
@@ -197,7 +169,7 @@ class Helper:
         known_V[torch.tensor(self.pairs.target_ids)] = True
         return known_V
 
-    def matrix(self, which: Which) -> torch.Tensor:
+    def matrix(self, which: Which) -> Tensor:
         """Return a matrix by target id, as stored: zeros where the helper lacks the token."""
         import torch
 
@@ -208,10 +180,7 @@ class Helper:
         return in_target_order(helper_HX, helper_N, target_N, self.target_tokens)
 
     def coverage(self, shared: Intersection) -> Coverage | None:
-        """Return what it serves of what source and target share.
-
-        None where helper and target have one vocabulary: everything.
-        """
+        """Return what it serves of source and target; None: it has the vocabulary of the target."""
         if self.known_V is None:
             return None
         known_V = self.known_V.numpy()
@@ -244,11 +213,6 @@ class Donor:
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both, checked.
-
-        Raises :class:`RevocabError` for broken folders, and where matrices of the three models
-        differ in width or tying.
-        """
         for folder in (adapted, base):
             check_model(folder)
         identity = vocabularies.identity
@@ -272,8 +236,7 @@ class Donor:
                     f"--{name} {model.path}: embedding and head are {tied[model.tied]}, the"
                     f" source's {tied[source.tied]}; take models that agree"
                 )
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
         return donor
 
     def rows(self, which: Which) -> DonorRows:
@@ -288,7 +251,7 @@ class Donor:
         )
 
 
-def kept_tokens(vocabularies: Vocabularies) -> torch.Tensor:
+def kept_tokens(vocabularies: Vocabularies) -> Tensor:
     """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
     import torch
 

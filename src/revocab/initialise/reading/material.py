@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.fasttext import load_auxiliary
@@ -19,9 +20,6 @@ from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.vocabulary.per_token_tensors import further_tables, is_per_layer
 from revocab.progress import Say
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,7 @@ class Material:
 
     @classmethod
     def open(cls, inputs: InitInputs, job: InitJob, device: str, say: Say) -> Material:
-        """Return what the method reads, ``inputs`` being checked.
-
-        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
-        of the models, and for folders that do not fit each other.
-        """
+        """Return what the method reads, ``inputs`` being checked, if it fits together."""
         method, options = find_method(job.method), job.options()
         source = ModelFolder(inputs.source)
         assert inputs.target_tokenizer is not None  # InitInputs.check
@@ -105,10 +99,9 @@ class Material:
 
     @cached_property
     def coverage(self) -> Coverage | None:
-        """Return what a helper of another tokenizer serves; none: there is no such helper."""
         return self.helper.coverage(self.vocabularies.intersection) if self.helper else None
 
-    def method_inputs(self, which: Which, source_VD: torch.Tensor) -> MethodInputs:
+    def method_inputs(self, which: Which, source_VD: Tensor) -> MethodInputs:
         more: dict[str, Any] = {"auxiliary": self.auxiliary}
         if self.helper is not None:
             more["helper_VD"] = self.helper.matrix(which)
@@ -123,7 +116,6 @@ class Material:
 
 
 def check_tables(source: ModelFolder, tables: Mapping[str, int], options: MethodOptions) -> None:
-    """Raise :class:`RevocabError` for options that do not fit a model's further tables."""
     problems, others = [], [name for name in tables if not is_per_layer(name)]
     if getattr(options, "tables", None) is not None and not tables:
         problems.append(
@@ -135,29 +127,22 @@ def check_tables(source: ModelFolder, tables: Mapping[str, int], options: Method
             f"option pad_to: {source.path} has further tensors with a row per token"
             f" ({', '.join(others)}), whose padding programs would not cut off; leave it out"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def make_inputs(
-    source_VD: torch.Tensor,
-    vocabularies: Vocabularies,
-    *,
-    seed: int,
-    device: str = "cpu",
-    **more: Any,
+    source_VD: Tensor, vocabularies: Vocabularies, *, seed: int, device: str = "cpu", **more: Any
 ) -> MethodInputs:
-    """Return a method's inputs for one matrix; ``more`` are further fields of these.
+    """Return a method's inputs for one matrix, float32 on ``device``; ``more`` are further fields.
 
-    Source and helper go to float32 on ``device``. With a donor, matrices are so many that the
-    source's stays as stored.
+    With a donor, matrices are so many that the source's stays as stored.
     """
     import torch
 
     notes: dict[str, Any] = {}
     pairs, spelling = vocabularies.intersection, MissingPieces(vocabularies, notes)
 
-    def ids(values: Any) -> torch.Tensor:
+    def ids(values: Any) -> Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
 
     if more.get("helper_VD") is not None:

@@ -8,23 +8,18 @@ a marker character, nor the extra space that SentencePiece puts before every tex
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, to_byte_level
+from revocab.heavy_types import PreTrainedTokenizerFast
+from revocab.tokenizers.alphabets import to_byte_level
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.tokenizers.load import tokenizer_style
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 #: Roles whose row stands in for a special token that the source does not have, best first.
 STAND_INS = ("unk", "bos", "eos", "pad", "cls", "sep")
 
 
 class SourceSpelling:
-    """Spells bytes in tokens of one vocabulary, with the vocabulary's own segmentation.
-
-    ``roles`` declares roles of the source's tokens, by spelling.
-    """
+    """Spells bytes in tokens of one vocabulary, as it cuts them itself; roles are by spelling."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None):
         self.tokens = canonical_vocabulary(tokenizer, roles)
@@ -47,11 +42,7 @@ class SourceSpelling:
         self.unspelt = [self.stand_in or 0]
 
     def own_pieces(self, token: CanonicalToken) -> list[int]:
-        """Return source ids for a token: its role, or the ids that spell its bytes, [] if none do.
-
-        Partial UTF-8 becomes byte tokens. A special token whose role the source does not have is
-        its stand-in (unk, bos, eos …).
-        """
+        """Return source ids for a token: its role's, a stand-in's, or what spells it; else []."""
         if token.kind == "special":
             if token.role in self.by_role:
                 return [self.by_role[token.role]]
@@ -112,8 +103,8 @@ def source_pieces_released(
     """Return pieces as the released SAVA code computes them for its FVT baseline.
 
     The token's spelling, with an ASCII underscore (where ``▁`` was meant) turned into a space, is
-    tokenised as running text, so the marker itself is tokenised. Where that gives nothing (the
-    release would average no rows into NaN), the source's stand-in token is used.
+    tokenised as running text, with the marker. Where that gives nothing (there: NaN), a stand-in
+    is.
     """
     strings = [token.string.replace("_", " ") for token in target_tokens]
     encoded = source.backend_tokenizer.encode_batch(strings, add_special_tokens=False)

@@ -13,16 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import ndarray
 from revocab.initialise.method import Auxiliary
 from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SAFETENSORS = ".safetensors"
 #: Problems of a file that are told one by one.
@@ -35,10 +33,7 @@ def vector_files(path: Path) -> tuple[Path, ...]:
 
 
 def vectors_hash(path: Path) -> str:
-    """Return the SHA-256 of the vectors' files, separated by spaces.
-
-    ``path``: a file of vectors, or a folder of :func:`.fasttext.train_auxiliary`.
-    """
+    """Return the SHA-256 of a file of vectors, or of a folder of :mod:`.fasttext`."""
     return " ".join(map(sha256, [path / VECTORS] if path.is_dir() else vector_files(path)))
 
 
@@ -57,12 +52,7 @@ def texts_of(token: CanonicalToken) -> list[str]:
 
 
 def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
-    """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none.
-
-    Raises :class:`RevocabError` for a file that is not there or not in one of the formats, if the
-    file has none of the target's tokens, and, all at once, for lines of another width, numbers that
-    are not finite, a token with two different vectors, and fewer vectors than announced.
-    """
+    """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none."""
     import torch
 
     looked_for = [
@@ -82,8 +72,7 @@ def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu"
     return Auxiliary(target_VA, source_VA)
 
 
-def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np.ndarray:
-    """Return a row for each token: the vector of the first of its texts that has one, or zeros."""
+def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, ndarray]) -> ndarray:
     import numpy as np
 
     width = len(next(iter(vectors.values())))
@@ -96,7 +85,7 @@ def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np
     return rows_VA
 
 
-def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+def _read(path: Path, wanted: set[str]) -> dict[str, ndarray]:
     import numpy as np
 
     missing = [file for file in vector_files(path) if not file.is_file()]
@@ -105,7 +94,7 @@ def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
     #: What is wrong, by place in the file; all of it is told at once.
     faults: list[str] = []
-    vectors: dict[str, np.ndarray] = {}
+    vectors: dict[str, ndarray] = {}
     places: dict[str, str] = {}
     for place, text, vector_A in read(path, wanted, faults):
         if np.array_equal(vectors.setdefault(text, vector_A), vector_A):
@@ -115,15 +104,13 @@ def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     problems = [f"{path}, {fault}" for fault in faults[:TOLD]]
     if len(faults) > TOLD:
         problems.append(f"{path}: {len(faults) - TOLD:,} more; write the vectors again")
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return vectors
 
 
 def _stored_vectors(
     path: Path, wanted: set[str], faults: list[str]
-) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield place, text and vector of each ``wanted`` text of a safetensors file."""
+) -> Iterator[tuple[str, str, ndarray]]:
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -155,8 +142,7 @@ def _stored_vectors(
 
 def _text_vectors(
     path: Path, wanted: set[str], faults: list[str]
-) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield place, text and vector of a text file; only those of ``wanted`` texts are parsed."""
+) -> Iterator[tuple[str, str, ndarray]]:
     with _opened(path) as handle:
         lines = enumerate(handle, start=1)
         number, first = next(lines, (0, ""))
@@ -216,8 +202,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _numbers(text: str, values: Sequence[str]) -> np.ndarray:
-    """Return a vector; raise :class:`ValueError` for what is no finite number."""
+def _numbers(text: str, values: Sequence[str]) -> ndarray:
     import numpy as np
 
     with np.errstate(over="ignore"):

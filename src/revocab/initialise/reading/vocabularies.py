@@ -9,22 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
 from revocab.intersection.intersect import Intersection, intersect, read_pairs
 from revocab.intersection.match import Identity, unequal_pairs
 from revocab.models.vocabulary.special_ids import Counterparts
-from revocab.tokenizers.canonical import (
-    CanonicalToken,
-    canonical_vocabulary,
-    load_tokenizer,
-    special_and_added,
-)
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, special_and_added
+from revocab.tokenizers.load import load_tokenizer
 
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
 
@@ -39,9 +33,7 @@ def shared_tokens(
 ) -> Intersection:
     """Return the tokens that two tokenizers share, read from ``pairs`` where they are given.
 
-    ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
-    tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
-    sizes and by every pair's two tokens) or of another identity.
+    ``identity`` None: the one of ``pairs``, else bytes; ``side`` is what messages call ``first``.
     """
     if pairs is None:
         return intersect(first, target, identity or "bytes")
@@ -121,19 +113,14 @@ class Vocabularies:
 
     @cached_property
     def intersection(self) -> Intersection:
-        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
         both = self.source_tokenizer, self.target_tokenizer
         shared = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
         return with_spelled_alike(shared, *both) if self.spelled_alike else shared
 
     @property
     def counterparts(self) -> Counterparts:
-        return Counterparts(
-            self.source_tokenizer,
-            self.target_tokenizer,
-            self.roles["source"],
-            self.roles["target"],
-        )
+        both = self.source_tokenizer, self.target_tokenizer
+        return Counterparts(*both, self.roles["source"], self.roles["target"])
 
     @property
     def roles(self) -> dict[str, dict[str, str]]:
@@ -181,7 +168,6 @@ class MissingPieces:
         return self._released[token]
 
     def spelt(self, token: int) -> bool:
-        """Return whether a token's pieces are its own, not those of a stand-in for its text."""
         return bool(self._own[token])
 
     def source_text(self, token: int) -> str:
@@ -192,8 +178,5 @@ class MissingPieces:
 
 
 def text_of(token: CanonicalToken) -> str:
-    """Return what a token stands for in a text; "" for special tokens and bytes.
-
-    Byte tokens of characters that have a token of their own are never in a text.
-    """
+    """Return what a token stands for in a text; "" for special tokens and bytes."""
     return "" if token.kind in ("special", "byte") else token.data.decode(errors="ignore")

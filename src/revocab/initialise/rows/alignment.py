@@ -11,12 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import DType, Tensor
 from revocab.initialise.rows.anchor_scaling import Rows, chunks
-
-if TYPE_CHECKING:
-    import torch
 
 #: Tokens that a map's error is measured on, at most.
 MEASURED = 2048
@@ -31,10 +29,10 @@ SINGULAR = 1e10
 class AffineMap:
     """``y = x @ weight_XY + bias_Y``."""
 
-    weight_XY: torch.Tensor
-    bias_Y: torch.Tensor
+    weight_XY: Tensor
+    bias_Y: Tensor
 
-    def __call__(self, rows_NX: torch.Tensor) -> torch.Tensor:
+    def __call__(self, rows_NX: Tensor) -> Tensor:
         return rows_NX.to(self.weight_XY.dtype) @ self.weight_XY + self.bias_Y
 
 
@@ -64,18 +62,18 @@ class Normal:
     X1 is x with a column of ones, so that the last row of either holds sums.
     """
 
-    gram_PP: torch.Tensor
-    right_PY: torch.Tensor
+    gram_PP: Tensor
+    right_PY: Tensor
 
     @classmethod
-    def of(cls, x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> Normal:
+    def of(cls, x_NX: Tensor | Rows, y_NY: Tensor | Rows) -> Normal:
         return cls(gram(x_NX), cross(x_NX, y_NY))
 
     def without(self, other: Normal) -> Normal:
         return Normal(self.gram_PP - other.gram_PP, self.right_PY - other.right_PY)
 
 
-def gram(x_NX: torch.Tensor | Rows) -> torch.Tensor:
+def gram(x_NX: Tensor | Rows) -> Tensor:
     """Return ``X1'X1`` in float64, summed over chunks of anchors."""
     import torch
 
@@ -95,9 +93,7 @@ def gram(x_NX: torch.Tensor | Rows) -> torch.Tensor:
     return gram_PP
 
 
-def cross(
-    x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows, *, exact: bool = True
-) -> torch.Tensor:
+def cross(x_NX: Tensor | Rows, y_NY: Tensor | Rows, *, exact: bool = True) -> Tensor:
     """Return ``X1'Y`` in float64, summed over chunks of anchors.
 
     Unless ``exact``, products within a chunk are those of the anchors' own dtype (float32).
@@ -115,14 +111,14 @@ def cross(
     return right_PY
 
 
-def few_anchors(x_NX: torch.Tensor | Rows) -> bool:
+def few_anchors(x_NX: Tensor | Rows) -> bool:
     """Tell whether gradients are cheaper from the anchors than from their Gram matrix."""
     return 2 * len(x_NX) < x_NX.shape[1]
 
 
 def fit_sgd(
-    x_NX: torch.Tensor | Rows,
-    y_NY: torch.Tensor | Rows,
+    x_NX: Tensor | Rows,
+    y_NY: Tensor | Rows,
     *,
     steps: int,
     learning_rate: float,
@@ -164,9 +160,7 @@ def fit_sgd(
     return AffineMap(theta_PY[:-1], theta_PY[-1])
 
 
-def largest_eigenvalue(
-    multiply: Callable[[torch.Tensor], torch.Tensor], like_X: torch.Tensor
-) -> float:
+def largest_eigenvalue(multiply: Callable[[Tensor], Tensor], like_X: Tensor) -> float:
     """Return the largest eigenvalue of a positive matrix by power iteration, within some 10 %."""
     import torch
 
@@ -189,7 +183,7 @@ class LeastSquares:
     ``docs/results.md`` has how many.
     """
 
-    def __init__(self, gram_PP: torch.Tensor, ridge: float = 0.0):
+    def __init__(self, gram_PP: Tensor, ridge: float = 0.0):
         import torch
 
         self.count = int(gram_PP[-1, -1])
@@ -217,7 +211,7 @@ class LeastSquares:
         """Tell whether float32 rows, or a float32 map, would cost more than the tolerance."""
         return self.condition**0.5 * 2.0**-24 > TOLERANCE
 
-    def solve(self, right_PY: torch.Tensor, dtype: torch.dtype) -> AffineMap:
+    def solve(self, right_PY: Tensor, dtype: DType) -> AffineMap:
         import torch
 
         mean_Y = right_PY[-1] / self.count
@@ -232,11 +226,10 @@ class LeastSquares:
         bias_Y = mean_Y - self.mean_X @ weight_XY
         return AffineMap(weight_XY.to(dtype), bias_Y.to(dtype))
 
-    def leverage(self, x_NX: torch.Tensor) -> torch.Tensor | None:
+    def leverage(self, x_NX: Tensor) -> Tensor | None:
         """Return how far each anchor pulls its own fitted value (0 to 1); None where singular.
 
-        An anchor's residual under the map fitted without it is its residual divided by one minus
-        this, exactly (Allen 1974, PRESS), with ridge as without.
+        Its residual without it is its residual by one minus this, exactly (Allen 1974, PRESS).
         """
         import torch
 
@@ -247,11 +240,8 @@ class LeastSquares:
         return (centred_XN * solved_XN).sum(0) + 1 / self.count
 
 
-def fit_procrustes(x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> AffineMap:
-    """Return the orthogonal map closest to the data, ``U V'`` of ``X'Y = U S V'``; no bias.
-
-    Widths may differ: the map then has orthonormal rows or columns.
-    """
+def fit_procrustes(x_NX: Tensor | Rows, y_NY: Tensor | Rows) -> AffineMap:
+    """Return the orthogonal map closest to the data, ``U V'`` of ``X'Y = U S V'``; no bias."""
     import torch
 
     left_XK, _, right_KY = torch.linalg.svd(cross(x_NX, y_NY)[:-1], full_matrices=False)
@@ -259,7 +249,7 @@ def fit_procrustes(x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> Affi
     return AffineMap(weight_XY, weight_XY.new_zeros(weight_XY.shape[1]))
 
 
-def quality(name: str, mapped_NY: torch.Tensor, wanted_NY: torch.Tensor) -> dict[str, float | int]:
+def quality(name: str, mapped_NY: Tensor, wanted_NY: Tensor) -> dict[str, float | int]:
     """Return relative squared error and mean cosine of mapped rows, as notes called ``name``."""
     cosines_N = (mapped_NY * wanted_NY).sum(1) / mapped_NY.norm(dim=1).clamp(min=1e-12)
     cosines_N = cosines_N / wanted_NY.norm(dim=1).clamp(min=1e-12)
@@ -273,9 +263,8 @@ def quality(name: str, mapped_NY: torch.Tensor, wanted_NY: torch.Tensor) -> dict
 
 
 def leave_one_out(
-    system: LeastSquares, x_NX: torch.Tensor, y_NY: torch.Tensor, mapped_NY: torch.Tensor
+    system: LeastSquares, x_NX: Tensor, y_NY: Tensor, mapped_NY: Tensor
 ) -> dict[str, Any]:
-    """Return the quality on some anchors of the maps that are fitted without each, as notes."""
     leverage_N = system.leverage(x_NX)
     if leverage_N is None or leverage_N.max() > 1 - 1e-6:
         return {"held_out": None}
@@ -283,6 +272,5 @@ def leave_one_out(
     return {"held_out": "leave-one-out", **quality("held_out", left_out_NY, y_NY)}
 
 
-def sample(rows_NX: torch.Tensor | Rows) -> slice:
-    """Return the slice of at most :data:`MEASURED` evenly chosen rows."""
+def sample(rows_NX: Tensor | Rows) -> slice:
     return slice(None, None, max(1, -(-len(rows_NX) // MEASURED)))

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import torch
+from revocab.heavy_types import Device, DType, Tensor
 
 #: Anchor rows that are gathered, scaled and multiplied at once.
 CHUNK_ROWS = 2048
@@ -25,16 +23,13 @@ class Scaling:
     The way back multiplies by the anchors' mean norm: a row's own norm is lost, as published.
     """
 
-    mean_D: torch.Tensor
-    scale_D: torch.Tensor
-    mean_norm: torch.Tensor
+    mean_D: Tensor
+    scale_D: Tensor
+    mean_norm: Tensor
 
     @classmethod
-    def fit(cls, anchors_ND: torch.Tensor | Rows) -> Scaling:
-        """Take the statistics of the anchors (unbiased deviation; near-constant dimensions: 1).
-
-        Sums of a few rows' deviations from a shift, added up in float64: one pass, no cancellation.
-        """
+    def fit(cls, anchors_ND: Tensor | Rows) -> Scaling:
+        """Take the anchors' statistics (unbiased; near-constant dimensions: 1) in one pass."""
         import torch
 
         count, dtype = len(anchors_ND), anchors_ND.dtype
@@ -57,12 +52,11 @@ class Scaling:
         )
         return cls(mean_D, scale_D, (norms / count).to(dtype))
 
-    def forward(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        """Return the rows standardised and at norm 1."""
+    def forward(self, rows_ND: Tensor) -> Tensor:
         scaled_ND = rows_ND.sub(self.mean_D).div_(self.scale_D)
         return scaled_ND.div_(scaled_ND.norm(dim=1, keepdim=True).clamp_(min=1e-12))
 
-    def backward(self, rows_ND: torch.Tensor) -> torch.Tensor:
+    def backward(self, rows_ND: Tensor) -> Tensor:
         """Return the rows in the original units, at the anchors' mean norm."""
         return rows_ND.mul(self.mean_norm * self.scale_D).add_(self.mean_D)
 
@@ -74,8 +68,8 @@ class Rows:
     Stands in for the tensor ``scaling.forward(matrix_VD[ids_N])``, which is never held as a whole.
     """
 
-    matrix_VD: torch.Tensor
-    ids_N: torch.Tensor
+    matrix_VD: Tensor
+    ids_N: Tensor
     scaling: Scaling | None = None
     #: Whether rows are widened to float64 before they are scaled.
     double: bool = False
@@ -83,7 +77,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.ids_N)
 
-    def __getitem__(self, rows: slice | torch.Tensor) -> torch.Tensor:
+    def __getitem__(self, rows: slice | Tensor) -> Tensor:
         rows_ND = self.matrix_VD[self.ids_N[rows]].to(self.dtype)
         return rows_ND if self.scaling is None else self.scaling.forward(rows_ND)
 
@@ -92,31 +86,26 @@ class Rows:
         return len(self.ids_N), self.matrix_VD.shape[1]
 
     @property
-    def dtype(self) -> torch.dtype:
+    def dtype(self) -> DType:
         import torch
 
         return torch.float64 if self.double else self.matrix_VD.dtype
 
     @property
-    def device(self) -> torch.device:
+    def device(self) -> Device:
         return self.matrix_VD.device
 
-    def take(self, positions_N: torch.Tensor) -> Rows:
+    def take(self, positions_N: Tensor) -> Rows:
         return replace(self, ids_N=self.ids_N[positions_N])
 
 
-def chunks(rows_ND: torch.Tensor | Rows, size: int | None = None) -> Iterator[torch.Tensor]:
-    """Yield the rows as tensors of ``size`` rows (default: :data:`CHUNK_ROWS`)."""
+def chunks(rows_ND: Tensor | Rows, size: int | None = None) -> Iterator[Tensor]:
     size = size or CHUNK_ROWS
     for start in range(0, len(rows_ND), size):
         yield rows_ND[start : start + size]
 
 
-def map_rows(
-    rows_ND: torch.Tensor | Rows,
-    function: Callable[[torch.Tensor], torch.Tensor],
-    out_N: torch.Tensor,
-) -> torch.Tensor:
+def map_rows(rows_ND: Tensor | Rows, function: Callable[[Tensor], Tensor], out_N: Tensor) -> Tensor:
     """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``.
 
     They are placed as they come: small tensors that are kept where a chunk was would keep the

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
 from revocab.initialise.rows.means import normal_rows
 from revocab.initialise.rows.weighted_means import combine, unit_rows
-
-if TYPE_CHECKING:
-    import torch
 
 
 class AuxiliaryOptions(RowsOptions):
@@ -34,10 +32,7 @@ TOKENS_WITHOUT_AUXILIARY = "tokens_without_auxiliary"
 
 
 def reads_auxiliary(method: Method, options: MethodOptions) -> bool:
-    """Tell whether a method reads rows that are the same for both matrices.
-
-    They are a file's or fastText's vectors, or the helper's input rows where tokens are compared.
-    """
+    """Tell whether a method reads the same rows for both matrices."""
     return isinstance(options, AuxiliaryOptions) or method.needs(options) in ("fasttext", "file")
 
 
@@ -45,23 +40,20 @@ def reads_auxiliary(method: Method, options: MethodOptions) -> bool:
 class ComparedTokens:
     """Tokens to fill and candidates to fill them from, as unit rows in one space."""
 
-    query_NA: torch.Tensor
+    query_NA: Tensor
     #: Which of the missing tokens have a query: true for as many as there are queries.
-    known_M: torch.Tensor
-    key_KA: torch.Tensor
+    known_M: Tensor
+    key_KA: Tensor
     #: Source ids of the candidates.
-    source_K: torch.Tensor
+    source_K: Tensor
 
     def weighted_rows(
-        self,
-        inputs: MethodInputs,
-        weigh: Callable[[torch.Tensor], torch.Tensor],
-        top_k: int | None = None,
-    ) -> torch.Tensor:
+        self, inputs: MethodInputs, weigh: Callable[[Tensor], Tensor], top_k: int | None = None
+    ) -> Tensor:
         """Return, per missing token, the mean of the candidates' source rows (:func:`combine`).
 
-        A token without an auxiliary embedding is a seeded draw from N(mean, deviation) per
-        dimension of the source matrix, as in FOCUS, WECHSEL and OFA.
+        Without an auxiliary embedding it is a seeded draw from the source's, as in FOCUS, WECHSEL
+        and OFA.
         """
         rows_ND = combine(self.query_NA, self.key_KA, inputs.source_VD, self.source_K, weigh, top_k)
         if bool(self.known_M.all()):
@@ -80,8 +72,7 @@ def compare(
     Candidates are all source tokens that have an auxiliary embedding, if ``source_tokens`` and the
     space holds source tokens; else the shared tokens, by their target rows. ``trained_only`` leaves
     out target tokens whose vector was only spelled out of n-grams. Tokens without an auxiliary
-    embedding are neither asked for nor offered, and are counted in the notes. Raises
-    :class:`RevocabError` when no candidate is left.
+    embedding are neither asked for nor offered, and are counted in the notes.
     """
     auxiliary = inputs.auxiliary or Auxiliary(inputs.guide_VX)
     target_VA = auxiliary.target_VA

@@ -6,12 +6,10 @@ Statistics of large matrices are float64 sums in cache-sized passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from revocab.heavy_types import Tensor
 from revocab.initialise.method import MethodInputs
-
-if TYPE_CHECKING:
-    import torch
 
 Distribution = Literal["uniform", "normal"]
 
@@ -19,15 +17,12 @@ Distribution = Literal["uniform", "normal"]
 _ROWS = 256
 
 
-def column_mean(matrix_VD: torch.Tensor) -> torch.Tensor:
-    """Return the mean row, in float64."""
+def column_mean(matrix_VD: Tensor) -> Tensor:
     total_D: Any = sum(part.double().sum(0) for part in matrix_VD.split(_ROWS))
     return total_D / len(matrix_VD)
 
 
-def zero_mean_rows(
-    inputs: MethodInputs, variance: float, distribution: Distribution
-) -> torch.Tensor:
+def zero_mean_rows(inputs: MethodInputs, variance: float, distribution: Distribution) -> Tensor:
     """Return a row per missing token, of draws of mean 0 and the given variance (float32)."""
     import torch
 
@@ -40,7 +35,7 @@ def zero_mean_rows(
     return rows_ND.to(inputs.source_VD.device)
 
 
-def normal_rows(inputs: MethodInputs, rows: int) -> torch.Tensor:
+def normal_rows(inputs: MethodInputs, rows: int) -> Tensor:
     """Return ``rows`` draws from N(mean_D, std_D) of the source token rows (float32)."""
     import torch
 
@@ -51,11 +46,10 @@ def normal_rows(inputs: MethodInputs, rows: int) -> torch.Tensor:
     return noise_ND.to(source_VD.device).mul_(std_D.float()).add_(mean_D.float())
 
 
-def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> torch.Tensor:
+def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> Tensor:
     """Return, per missing token, the mean source row over ``pieces(target id)``.
 
-    A token without any piece gets the mean source row and is counted in the notes, where the
-    released code would have left NaN.
+    A token without any piece gets the mean source row, where the released code would have left NaN.
     """
     import torch
 
@@ -78,7 +72,7 @@ def note_pieces(inputs: MethodInputs, lists: Sequence[Sequence[int]]) -> None:
         inputs.notes["tokens_without_pieces"] = sum(not ids for ids in lists)
 
 
-def means_of(rows_VD: torch.Tensor, lists: list[list[int]]) -> torch.Tensor:
+def means_of(rows_VD: Tensor, lists: list[list[int]]) -> Tensor:
     """Return the mean row over each list of ids, float32 [lists, D]; zeros for an empty list."""
     import torch
 

@@ -1,7 +1,8 @@
-"""Rows of a new matrix as weighted sums of source rows: ``E_new = A E_source``, with A sparse.
+"""What an adapted model's folder records of its rows: which are new, and what they were made of.
 
-What a method says of its rows beside the rows themselves, and what vocabulary adapters start from.
-Suffixes: N rows, K entries of all rows, V rows of the source.
+Rows of a new matrix may be weighted sums of source rows: ``E_new = A E_source``, with A sparse.
+That is what a method says of its rows beside the rows themselves, and what vocabulary adapters
+start from. Suffixes: N rows, K entries of all rows, V rows of the source.
 """
 
 from __future__ import annotations
@@ -9,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
+from revocab.initialise.method import MethodInputs
 from revocab.initialise.rows.anchor_scaling import map_rows
 from revocab.initialise.rows.means import note_pieces
 from revocab.models.folder import Which
 
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.initialise.method import MethodInputs
-
 #: The file in an adapted model's folder: no safetensors, which engines would take for weights.
 FILE = "source_weights.npz"
 TENSORS = ("starts_N", "source_K", "weight_K", "shared_S")
+#: Ids of tokens whose rows are no copies of source rows, ascending; the same for both matrices.
+NEW_ROWS = "new_rows.npy"
 #: What a token's pieces count, in their order and relative to each other.
 Weigh = Callable[[Sequence[int]], Sequence[float]]
 
@@ -33,12 +33,12 @@ class SourceWeights:
     """A sparse matrix [N, V]: row ``n`` has the entries from ``starts_N[n]`` to the next start."""
 
     #: Where each row's entries begin, and the number of all entries (int64, N + 1).
-    starts_N: torch.Tensor
+    starts_N: Tensor
     #: Ids of source rows, each at most once in a row (int32), and their weights (float32).
-    source_K: torch.Tensor
-    weight_K: torch.Tensor
+    source_K: Tensor
+    weight_K: Tensor
     #: Rows that are copies of a source row, since both vocabularies have the token (int64).
-    shared_S: torch.Tensor
+    shared_S: Tensor
     #: Rows of the source, padding after its last token left out.
     source_rows: int
 
@@ -62,9 +62,7 @@ class SourceWeights:
             raise ValueError("weights that are not finite")
 
     @classmethod
-    def of(
-        cls, rows: Iterable[Mapping[int, float] | torch.Tensor], source_rows: int
-    ) -> SourceWeights:
+    def of(cls, rows: Iterable[Mapping[int, float] | Tensor], source_rows: int) -> SourceWeights:
         """Return rows given as weights by source id, or as one weight per source row."""
         import torch
 
@@ -86,13 +84,12 @@ class SourceWeights:
         )
 
     def padded(self, rows: int) -> SourceWeights:
-        """Return them with empty rows at the end, for the padding of the matrix that they make."""
         import torch
 
         more = self.starts_N[-1:].expand(rows - len(self))
         return replace(self, starts_N=torch.cat([self.starts_N, more]))
 
-    def dense(self, rows: slice, device: Any = "cpu") -> torch.Tensor:
+    def dense(self, rows: slice, device: Any = "cpu") -> Tensor:
         """Return some of the rows in full, float32 [rows, V]."""
         import torch
 
@@ -105,7 +102,7 @@ class SourceWeights:
         dense_NV[places] = self.weight_K[first:last].to(device)
         return dense_NV
 
-    def combine(self, source_VD: torch.Tensor, rows: slice | None = None) -> torch.Tensor:
+    def combine(self, source_VD: Tensor, rows: slice | None = None) -> Tensor:
         """Return the weighted sums of source rows that some of the rows are, float32 [rows, D]."""
         import torch
 
@@ -120,16 +117,12 @@ class SourceWeights:
             per_sample_weights=self.weight_K[own].to(source_VD.device),
         )
 
-    def source_of_shared(self) -> torch.Tensor:
-        """Return the source id of each shared row, in the order of ``shared_S`` (int64)."""
+    def source_of_shared(self) -> Tensor:
         return self.source_K[self.starts_N[self.shared_S]].long()
 
 
 def mean_weights(pieces: Iterable[int], weigh: Weigh | None = None) -> dict[int, float]:
-    """Return the weights of a mean over source rows, a row that is named twice counting twice.
-
-    ``weigh`` tells what each piece counts, in their order; none: all the same.
-    """
+    """Return the weights of a mean over source rows, in which repeated pieces add up."""
     listed = [*pieces]
     counts = [1.0] * len(listed) if weigh is None else weigh(listed)
     total, weights = sum(counts), dict.fromkeys(listed, 0.0)
@@ -141,9 +134,7 @@ def mean_weights(pieces: Iterable[int], weigh: Weigh | None = None) -> dict[int,
 def piece_weights(
     inputs: MethodInputs, pieces: Callable[[int], list[int]], weigh: Weigh | None = None
 ) -> SourceWeights:
-    """Return the weights of each missing token's pieces; without ``weigh``, those whose sums are
-    the rows of :func:`.means.piece_means`.
-    """
+    """Return the weights of each missing token's pieces; without ``weigh``, of their mean."""
     import torch
 
     source_rows = len(inputs.source_VD)
@@ -154,10 +145,8 @@ def piece_weights(
     return SourceWeights.of(weights, source_rows)
 
 
-def without_zeros(new: SourceWeights, source_VD: torch.Tensor) -> SourceWeights:
-    """Return weights whose rows of zeros (all they sum are zeros: tokens that were never trained)
-    are the mean of all source rows, as :func:`revocab.initialise.target_matrix.fill` has them.
-    """
+def without_zeros(new: SourceWeights, source_VD: Tensor) -> SourceWeights:
+    """Return weights in which rows of zeros (never trained) are the mean of all source rows."""
     import torch
 
     zero_V = torch.empty(len(source_VD), dtype=torch.bool)
@@ -182,9 +171,7 @@ def without_zeros(new: SourceWeights, source_VD: torch.Tensor) -> SourceWeights:
 
 
 def with_shared(new: SourceWeights, inputs: MethodInputs) -> SourceWeights:
-    """Return the weights of all target rows: one-hot where a row is copied, else those of ``new``,
-    which has a row for each of ``inputs.missing_N``.
-    """
+    """Return all target rows' weights: one-hot where a row is copied, else those of ``new``."""
     import torch
 
     new = without_zeros(new, inputs.source_VD)
@@ -214,11 +201,7 @@ def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -
 
 
 def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
-    """Return the weights of a model's matrices.
-
-    Raises :class:`RevocabError` where the folder has none, since another method made it, and for a
-    damaged file.
-    """
+    """Return the weights of a model's matrices, if the method that made it says them."""
     from zipfile import BadZipFile
 
     import numpy as np
@@ -247,3 +230,41 @@ def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
         raise RevocabError(
             f"{path}: damaged ({error}); make the model again with 'revocab init'"
         ) from error
+
+
+def write_new_rows(folder: Path, new_N: Any) -> None:
+    import numpy as np
+
+    np.save(folder / NEW_ROWS, np.asarray(new_N, np.int32))
+
+
+def new_rows_file(folder: Path) -> Path:
+    if not (folder / NEW_ROWS).is_file():
+        raise RevocabError(
+            f"{folder}: no {NEW_ROWS}, which says what rows are new; 'revocab init' writes it"
+            " beside a model with a new vocabulary, and checkpoints do not have it: train new_rows"
+            " in a stage of the recipe that starts from there"
+        )
+    return folder / NEW_ROWS
+
+
+def read_new_rows(folder: Path, rows: int) -> Tensor:
+    import numpy as np
+    import torch
+
+    path = new_rows_file(folder)
+    try:
+        ids_N = np.load(path, allow_pickle=False)
+        if ids_N.dtype != np.int32 or ids_N.ndim != 1 or (np.diff(ids_N) <= 0).any():
+            raise ValueError("not ascending ids")
+        if len(ids_N) and not 0 <= ids_N[0] <= ids_N[-1] < rows:
+            raise ValueError(f"ids beyond the {rows} rows of the model")
+    except (EOFError, ValueError) as error:
+        raise RevocabError(
+            f"{path}: damaged ({error}); make the model again with 'revocab init'"
+        ) from error
+    if not len(ids_N):
+        raise RevocabError(f"{path}: no row is new; leave out stages that train new_rows")
+    new_V = torch.zeros(rows, dtype=torch.bool)
+    new_V[torch.from_numpy(ids_N).long()] = True
+    return new_V

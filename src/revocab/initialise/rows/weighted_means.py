@@ -8,10 +8,8 @@ Memory beyond inputs and result is bounded by :data:`BLOCK_ELEMENTS`, whatever t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import torch
+from revocab.heavy_types import Tensor
 
 #: Floats of similarity (or of gathered source rows) held at once: 256 MiB.
 BLOCK_ELEMENTS = 1 << 26
@@ -19,8 +17,7 @@ BLOCK_ELEMENTS = 1 << 26
 CACHE_ELEMENTS = 1 << 20
 
 
-def unit_rows(matrix_NA: torch.Tensor) -> torch.Tensor:
-    """Return the rows at L2 norm 1; zero rows stay zero."""
+def unit_rows(matrix_NA: Tensor) -> Tensor:
     import torch
 
     return torch.nn.functional.normalize(matrix_NA, dim=1)
@@ -33,7 +30,7 @@ def blocks(rows: int, width: int, elements: int | None = None) -> Iterator[slice
         yield slice(start, min(start + step, rows))
 
 
-def sparsemax(scores_NK: torch.Tensor) -> torch.Tensor:
+def sparsemax(scores_NK: Tensor) -> Tensor:
     """Return the projection of each row on the simplex (Martins & Astudillo 2016, eq. 2).
 
     Michelot's algorithm: the threshold only rises and the support only shrinks; once it no longer
@@ -56,14 +53,13 @@ def sparsemax(scores_NK: torch.Tensor) -> torch.Tensor:
     return excess_NK.div_(excess_NK.sum(1, keepdim=True))
 
 
-def sparsemax_weights(scores_NK: torch.Tensor) -> torch.Tensor:
-    """Return :func:`sparsemax` of the scores, written over them."""
+def sparsemax_weights(scores_NK: Tensor) -> Tensor:
     for block in blocks(len(scores_NK), scores_NK.shape[1], CACHE_ELEMENTS):
         scores_NK[block] = sparsemax(scores_NK[block])
     return scores_NK
 
 
-def share_weights(scores_NK: torch.Tensor) -> torch.Tensor:
+def share_weights(scores_NK: Tensor) -> Tensor:
     """Return the scores divided by their row's sum, in place; equal weights where that is 0."""
     # ASSUME: a row of similarities that cancels exactly has no published meaning; equal weights.
     total_N1 = scores_NK.sum(1, keepdim=True)
@@ -72,33 +68,21 @@ def share_weights(scores_NK: torch.Tensor) -> torch.Tensor:
     return scores_NK.masked_fill_(impossible_N1, 1.0 / scores_NK.shape[1])
 
 
-def softmax_weights(temperature: float) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return the function from scores to ``softmax(scores / temperature)``."""
-
-    def weigh(scores_NK: torch.Tensor) -> torch.Tensor:
+def softmax_weights(temperature: float) -> Callable[[Tensor], Tensor]:
+    def weigh(scores_NK: Tensor) -> Tensor:
         return (scores_NK / temperature).softmax(dim=1)
 
     return weigh
 
 
-def _all_candidates(
-    weights_NK: torch.Tensor, source_VD: torch.Tensor, source_K: torch.Tensor
-) -> torch.Tensor:
-    """Return ``weights_NK @ source_VD[source_K]`` without gathering all those rows at once."""
-    rows_ND = source_VD.new_zeros(len(weights_NK), source_VD.shape[1])
-    for part in blocks(len(source_K), source_VD.shape[1]):
-        rows_ND.addmm_(weights_NK[:, part], source_VD[source_K[part]])
-    return rows_ND
-
-
 def combine(
-    query_NA: torch.Tensor,
-    key_KA: torch.Tensor,
-    source_VD: torch.Tensor,
-    source_K: torch.Tensor,
-    weigh: Callable[[torch.Tensor], torch.Tensor],
+    query_NA: Tensor,
+    key_KA: Tensor,
+    source_VD: Tensor,
+    source_K: Tensor,
+    weigh: Callable[[Tensor], Tensor],
     top_k: int | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """Return ``weigh(query @ key.T) @ source_VD[source_K]``, or that over the ``top_k`` best keys.
 
     Queries and keys are unit rows, so that the scores are cosines; ``weigh`` turns a block of
@@ -110,7 +94,10 @@ def combine(
     for block in blocks(len(query_NA), len(key_KA)):
         scores_NK = query_NA[block] @ key_KA.T
         if top_k is None or top_k >= len(key_KA):
-            rows_ND[block] = _all_candidates(weigh(scores_NK), source_VD, source_K)
+            weights_NK = weigh(scores_NK)
+            rows_ND[block] = 0  # the rows of all candidates are never gathered at once
+            for part in blocks(len(key_KA), source_VD.shape[1]):
+                rows_ND[block].addmm_(weights_NK[:, part], source_VD[source_K[part]])
         else:
             best_NK, index_NK = scores_NK.topk(top_k, dim=1)
             # k rows a token, not all of them: the product with every row would be mostly 0.

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import TOKENIZER, Subject, quiet
+from revocab.model_check.kind import TOKENIZER, Kind, Subject
 from revocab.models.finding import Finding
-from revocab.models.load import loading
+from revocab.models.load import loading, quiet
 from revocab.tokenizers.golden_ids import fixed_texts
 from revocab.tokenizers.load import says_plain
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from revocab.chat.template import MARKS, PROBE, ChatTemplate, special_texts
+from revocab.chat.template import MARKS, PROBE, ChatTemplate, own_template, special_texts
 from revocab.errors import RevocabError
-from revocab.model_check.kind import Kind
+from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended, Subject
 from revocab.model_check.kinds.special_ids import ids_of, is_id
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import GENERATION, TOKENIZER_CONFIG, Subject, quiet
 from revocab.models.finding import Finding, some_tokens
+from revocab.models.load import quiet
 
 FILE = "chat_template.jinja"
 #: How tokens of chat are spelt, whether a vocabulary has them or not.
 _SPELLING = re.compile(r"\s*(<\|[^<>|\s]+\|>|<(?:end_of_turn|end_of_utterance)>|</s>)")
-_ANSWER = PROBE[-1]["content"]
 
 
 def two_templates(subject: Subject) -> Iterator[Finding]:
@@ -34,16 +31,8 @@ def two_templates(subject: Subject) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def stop_ids(subject: Subject) -> list[int]:
-    """Return the ids at which transformers' generation stops."""
-    own = subject.settings(GENERATION).get("eos_token_id")
-    ids = ids_of(own if own is not None else subject.defaults.get("eos_token_id"))
-    return [number for number in ids if is_id(number)]
-
-
 def rendering(subject: Subject) -> Iterator[Finding]:
-    own: Any = subject.tokenizer.chat_template
-    text = own.get("default") if isinstance(own, dict) else own
+    text = own_template(subject.tokenizer)
     if not text:
         return
     template = ChatTemplate(
@@ -62,8 +51,7 @@ def rendering(subject: Subject) -> Iterator[Finding]:
 
 
 def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
-    """Yield what is wrong with the token that ends the last answer of a conversation."""
-    _, answered, after = rendered.rpartition(_ANSWER)
+    _, answered, after = rendered.rpartition(PROBE[-1]["content"])
     vocabulary = subject.tokenizer.get_vocab()
     if not answered:
         yield Finding(
@@ -90,7 +78,9 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         )  # fmt: skip
         return
     end = vocabulary[min(ends, key=lambda token: (after.index(token), -len(token)))]
-    stops = stop_ids(subject)
+    own = subject.settings(GENERATION).get("eos_token_id")
+    said = ids_of(own if own is not None else subject.defaults.get("eos_token_id"))
+    stops = [number for number in said if is_id(number)]  # where transformers' generation does
     if end in stops:
         return
 

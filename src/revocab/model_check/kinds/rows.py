@@ -8,17 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import Subject
+from revocab.heavy_types import Tensor
+from revocab.model_check.kind import Kind, Subject
 from revocab.models.finding import Finding, Severity, some, some_tokens
 from revocab.models.origin import PROVENANCE
 from revocab.models.weights.files import BLOCK_BYTES, equal_tensors
 from revocab.tokenizers.canonical import BYTE_TOKEN
-
-if TYPE_CHECKING:
-    import torch
 
 #: Times the median norm, or one by so many: rows beyond are told.
 _FAR = 20
@@ -36,8 +32,8 @@ _OUTLIERS = 0.1
 class Rows:
     """What is kept of a matrix: each row's norm, and a number that equal rows have in common."""
 
-    norms_V: torch.Tensor
-    prints_V: torch.Tensor
+    norms_V: Tensor
+    prints_V: Tensor
 
     @classmethod
     def read(cls, subject: Subject, name: str) -> Rows | None:
@@ -46,8 +42,8 @@ class Rows:
         from safetensors import safe_open
 
         file, shape = subject.model.tensors[name]
-        norms: list[torch.Tensor] = []
-        prints: list[torch.Tensor] = []
+        norms: list[Tensor] = []
+        prints: list[Tensor] = []
         random = torch.Generator().manual_seed(0)
         with safe_open(subject.path / file, "pt") as handle:
             part = handle.get_slice(name)

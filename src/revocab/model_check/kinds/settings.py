@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from revocab.model_check.kind import Kind
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import TOKENIZER, Subject
+from revocab.model_check.kind import TOKENIZER, Kind, Mended, Subject
 from revocab.models.finding import Finding
-from revocab.models.weights.files import FLOATS, stored_parts
+from revocab.models.weights.files import FLOATS
 
 _DTYPES = ("dtype", "torch_dtype")
 
@@ -23,10 +21,9 @@ def dtype(subject: Subject) -> Iterator[Finding]:
         places.append(("text_config", subject.text_config))
     dtypes = {f"{key} of {name}": part[key] for name, part in places for key in _DTYPES
             if isinstance(part.get(key), str) and part[key] != "auto"}  # fmt: skip
-    _ = subject.model.tensors  # raises where a file is missing
     sizes: Counter[str] = Counter()
-    for file in subject.model.files:
-        for part in stored_parts(subject.path / file)[0].values():
+    for parts in subject.model.parts.values():
+        for part in parts.values():
             if part.dtype in FLOATS:
                 sizes[FLOATS[part.dtype]] += part.size
     if not sizes:

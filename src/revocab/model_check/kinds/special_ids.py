@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import GENERATION, TOKENIZER_CONFIG, Subject
+from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Subject
 from revocab.models.finding import Finding, some_tokens
 from revocab.models.vocabulary.special_ids import STALE
 

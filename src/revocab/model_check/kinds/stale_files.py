@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import Kind
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import TOKENIZER, TOKENIZER_CONFIG, Subject
+from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject
 from revocab.models.finding import Finding, some
 from revocab.tokenizers.piece_model import pieces_of
 
@@ -19,19 +17,16 @@ from revocab.tokenizers.piece_model import pieces_of
 _FLAGS = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
 
 
-def differs(file: str, what: str, severity: Any = "error") -> Finding:
+def differs(file: str, what: str) -> Finding:
     return Finding(
-        "stale-file", severity, f"{file} is not that of {TOKENIZER}: {what}",
+        "stale-file", "error", f"{file} is not that of {TOKENIZER}: {what}",
         "programs that read it (llama.cpp's converter, slow tokenizers) cut text into other ids",
         f"remove {file}", lambda mended: mended.remove(file),
     )  # fmt: skip
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
-    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model.
-
-    Raises :class:`RevocabError` for what is no such file.
-    """
+    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model."""
     content = subject.settings(TOKENIZER)
     try:
         model, added = content["model"], content.get("added_tokens") or ()
@@ -148,7 +143,5 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
 
 
 KIND = Kind(
-    "stale_files",
-    (sentencepiece, old_files, added_tokens_decoder, special_tokens_map),
-    quick=True,
+    "stale_files", (sentencepiece, old_files, added_tokens_decoder, special_tokens_map), quick=True
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.model_check.kind import Kind
-from revocab.model_check.subject import TOKENIZER_CONFIG, Subject
+from revocab.model_check.kind import TOKENIZER_CONFIG, Kind, Subject
 from revocab.models.finding import Finding, some, some_tokens
 from revocab.models.load import largest_id
 from revocab.models.vocabulary.padding import TOKEN_ROWS

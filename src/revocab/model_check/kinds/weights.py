@@ -8,13 +8,11 @@ from functools import partial
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import Kind, unreadable
-from revocab.model_check.mended import Mended
-from revocab.model_check.subject import Subject, quiet
+from revocab.model_check.kind import Kind, Mended, Subject, unreadable
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder
-from revocab.models.load import ADAPTER, STRUCTURE
-from revocab.models.weights.files import read_header
+from revocab.models.load import ADAPTER, STRUCTURE, quiet
+from revocab.models.weights.files import stored_parts
 from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import INDEX
 
@@ -23,7 +21,7 @@ _OTHER_LAYOUTS = ("consolidated", "adapter_model")
 
 
 def adapter(subject: Subject) -> Iterator[Finding]:
-    if subject.is_adapter:
+    if subject.has(ADAPTER) and not subject.has("config.json"):
         base = subject.settings(ADAPTER).get("base_model_name_or_path")
         yield Finding(
             "adapter", "error", f"a LoRA adapter of {base!r} ({ADAPTER}), not a model",
@@ -49,9 +47,8 @@ def rebuilt_index(subject: Subject) -> Callable[[Any], object] | None:
             return None
         placed: dict[str, str] = {}
         for file in sorted(subject.path.glob("model-*.safetensors")):
-            header, _ = read_header(file)
-            tensors = [name for name in header if name != "__metadata__"]
-            if placed.keys() & {*tensors}:
+            tensors = stored_parts(file)[0].keys()
+            if placed.keys() & tensors:
                 return None
             placed |= dict.fromkeys(tensors, file.name)
     except RevocabError:
@@ -86,9 +83,8 @@ def structure(
 ) -> Iterator[Finding]:
     with quiet():
         for finding in check(subject.model):
-            yield (
-                replace(finding, fix=stored_rows(subject)) if finding.code == "shapes" else finding
-            )
+            is_shape = finding.code == "shapes"
+            yield replace(finding, fix=stored_rows(subject)) if is_shape else finding
 
 
 def stored_rows(subject: Subject) -> Callable[[Mended], object] | None:

@@ -15,19 +15,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
-from revocab.models.weights.files import stored_parts
-
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.folder import ModelFolder
+from revocab.models.folder import ModelFolder
 
 LAYERS = "num_hidden_layers"
 #: Key of ``config.json``: the numbers of the new blocks, from 0.
@@ -63,10 +59,7 @@ class Expansion:
 
     @classmethod
     def of(cls, blocks: int, share: float) -> Expansion:
-        """Return the expansion of ``blocks`` blocks: a copy after every (1 / share)-th of them.
-
-        Raises :class:`RevocabError` where that gives no whole number of equal steps.
-        """
+        """Return the expansion: a copy after every (1 / share)-th block, at equal distances."""
         wanted = share * blocks
         new = round(wanted)
         if abs(wanted - new) > _ROUNDING or new == 0 or blocks % new:
@@ -82,7 +75,6 @@ class Expansion:
 
     @cached_property
     def added(self) -> tuple[int, ...]:
-        """Return the numbers of the new blocks: each stands after the block that it copies."""
         pairs = zip(self.origin, self.origin[1:], strict=False)
         return tuple(n for n, (before, own) in enumerate(pairs, 1) if before == own)
 
@@ -117,11 +109,7 @@ def block_numbers(model: ModelFolder) -> set[int]:
 
 
 def check_form(body: ModelFolder) -> int:
-    """Return the number of blocks of a model that can be expanded.
-
-    Raises :class:`RevocabError` unless its blocks are named as Llama's are, and write through an
-    ``o_proj`` and a ``down_proj`` each.
-    """
+    """Return the number of blocks of a model that can be expanded, as Llama's can."""
     needed = f"blocks model.layers.N with {' and '.join(WRITING)}, as Llama, Mistral and Qwen2 have"
     kind = f"{body.path}: block expansion of {body.config.get('model_type')!r}"
     if "quantization_config" in body.config:
@@ -141,10 +129,7 @@ def check_form(body: ModelFolder) -> int:
 
 
 def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
-    """Return the settings of the expanded model, whose new blocks compute nothing.
-
-    Raises :class:`RevocabError` for an architecture in which that does not hold: it is tried.
-    """
+    """Return the settings of the expanded model, if its new blocks compute nothing: it is tried."""
     from transformers import AutoConfig
 
     from revocab.models.load import loading
@@ -173,11 +158,7 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 
 
 def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
-    """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
-
-    ``config`` is the large model's, of transformers. Raises whatever transformers does for an
-    architecture that no twin can be made of, or that the expansion does not fit.
-    """
+    """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -185,7 +166,7 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
         own = type(config).from_dict(dict(settings))
         return AutoModelForCausalLM.from_config(own, dtype=torch.float32).eval()
 
-    def logits(model: Any) -> torch.Tensor:
+    def logits(model: Any) -> Tensor:
         """Return the logits of a text longer than the window, float32 (1, tokens, vocabulary)."""
         with torch.no_grad():
             return model(torch.arange(_TOKENS)[None], use_cache=False).logits
@@ -227,8 +208,7 @@ def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
     changed = check_identity(body, expansion)
     added = list(expansion.added)
     files = {}
-    for file in body.files:
-        parts, _ = stored_parts(body.path / file)
+    for file, parts in body.parts.items():
         if any(map(BLOCK.fullmatch, parts)):
             files[file] = [
                 replace(part.zeroed() if zero else part, name=name)

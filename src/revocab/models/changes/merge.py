@@ -10,24 +10,20 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions, ModelReference
 from revocab.models.change import reference_name as named
 from revocab.models.changes.blocks import BLOCK, LAYERS, block_numbers
 from revocab.models.finding import some
-from revocab.models.operands import Operands, changed_files
+from revocab.models.operands import Formula, Operands, changed_files
 from revocab.models.vocabulary.special_ids import special_counterparts
-
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.operands import Formula
-    from revocab.models.weights.files import Part
+from revocab.models.weights.files import Part
 
 #: Beyond this cosine an arc is a line: what divides by its sine would only add noise.
 _ALIGNED = 0.9995
@@ -95,7 +91,6 @@ class Merge:
         return named(self.options.source)
 
     def change(self, part: Part) -> Part | str:
-        """Return a tensor of the adapted model as it becomes, or why it stays as it is."""
         if self.operands.body.stored(part.name) in self.operands.body.vocabulary:
             return self.with_special_rows(part) if self.rows else "no row changes"
         block = BLOCK.fullmatch(part.name)
@@ -110,7 +105,7 @@ class Merge:
         linear = self.options.interpolation == "linear"
         own, source = weights_of(share, 1.0 if linear else self.cosine(part))
 
-        def interpolate(body: torch.Tensor, others: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        def interpolate(body: Tensor, others: Mapping[str, Tensor]) -> Tensor:
             return own * body + source * others[self.name]
 
         return interpolate
@@ -128,7 +123,6 @@ class Merge:
 
     @cached_property
     def rows(self) -> dict[int, int]:
-        """Return the source's ids of special tokens, by the adapted model's."""
         from revocab.tokenizers.load import load_tokenizer
 
         if not self.options.special_rows:

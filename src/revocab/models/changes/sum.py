@@ -6,12 +6,12 @@ What instruction tuning changed in one model can so be laid on another one of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.limits import Weight
 from revocab.models.change import (
     Change,
@@ -23,11 +23,7 @@ from revocab.models.change import (
 )
 from revocab.models.finding import some
 from revocab.models.operands import Operands, changed_files
-
-if TYPE_CHECKING:
-    import torch
-
-    from revocab.models.weights.files import Part
+from revocab.models.weights.files import Part
 
 
 class Term(Closed):
@@ -62,11 +58,10 @@ class SumOptions(ChangeOptions):
 
 
 def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
-    named = [reference for term in options.add for reference in (term.model, term.minus)]
-    names = dict.fromkeys(reference_name(reference) for reference in named if reference)
+    names = dict.fromkeys(reference_name(reference) for _, reference in options.given_models())
     operands = Operands.of(inputs.body, {name: inputs.others[name] for name in names})
 
-    def add(body: torch.Tensor, others: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def add(body: Tensor, others: Mapping[str, Tensor]) -> Tensor:
         total = body
         for term in options.add:
             minus = others[reference_name(term.minus)] if term.minus else body

@@ -6,7 +6,6 @@ leaves the others out of the softmax, evaluation cuts them off, and ``generation
 suppresses them. For programs that do none of this, each is the mean of the tokens' rows: its logit
 is the mean of all logits, so never the largest, and its probability at most one by the number of
 tokens (the mean of exponentials is at least the exponential of the mean).
-
 Suffixes: V rows of tokens, P rows with padding, D width.
 """
 
@@ -16,28 +15,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from revocab.heavy_types import PreTrainedModel, Tensor
 from revocab.io import write_json
 from revocab.models.finding import Finding
-from revocab.models.folder import (
-    TOKENIZER_FILES,
-    ModelFolder,
-    copy_documents,
-    copy_tokenizer,
-)
+from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, copy_tokenizer
 from revocab.models.write import with_tensors, write_weights
-
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedModel
 
 #: Beside ``vocab_size`` in ``config.json``: the rows of tokens, where there are others.
 TOKEN_ROWS = "unpadded_vocab_size"
 
 
 def padded_rows(tokens: int, multiple: int | None) -> int:
-    """Return the rows of a vocabulary of so many tokens: the next multiple."""
     return tokens if multiple is None else -(-tokens // multiple) * multiple
 
 
@@ -46,12 +36,8 @@ def token_rows(config: Any) -> int | None:
     return getattr(config.get_text_config(), TOKEN_ROWS, None) or getattr(config, TOKEN_ROWS, None)
 
 
-def filled(matrix_VD: torch.Tensor, tokens: int, rows: int | None = None) -> torch.Tensor:
-    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
-
-    ``rows``: as many as it has. Of the same dtype, on the same device; a copy, unless no row is
-    added or replaced.
-    """
+def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
+    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean."""
     import torch
 
     rows = len(matrix_VD) if rows is None else rows
@@ -63,9 +49,7 @@ def filled(matrix_VD: torch.Tensor, tokens: int, rows: int | None = None) -> tor
 
 
 def padded_matrices(model: Any) -> dict[str, int]:
-    """Return the names of a model's parameters that have rows of padding, and how many they have
-    before them.
-    """
+    """Return a model's parameters that have rows of padding, and how many rows before them."""
     tokens = token_rows(model.config)
     if tokens is None:
         return {}
@@ -74,9 +58,7 @@ def padded_matrices(model: Any) -> dict[str, int]:
     return {name: tokens for name, weight in model.named_parameters() if id(weight) in own}
 
 
-def filled_anew(
-    state: Mapping[str, torch.Tensor], matrices: Mapping[str, int]
-) -> dict[str, torch.Tensor]:
+def filled_anew(state: Mapping[str, Tensor], matrices: Mapping[str, int]) -> dict[str, Tensor]:
     """Return weights, :func:`filled` those of :func:`padded_matrices`; tied ones stay so."""
     new = {state[name].data_ptr(): filled(state[name], rows) for name, rows in matrices.items()}
     return {name: new.get(tensor.data_ptr(), tensor) for name, tensor in state.items()}
@@ -114,10 +96,7 @@ def padding_findings(folder: ModelFolder) -> Iterator[Finding]:
 
 @contextmanager
 def without_padding(folder: Path) -> Iterator[Path]:
-    """Yield a model folder without rows of padding: itself, or a temporary one.
-
-    For programs that read the folder themselves. Files that hold none of these rows are linked.
-    """
+    """Yield a model folder without rows of padding, for other programs: itself, or another."""
     model = ModelFolder(folder)
     tokens = model.text_config.get(TOKEN_ROWS)
     if tokens is None:

@@ -85,9 +85,7 @@ def _vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
 def _matches(
     model: ModelFolder, sizes: Collection[int], known: Collection[str]
 ) -> Iterator[tuple[str, list[int], int, bool]]:
-    """Yield the tensors that have a vocabulary's size, but for ``known`` ones: name, shape, that
-    size, and whether it is also another size of the model.
-    """
+    """Yield tensors of a vocabulary's size: name, shape, that size, whether it is another too."""
     others = other_sizes(model.config)
     positions = {n for key, n in _integers(model.config) if _POSITIONS.search(key)}
     for name, (_, shape) in model.tensors.items():
@@ -103,9 +101,8 @@ def _matches(
 def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return all tensors with a row per token, and their rows: those that can be cut.
 
-    Known by name are embedding and head, its copies and bias, and tables per layer (Gemma 3n);
-    any other is one whose first dimension is the vocabulary's. Raises :class:`RevocabError` naming
-    the tensors of which that is not certain, with a column per token, or too few rows.
+    Known by name are embedding and head, its copies and bias, and tables per layer (Gemma 3n); any
+    other is one whose first dimension is the vocabulary's, without doubt.
     """
     names = model.vocabulary_names
     head = names.get("output", "lm_head.weight")
@@ -134,7 +131,6 @@ def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
 
 
 def is_per_layer(name: str) -> bool:
-    """Tell whether a tensor is a table with rows of every layer, by its name."""
     return f".{name}".endswith(f".{PER_LAYER}")
 
 
@@ -142,9 +138,7 @@ def further_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return the tensors beside embedding and head that have a row per token, and their rows.
 
     ``tokens`` is the size of the source tokenizer. Tables per layer are known by their name, and
-    may have fewer rows than the embedding; any other has as many, and no doubt about it. Raises
-    :class:`RevocabError` naming, with their shapes, all tensors with a column per token, or whose
-    rows are a vocabulary's and not the embedding's.
+    may have fewer rows than the embedding; any other has as many, and no doubt about it.
     """
     names = [*model.vocabulary_tensors.values(), *model.tied_copies]
     rows, sizes = model.tensors[names[0]][1][0], _vocabulary_sizes(model, tokens)

@@ -67,10 +67,6 @@ class _Side:
             if spelling in CHAT_ROLES
         }
 
-    def by_spelling(self, spelling: str | None) -> int | None:
-        numbers = (number for number, own in self.spellings.items() if own == spelling)
-        return None if spelling is None else next(numbers, None)
-
     def by_role(self, role: str | None) -> int | None:
         named = {*self.roles.items(), *self.chat_roles.items()}
         return min((number for number, own in named if own == role and role), default=None)
@@ -78,10 +74,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class Counterparts:
-    """Special tokens of a source tokenizer, found again in a target tokenizer.
-
-    ``source_roles`` and ``target_roles`` declare roles by spelling, as for an intersection.
-    """
+    """Special tokens of a source tokenizer, found again in a target; roles are by spelling."""
 
     source: PreTrainedTokenizerFast
     target: PreTrainedTokenizerFast
@@ -98,15 +91,15 @@ class Counterparts:
         A chat token that the target has, too, stays itself. Otherwise the source's own token of
         ``role`` becomes the target's own; chat tokens go by their well-known or declared role;
         other tokens that the tokenizer configures (bos, unk, pad …) by that role, then by spelling.
-        Only special and added tokens have counterparts: text that happens to be spelled like one is
-        text.
+        Only special and added tokens have counterparts: text that is spelled like one is text.
         """
         source, target = self._sides
         attribute = f"{role}_token_id"
         is_own = number == getattr(self.source, attribute)
         own = getattr(self.target, attribute) if is_own else None
         known, chat = source.roles.get(number), source.chat_roles.get(number)
-        spelled = target.by_spelling(source.spellings.get(number))
+        spelling = source.spellings.get(number, ())  # no token is spelled so
+        spelled = next((own for own, text in target.spellings.items() if text == spelling), None)
         configured = target.by_role(known)
         if chat is not None:
             candidates = [spelled, own, target.by_role(chat), configured]
@@ -125,11 +118,7 @@ class Counterparts:
 def special_counterparts(
     source: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
 ) -> dict[int, int]:
-    """Return the source ids of special and added tokens, by the target id of each counterpart.
-
-    Where two source tokens have one counterpart, that which is spelled like it is taken, else the
-    lower id.
-    """
+    """Return special source ids by target id: of several that of one spelling, or the lowest."""
     counterparts, pairs = Counterparts(source, target), dict[int, int]()
     for number in sorted(special_and_added(source)):
         own = (role for role in ROLE_ORDER if number == getattr(source, f"{role}_token_id", None))
@@ -145,12 +134,7 @@ def special_counterparts(
 def _carried(
     key: str, old: list[Any], own: int | None, counterparts: Counterparts
 ) -> tuple[list[int] | None, list[str]]:
-    """Return a list of ids in the new vocabulary, in its order and each once, and the names of
-    those that it lacks.
-
-    The tokenizer's ``own`` token of that role is always among them: it ends the text that the
-    model will be trained on.
-    """
+    """Return a role's ids in the new vocabulary, the tokenizer's ``own`` too, and those lost."""
     kept, lost = [], []
     for number in old:
         is_id = isinstance(number, int) and not isinstance(number, bool)
@@ -206,9 +190,7 @@ def new_config(
     counterparts: Counterparts,
     more_sizes: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return ``config.json`` for ``tokens``, of ``rows`` rows, and what was dropped; nested parts
-    included. ``more_sizes`` stand beside ``vocab_size``.
-    """
+    """Return ``config.json`` for ``tokens``, of ``rows`` rows, and what was dropped."""
     sizes = {"vocab_size": rows, **({TOKEN_ROWS: tokens} if rows != tokens else {}), **more_sizes}
     changed, dropped = _with_config_ids(config, ids, counterparts)
     nested = changed.get("text_config")
@@ -228,11 +210,7 @@ def new_generation_config(
     ids: dict[str, int | None],
     counterparts: Counterparts,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return ``generation_config.json``, made anew where the source has none.
-
-    Generation then follows the source's ``config``, whose lists of ids are taken over. The ids of
-    ``padding`` are suppressed; the source's own are forgotten.
-    """
+    """Return ``generation_config.json``, without one made to follow the source's ``config``."""
     if settings and (old := config.get(TOKEN_ROWS)):
         others = [number for number in settings.get("suppress_tokens") or () if number < old]
         settings = {**settings, "suppress_tokens": others or None}

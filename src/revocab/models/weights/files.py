@@ -15,15 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor, ndarray
 
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
-
-#: Bytes that are in memory at a time.
+#: Bytes in memory at a time, of whole values; larger blocks leave the processor's cache.
 BLOCK_BYTES = 1 << 24
 #: Names of floating-point dtypes in torch; of other dtypes every value is finite.
 FLOATS = {
@@ -37,12 +34,9 @@ FLOATS = {
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
-    """Return a file's header and the offset at which its tensors begin.
+    """Return a file's header and the offset at which its tensors begin, if the library takes it.
 
-    The header may have ``__metadata__``; every other entry has ``dtype``, ``shape`` and
-    ``data_offsets``. Raises :class:`RevocabError` for what the library refuses: a file cut short,
-    a header that is not JSON, tensors outside the file, overlapping, or of other lengths than dtype
-    and shape say.
+    Beside ``__metadata__``, an entry has ``dtype``, ``shape`` and ``data_offsets``.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -79,7 +73,7 @@ class Part:
 
         return replace(self, blocks=zeros)
 
-    def replaced(self, tensor: torch.Tensor) -> Part:
+    def replaced(self, tensor: Tensor) -> Part:
         def in_memory(most: int) -> Iterator[memoryview]:
             stored = tensor_bytes(tensor)
             for start in range(0, len(stored), most):
@@ -88,7 +82,7 @@ class Part:
         size = tensor.numel() * tensor.element_size()
         return replace(self, shape=list(tensor.shape), size=size, blocks=in_memory)
 
-    def with_rows(self, rows: Mapping[int, torch.Tensor]) -> Part:
+    def with_rows(self, rows: Mapping[int, Tensor]) -> Part:
         """Return it with other ``rows`` (first dimension), by number; cast to its dtype."""
         import torch
 
@@ -107,7 +101,7 @@ class Part:
 
         return replace(self, blocks=replaced)
 
-    def gathered(self, rows_N: np.ndarray) -> Part:
+    def gathered(self, rows_N: ndarray) -> Part:
         """Return some rows (first dimension) alone; ``rows_N`` are ascending."""
         import numpy as np
 
@@ -126,7 +120,7 @@ class Part:
         return replace(self, shape=shape, size=len(rows_N) * width, blocks=picked)
 
 
-def tensor_bytes(tensor: torch.Tensor) -> memoryview:
+def tensor_bytes(tensor: Tensor) -> memoryview:
     import torch
 
     return tensor.contiguous().flatten().view(torch.uint8).numpy().data
@@ -144,10 +138,7 @@ def _stored(path: Path, start: int, length: int, most: int) -> Iterator[bytes]:
 
 
 def stored_parts(path: Path) -> tuple[dict[str, Part], dict[str, str] | None]:
-    """Return the tensors of a file by name, in the order of their bytes, and its metadata.
-
-    Nothing but the header is read.
-    """
+    """Return the tensors of a file by name, in the order of their bytes, and its metadata."""
     header, data_start = read_header(path)
     metadata = header.pop("__metadata__", None)
     parts = {}
@@ -165,7 +156,6 @@ def write_parts(
     metadata: dict[str, str] | None = None,
     advance: Callable[[int], object] = bool,
 ) -> None:
-    """Write a safetensors file; ``advance`` is told how many bytes of tensors were written."""
     parts = list(parts)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     position = 0
@@ -186,11 +176,8 @@ def write_parts(
                 advance(len(block))
 
 
-def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> list[Part]:
-    """Return a file's tensors with some replaced (same dtype) or left out (``None``).
-
-    They keep the file's order, so that nothing becomes less aligned than it was.
-    """
+def replaced_parts(path: Path, tensors: Mapping[str, Tensor | None]) -> list[Part]:
+    """Return a file's tensors in its order, some replaced (same dtype) or left out (``None``)."""
     parts, _ = stored_parts(path)
     new = {
         name: parts[name].replaced(tensor) for name, tensor in tensors.items() if tensor is not None
@@ -200,7 +187,7 @@ def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> li
     ]
 
 
-def read_tensor(path: Path, name: str) -> torch.Tensor:
+def read_tensor(path: Path, name: str) -> Tensor:
     from safetensors import safe_open
 
     with safe_open(path, framework="pt") as handle:
@@ -208,10 +195,7 @@ def read_tensor(path: Path, name: str) -> torch.Tensor:
 
 
 def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
-    """Tell whether two stored tensors, each a file and a name, hold the same values.
-
-    They are compared in blocks of rows, so that neither is in memory as a whole.
-    """
+    """Tell whether two stored tensors hold the same values, comparing blocks of rows."""
     import torch
     from safetensors import safe_open
 
@@ -228,11 +212,7 @@ def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
 
 
 def parameter_bytes(folder: Path, dtype: str) -> int | None:
-    """Return the bytes of a model folder's weights once loaded in ``dtype``; ``auto``: as stored.
-
-    Only the files' headers are read; a tied matrix is stored and counted once. None for a folder
-    without such files.
-    """
+    """Return the bytes of a folder's weights in ``dtype`` (``auto``: as stored), if any."""
     import torch
 
     total = 0

@@ -5,22 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from revocab.errors import RevocabError
+from revocab.heavy_types import Tensor
 from revocab.models.finding import Finding
-from revocab.models.weights.files import FLOATS, read_header
+from revocab.models.weights.files import BLOCK_BYTES, FLOATS, stored_parts
 
-if TYPE_CHECKING:
-    import torch
-
-#: Divisible by the size of every dtype; larger blocks leave the processor's cache and are slower.
-_BLOCK_BYTES = 1 << 24
 #: Tensors, and rows of each, that a message names.
 _TENSORS, _ROWS = 5, 8
 
 
-def _positions(values_N: torch.Tensor) -> torch.Tensor:
+def _positions(values_N: Tensor) -> Tensor:
     """Return where a flat tensor is not finite, int64.
 
     NaN and infinity survive a sum, which costs a tenth of looking at every value. A sum of finite
@@ -35,11 +29,8 @@ def _positions(values_N: torch.Tensor) -> torch.Tensor:
     return (~torch.isfinite(values_N)).nonzero()[:, 0]
 
 
-def broken_rows(tensor: torch.Tensor) -> list[int]:
-    """Return the rows (first dimension) that hold NaN or infinity, sorted.
-
-    ``tensor``: any shape, floating point; of a vector every value is a row.
-    """
+def broken_rows(tensor: Tensor) -> list[int]:
+    """Return the rows (first dimension) that hold NaN or infinity, sorted."""
     if not tensor.dtype.is_floating_point:
         return []
     width = max(1, math.prod(tensor.shape[1:]))
@@ -50,26 +41,18 @@ def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
     """Yield name, broken rows and number of rows of every tensor of a file that is not finite."""
     import torch
 
-    header, data_start = read_header(path)
-    header.pop("__metadata__", None)
-    block = memoryview(bytearray(_BLOCK_BYTES))
-    with path.open("rb") as handle:
-        for name, entry in sorted(header.items(), key=lambda entry: entry[1]["data_offsets"]):
-            if entry["dtype"] not in FLOATS:
-                continue
-            dtype = getattr(torch, FLOATS[entry["dtype"]])
-            begin, end = entry["data_offsets"]
-            width = max(1, math.prod(entry["shape"][1:]))
-            handle.seek(data_start + begin)
-            rows: set[int] = set()
-            for at in range(0, end - begin, _BLOCK_BYTES):
-                part = block[: min(_BLOCK_BYTES, end - begin - at)]
-                if handle.readinto(part) < len(part):
-                    raise RevocabError(f"{path}: ends before its header says; fetch it again")
-                positions = _positions(torch.frombuffer(part, dtype=dtype))
-                rows |= {*((positions + at // dtype.itemsize) // width).tolist()}
-            if rows:
-                yield name, sorted(rows), entry["shape"][0] if entry["shape"] else 1
+    for name, part in stored_parts(path)[0].items():
+        if part.dtype not in FLOATS:
+            continue
+        dtype = getattr(torch, FLOATS[part.dtype])
+        width, before = max(1, math.prod(part.shape[1:])), 0
+        rows: set[int] = set()
+        for block in part.blocks(BLOCK_BYTES):
+            positions = _positions(torch.frombuffer(bytearray(block), dtype=dtype))
+            rows |= {*((positions + before) // width).tolist()}
+            before += len(block) // dtype.itemsize
+        if rows:
+            yield name, sorted(rows), part.shape[0] if part.shape else 1
 
 
 def _number(tensor: str, row: int) -> str:
@@ -79,10 +62,7 @@ def _number(tensor: str, row: int) -> str:
 def describe(
     broken: Mapping[str, tuple[list[int], int]], label: Callable[[str, int], str] = _number
 ) -> str:
-    """Return in words which tensors are not finite: ``{name: (broken rows, number of rows)}``.
-
-    ``label`` names a row of a tensor.
-    """
+    """Return in words which tensors are not finite: ``{name: (broken rows, number of rows)}``."""
     parts = []
     for name, (rows, count) in list(broken.items())[:_TENSORS]:
         shown = ", ".join(label(name, row) for row in rows[:_ROWS]) + " …" * (len(rows) > _ROWS)
@@ -94,10 +74,6 @@ def describe(
 def finite_findings(
     folder: Path, files: list[str], label: Callable[[str, int], str] = _number
 ) -> Iterator[Finding]:
-    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows.
-
-    Every byte is read once. Raises :class:`RevocabError` for a file that is cut off.
-    """
     broken = {
         name: (rows, count)
         for file in files
@@ -111,7 +87,7 @@ def finite_findings(
         )  # fmt: skip
 
 
-def tensor_problem(tensors: Mapping[str, torch.Tensor]) -> str:
+def tensor_problem(tensors: Mapping[str, Tensor]) -> str:
     """Say in words which tensors in memory are not finite; an empty text means that all are."""
     broken = {name: (broken_rows(tensor), len(tensor)) for name, tensor in tensors.items()}
     return describe({name: rows for name, rows in broken.items() if rows[0]})

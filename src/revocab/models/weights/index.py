@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.io import read_json
 
 #: The file of a model whose weights are in one file; else the index says where they are.
@@ -71,41 +71,20 @@ def _index_problems(index: Any, ending: str) -> Iterator[str]:
 
 
 def read_index(path: Path, ending: str = _ENDING) -> dict[str, Any]:
-    """Return a shard index whose ``weight_map`` holds names of files in the same folder only.
-
-    Raises :class:`RevocabError` naming every entry that is an absolute path, lies in another folder
-    or is no name of a file with that ending, and totals that are no numbers.
-    """
+    """Return a shard index whose ``weight_map`` holds names of files in the same folder only."""
     index = read_json(path)
     problems = first_of(list(_index_problems(index, ending)))
-    if problems:
-        raise RevocabError(
-            f"{path}: {problem}; do not use this model until you know why, or fetch it again"
-            for problem in problems
-        )
+    refuse(
+        f"{path}: {problem}; do not use this model until you know why, or fetch it again"
+        for problem in problems
+    )
     return index
-
-
-def reindexed(
-    index: Mapping[str, Any], placed: Mapping[str, str], *, parameters: int, size: int
-) -> dict[str, Any]:
-    """Return an index with the tensors and files ``placed``, in that order.
-
-    Its totals, where it has them, grow by so many ``parameters`` and by ``size`` bytes.
-    """
-    grown = {"total_parameters": parameters, "total_size": size}
-    metadata = {key: value + grown.get(key, 0) for key, value in index.get("metadata", {}).items()}
-    has_metadata = {"metadata": metadata} if "metadata" in index else {}
-    return {**index, **has_metadata, "weight_map": dict(placed)}
 
 
 def placement_problems(
     folder: Path, weight_map: Mapping[str, str], stored: Mapping[str, list[str]]
 ) -> list[str]:
-    """Return the tensors that an index and its shards do not agree on.
-
-    ``stored`` has the files that hold a tensor, by tensor.
-    """
+    """Return the tensors that an index and its shards (files by tensor) do not agree on."""
     problems = [
         f"{folder}: {INDEX} has {tensor} in {file}, which does not hold it"
         for tensor, file in weight_map.items()

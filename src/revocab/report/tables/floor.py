@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from revocab.fertility.floors import floor_sentence
+from revocab.fertility.floor import floor_sentence
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import TableOptions, TokenizerOptions

@@ -6,24 +6,22 @@ Or with a chat template that is given, and the tokens that it writes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from revocab.chat.template import end_of_answers, find_template, load_template
 from revocab.closed import OneLine
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizer_building.construction import (
     BuildInputs,
     Built,
     Construction,
     ConstructionOptions,
 )
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-    from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizers.load import tokenizer_style
 
 
 class AdoptOptions(ConstructionOptions):
@@ -59,15 +57,10 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     """Return the base, its ids unchanged, with the chat tokens at the end.
 
     Those of a chat tokenizer come in the order of their ids, as special or plain and cut out of the
-    text in the same way as there; one that the base has already keeps its id. The chat template and
-    end token replace the base's, and so does the chat tokenizer's padding token where it has one;
-    the base's beginning token stays, since the base puts it before every text. The end token of a
-    template is the special token that ends its answers. Raises :class:`RevocabError` for a chat
-    tokenizer without a template or an end token, and for a template that cannot be learned from.
+    text as there; one that the base has keeps its id. Chat template, end token and padding replace
+    the base's; its beginning token stays, since the base puts it before every text. The end token
+    of a template is the special token that ends its answers.
     """
-    from revocab.tokenizer_building.editable import EditableVocabulary
-    from revocab.tokenizers.load import tokenizer_style
-
     base = EditableVocabulary.read(inputs.tokenizers["base"])
     if options.template:
         plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
@@ -83,12 +76,11 @@ def build(inputs: BuildInputs, options: Any) -> Built:
             problems.append("it has no chat template, or several")
         if chat.eos_token is None:
             problems.append("it has no end token (eos)")
-        if problems:
-            raise RevocabError(
-                f"construction 'adopt', option chat = {chat.name_or_path}: {problem}; name the"
-                " tokenizer of an instruction-tuned model"
-                for problem in problems
-            )
+        refuse(
+            f"construction 'adopt', option chat = {chat.name_or_path}: {problem}; name the"
+            " tokenizer of an instruction-tuned model"
+            for problem in problems
+        )
         grown = with_added_tokens(base, _added_tokens(chat))
         tokenizer = grown.tokenizer()
         tokenizer.chat_template, tokenizer.eos_token = chat.chat_template, chat.eos_token
@@ -108,11 +100,6 @@ def build(inputs: BuildInputs, options: Any) -> Built:
 
 
 def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> None:
-    """Make the token that ends the template's answers the tokenizer's end token.
-
-    Raises :class:`RevocabError` for a template that no model can learn from with these tokens, and
-    for tokens that it never writes.
-    """
     where = f"construction 'adopt', option template = {options.template}"
     try:
         template = load_template(tokenizer, find_template(options.template), options.template)
@@ -133,11 +120,7 @@ def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> No
 def with_added_tokens(
     vocabulary: EditableVocabulary, tokens: list[dict[str, Any]]
 ) -> EditableVocabulary:
-    """Return a vocabulary that cuts ``tokens`` out of every text before anything else.
-
-    ``tokens`` are entries of ``added_tokens`` in ``tokenizer.json``; those that are added tokens of
-    the vocabulary already stay as they are.
-    """
+    """Return a vocabulary that also cuts ``tokens`` (of a ``tokenizer.json``) out of every text."""
     known = {token["content"] for token in vocabulary.state["added_tokens"]}
     new = [token for token in tokens if token["content"] not in known]
     missing = [token["content"] for token in new if token["content"] not in vocabulary.ids]
@@ -152,10 +135,7 @@ def with_added_tokens(
 
 
 def _added_tokens(chat: PreTrainedTokenizerFast) -> list[dict[str, Any]]:
-    """Return the added tokens of a tokenizer as ``tokenizer.json`` has them, by ascending id.
-
-    Its beginning and unknown tokens are left out: the base has its own.
-    """
+    """Return the added tokens of ``tokenizer.json``, but bos and unknown: the base has its own."""
     own = {chat.bos_token, chat.unk_token} - {chat.eos_token, chat.pad_token}
     keys = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
     return [

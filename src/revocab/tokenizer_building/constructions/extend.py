@@ -7,8 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from revocab.closed import exactly_one
+from revocab.errors import RevocabError
 from revocab.limits import Positive, Size
+from revocab.tokenizer_building.base_text import compare_corpora, with_marks_joined
 from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions, Construction
+from revocab.tokenizer_building.expansion import Change
 
 
 class ExtendOptions(ChangeOptions):
@@ -26,20 +30,13 @@ class ExtendOptions(ChangeOptions):
 
     @model_validator(mode="after")
     def _one_number(self) -> ExtendOptions:
-        stated = [name for name in ("add", "add_share", "size") if getattr(self, name) is not None]
-        if len(stated) != 1:
-            received = ", ".join(stated) or "none"
-            raise ValueError(
-                f"exactly one of add, add_share, size must be given, received {received}"
-            )
+        exactly_one(self, ("add", "add_share", "size"))
         if self.donor is None and self.add == "all":
             raise ValueError("add: all needs a donor; without one give a number")
         return self
 
 
 def wanted(options: Any, base_size: int) -> int | None:
-    from revocab.errors import RevocabError
-
     if options.add == "all":
         return None
     if options.size is not None:
@@ -54,9 +51,6 @@ def wanted(options: Any, base_size: int) -> int | None:
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    from revocab.tokenizer_building.base_text import compare_corpora, with_marks_joined
-    from revocab.tokenizer_building.expansion import Change
-
     base = inputs.tokenizers["base"]
     facts: dict[str, Any] = {}
     compared = {}

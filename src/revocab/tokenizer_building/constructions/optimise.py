@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from revocab.errors import RevocabError
 from revocab.limits import Positive, Size
 from revocab.tokenizer_building.construction import BuildInputs, Built, Construction, DropOptions
-
-if TYPE_CHECKING:
-    from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.expansion import Change
 
 
 class OptimiseOptions(DropOptions):
@@ -42,15 +42,11 @@ def number_kept(keep: float, base_size: int) -> int:
 
 
 def tokens_dropped(base: EditableVocabulary, keep: int, counts: Mapping[str, int]) -> list[str]:
-    """Return the base's least used tokens, all but ``keep`` or all that can go."""
     return list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
     """Return a tokenizer whose ids are the kept tokens in the base's order, then the new ones."""
-    from revocab.errors import RevocabError
-    from revocab.tokenizer_building.expansion import Change
-
     change = Change.read(inputs, options)
     base = change.base
     keep = number_kept(options.keep, len(base))

@@ -7,7 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
+from revocab.errors import RevocabError
 from revocab.tokenizer_building.construction import BuildInputs, Built, Construction, DropOptions
+from revocab.tokenizer_building.expansion import Change
 
 
 class ReplaceOptions(DropOptions):
@@ -19,9 +21,6 @@ class ReplaceOptions(DropOptions):
 
 def build(inputs: BuildInputs, options: Any) -> Built:
     """Return a tokenizer of the base's size; kept tokens keep their ids, new ones take the rest."""
-    from revocab.errors import RevocabError
-    from revocab.tokenizer_building.expansion import Change
-
     change = Change.read(inputs, options)
     base = change.base
     number = max(1, round(options.share * len(base)))

@@ -15,6 +15,8 @@ from revocab.tokenizer_building.construction import (
     Construction,
     ConstructionOptions,
 )
+from revocab.tokenizers.canonical import canonical_vocabulary
+from revocab.tokenizers.load import load_tokenizer, tokenizer_style
 
 
 class SubstituteOptions(ConstructionOptions):
@@ -39,10 +41,6 @@ class SubstituteOptions(ConstructionOptions):
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    """Return the tokenizer as it is; raise :class:`RevocabError` if it cannot be used."""
-    from revocab.tokenizers.canonical import canonical_vocabulary
-    from revocab.tokenizers.load import load_tokenizer, tokenizer_style
-
     if options.path is not None:
         tokenizer = load_tokenizer(Path(options.path))
         origin = {"path": Path(options.path).name}

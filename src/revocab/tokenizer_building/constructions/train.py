@@ -13,11 +13,18 @@ from revocab.tokenizer_building.construction import (
     Construction,
     ConstructionOptions,
 )
+from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import (
     batched,
     describe_training_text,
     training_budgets,
     training_texts,
+)
+from revocab.tokenizers.alphabets import (
+    ALPHABET_SHARE,
+    COUNTED_CHARACTERS,
+    USUAL_DIGITS,
+    frequent_characters,
 )
 
 
@@ -43,14 +50,6 @@ class TrainOptions(ConstructionOptions):
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    from revocab.tokenizer_building.trainers import train_tokenizer
-    from revocab.tokenizers.alphabets import (
-        ALPHABET_SHARE,
-        COUNTED_CHARACTERS,
-        USUAL_DIGITS,
-        frequent_characters,
-    )
-
     mixture = inputs.mixtures["corpora"]
     budgets = training_budgets(mixture, options.limit_bytes)
     characters = None

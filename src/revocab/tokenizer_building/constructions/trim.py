@@ -14,6 +14,20 @@ from revocab.tokenizer_building.construction import (
     Construction,
     ConstructionOptions,
 )
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizer_building.training_text import (
+    describe_training_text,
+    training_budgets,
+    training_texts,
+)
+from revocab.tokenizer_building.trimming import (
+    Trim,
+    check_known,
+    check_spelling,
+    compare_lines,
+    count_ids,
+    describe,
+)
 
 
 class Measure(Closed):
@@ -29,22 +43,18 @@ class Measure(Closed):
         description="all tokens in the scripts of these languages, and those without letters",
     )
     allow_unknown: bool = Field(
-        default=False,
-        description="trim also a vocabulary in which some bytes have no token",
+        default=False, description="trim also a vocabulary in which some bytes have no token"
     )
 
     @field_validator("languages", mode="before")
     @classmethod
     def _in_one_word(cls, value: Any) -> Any:
-        return [name for word in value for name in word.split(",")] if _is_words(value) else value
+        words = isinstance(value, list) and all(isinstance(word, str) for word in value)
+        return [name for word in value for name in word.split(",")] if words else value
 
     @model_validator(mode="after")
     def _one_measure(self) -> Measure:
         return exactly_one(self, ("keep", "coverage", "languages"))
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 class TrimOptions(Measure, ConstructionOptions):
@@ -72,21 +82,6 @@ class TrimOptions(Measure, ConstructionOptions):
 def build(inputs: BuildInputs, options: Any) -> Built:
     """Return the base's kept tokens in its order, renumbered from 0."""
     import numpy as np
-
-    from revocab.tokenizer_building.editable import EditableVocabulary
-    from revocab.tokenizer_building.training_text import (
-        describe_training_text,
-        training_budgets,
-        training_texts,
-    )
-    from revocab.tokenizer_building.trimming import (
-        Trim,
-        check_known,
-        check_spelling,
-        compare_lines,
-        count_ids,
-        describe,
-    )
 
     base = EditableVocabulary.read(inputs.tokenizers["base"])
     stay = check_spelling(base, options.allow_unknown, "allow_unknown: true")

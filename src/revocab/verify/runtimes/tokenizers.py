@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.heavy_types import Tokenizer
 from revocab.verify.runtime import Answer, Asked, Missing, Runtime
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 
 def ask(asked: Asked) -> list[Answer]:
@@ -26,10 +23,6 @@ def ask(asked: Asked) -> list[Answer]:
 
 
 def load(folder: Path) -> Tokenizer:
-    """Return a folder's tokenizer without truncation and padding.
-
-    Raises :class:`RevocabError` for a file that the library does not read.
-    """
     from tokenizers import Tokenizer
 
     try:

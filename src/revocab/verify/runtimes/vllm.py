@@ -19,7 +19,6 @@ def ask(asked: Asked) -> list[Answer]:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Return what vLLM says; runs where it is installed."""
     from vllm import __version__
     from vllm.tokenizers import get_tokenizer
 
