@@ -51,3 +51,9 @@ class RevocabError(Exception):
                 yield problem
             elif shown[what] == SHOWN:
                 yield f"{problem} (and {left:,} more like it)"
+
+
+def refuse(problems: Iterable[str]) -> None:
+    """Raise :class:`RevocabError` with all problems, if there are any."""
+    if listed := [*problems]:
+        raise RevocabError(listed)

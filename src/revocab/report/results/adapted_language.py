@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from revocab.report.annotations import Experiment, Run
-
 from typing import TYPE_CHECKING
 
+from revocab.report.annotations import Experiment, Run
 from revocab.training.recipe import ANSWERS
 
 if TYPE_CHECKING:

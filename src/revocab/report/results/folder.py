@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from revocab.report.annotations import Experiment, Run
-
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +14,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
 from revocab.io import number, read_json
+from revocab.report.annotations import Experiment, Run
 from revocab.report.published import PaperValues
 from revocab.report.results.scores import (
     AVERAGE,
@@ -37,11 +36,11 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as handle:
         reader = csv.DictReader(handle)
         rows = list(reader)
-    for number, row in enumerate(rows, 2):
+    for place, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise RevocabError(
-                f"{path}, line {number}: not the {len(reader.fieldnames or ())} columns of the first"
-                " line; the file is cut or was changed: make it again"
+                f"{path}, line {place}: not the {len(reader.fieldnames or ())} columns of the"
+                " first line; the file is cut or was changed: make it again"
             )
     return rows
 
@@ -158,7 +157,8 @@ class Results:
         stands.
         """
         shown: dict[str, Run] = {}
-        for run in self.runs:
+        for training in self.runs:
+            run = training
             if run.replicate_of:
                 name = run.replicate_of.removeprefix(f"{run.group}-")
                 run = replace(run, id=run.replicate_of, name=name, label=name, replicate_of=None)

@@ -8,14 +8,13 @@ N / N_reference, as in appendix B of Gosal et al.). Both rank models alike.
 
 from __future__ import annotations
 
-from revocab.report.annotations import Run
-
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from revocab.closed import Step
 from revocab.io import read_json
+from revocab.report.annotations import Run
 
 if TYPE_CHECKING:
     from revocab.report.results.folder import Results

@@ -49,7 +49,11 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
             yield ("tokenizers", name, *inside, "revision"), file, ("commit",)
     for name, model in experiment.models.items():
         if model.hub:
-            yield ("models", name, "revision"), root / "models" / name / "manifest.json", ("commit",)
+            yield (
+                ("models", name, "revision"),
+                root / "models" / name / "manifest.json",
+                ("commit",),
+            )
     for name, task in experiment.evaluation.generation.tasks.items():
         tasks = ("evaluation", "generation", "tasks")
         for part, source in (("pool", task.pool), ("test", task.test)):
@@ -103,8 +107,8 @@ def pin_harness_tasks(pins: Pins, results: Results) -> None:
         else:
             commit_words = f"{len(named)} commits ({', '.join(named)})" if named else "no commit"
             pins.loose.append(
-                f"evaluation.multiple_choice.tasks.{name}: its scores name {commit_words}; give it a "
-                "revision by hand, or score it from a template with data.hub"
+                f"evaluation.multiple_choice.tasks.{name}: its scores name {commit_words}; give it"
+                " a revision by hand, or score it from a template with data.hub"
             )
 
 

@@ -6,8 +6,6 @@ losses are nats per token and bits per byte. ``paper_value`` is in the unit of `
 
 from __future__ import annotations
 
-from revocab.report.annotations import Run
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +16,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
 from revocab.io import atomic, number, write_csv
 from revocab.output import check_files
+from revocab.report.annotations import Run
 from revocab.report.asked import group_tasks
 
 if TYPE_CHECKING:

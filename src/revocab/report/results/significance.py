@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from revocab.report.annotations import Run
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -29,6 +27,7 @@ from revocab.evaluation.resampling import (
 )
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
+from revocab.report.annotations import Run
 from revocab.report.results.folder import Results
 from revocab.report.results.scores import AVERAGE, average_task
 
@@ -78,7 +77,10 @@ def systems(results: Results, group: str, step: str | int) -> list[System]:
     ]
     for system in complete:
         for replicate in system.replicates:
-            replicate.items = {**choice_items(results, replicate), **generation_items(results, replicate)}
+            replicate.items = {
+                **choice_items(results, replicate),
+                **generation_items(results, replicate),
+            }
     return complete
 
 
@@ -239,7 +241,9 @@ def pair(
     if not sides:
         return None
     try:
-        ours, theirs = (mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides)
+        ours, theirs = (
+            mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides
+        )
         comparison = compare(ours, theirs, resamples, seed, resampled(key, *sides), pairs)
     except ValueError as error:
         raise RevocabError(
