@@ -202,12 +202,7 @@ class LanguageTable(TableOptions):
             unit = "per cent of it" if self.change == "percent" else "its unit"
             lines.append(f"Change: from {shown.base}, in {unit}.")
         runs = dict.fromkeys(run.id for row in rows for run in row.runs if run is not None)
-        return [
-            *lines,
-            *shown.ranking,
-            *notes.seeds_of(results, runs),
-            *notes.synthetic(results),
-        ]
+        return [*lines, *shown.ranking, *notes.seeds_of(results, runs)]
 
 
 def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:

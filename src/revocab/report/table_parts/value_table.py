@@ -79,13 +79,8 @@ class ValueTable(TableOptions):
                 rows.append(value_row(results, method_label(run), values))
                 ranked += rows[-1:] if run.made else []
         mark_columns(ranked, [column.value.better for column in columns])
-        table_notes = [
-            *dict.fromkeys(self.said(results)),
-            RANKED,
-            *notes.seeds_of(results, self.runs),
-            *notes.synthetic(results),
-        ]
-        return table_of(columns, rows, table_notes)
+        said = dict.fromkeys(self.said(results))
+        return table_of(columns, rows, [*said, RANKED, *notes.seeds_of(results, self.runs)])
 
     def needs(self, layout: Layout) -> list[str]:
         columns = self.shown(layout.experiment)
@@ -129,14 +124,8 @@ class GroupTable(TableOptions):
             block = [row(run, step) for run, step in pairs]
             mark_columns(block, [column.value.better for column in columns])
             rows += [Row(section=heading), *block]
-        table_notes = [
-            *self.said(results),
-            notes.MARKS,
-            *notes.seeds(results, self.group),
-            *notes.published(results),
-            *notes.synthetic(results),
-        ]
-        return table_of(columns, rows, table_notes)
+        said = [*self.said(results), notes.MARKS, *notes.seeds(results, self.group)]
+        return table_of(columns, rows, [*said, *notes.published(results)])
 
 
 def blocks(

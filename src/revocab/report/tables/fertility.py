@@ -46,7 +46,6 @@ class FertilityTable(TokenizerOptions, TableOptions):
                 *trained_on_note(results),
                 *(notes.published(results) if printed else []),
                 *other_words_note(results, list(measured.values())),
-                *notes.synthetic(results),
             ],
             over=["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]],
         )

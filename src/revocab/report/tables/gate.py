@@ -67,7 +67,6 @@ class GateTable(TableOptions):
                 "for shares.",
                 *notes.captions(results),
                 *notes.asking(results),
-                *notes.synthetic(results),
             ],
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.kind import ParallelOptions, TableOptions
 from revocab.report.results import PARALLEL, Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
@@ -42,14 +41,14 @@ class ParityTable(ParallelOptions, TableOptions):
         sentences = sorted({int(row["sentences"]) for row in measured.values()})
         size = f" {sentences[0]:,} sentences." if sentences else ""
         reference = language_label(languages[0]) if languages else "the first language"
+        note = (
+            f"The same sentences in each language.{size} Parity: tokens divided by those of"
+            f" {reference}, same tokenizer."
+        )
         return Table(
             ["Tokenizer", *[header for _ in languages for _, header, _ in MEASURES]],
             rows,
-            [
-                f"The same sentences in each language.{size} Parity: tokens divided by those of"
-                f" {reference}, same tokenizer.",
-                *notes.synthetic(results),
-            ],
+            [note],
             over=["", *[language_label(language) for language in languages for _ in MEASURES]],
         )
 

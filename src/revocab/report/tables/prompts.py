@@ -6,7 +6,6 @@ from typing import Literal
 
 from revocab.closed import GenerationTaskId
 from revocab.io import read_jsonl
-from revocab.report import notes
 from revocab.report.annotations import Layout
 from revocab.report.kind import TableOptions
 from revocab.report.results import Results
@@ -40,7 +39,6 @@ class PromptsTable(TableOptions):
                 "The first query of each task; evaluation uses the number of shots given, "
                 "separated by blank lines. Shots are drawn per query with a fixed seed, equal for "
                 "every checkpoint.",
-                *notes.synthetic(results),
             ],
             texts=True,
             latex_columns=r"lllp{0.45\textwidth}p{0.2\textwidth}",

@@ -17,7 +17,6 @@ from revocab.evaluation.ranking import (
     possible_best,
 )
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.annotations import Experiment
 from revocab.report.results import Results
 from revocab.report.table_parts.ranked_runs import (
@@ -150,7 +149,6 @@ class RankingTable(RankedOptions):
             f"Below {self.reference} after: the training text at which the mean curve is first "
             'below its, at the same text; "none": nowhere that both were measured.',
             *([pooled] if self.pooled else []),
-            *notes.synthetic(results),
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ from pydantic import Field
 from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
 from revocab.evaluation.multiple_comparisons import LEVEL, holm, most_exchanges
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, is_real
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import TableOptions
@@ -75,7 +74,6 @@ class SignificanceTable(TableOptions):
                 f"test, adjusted for the {adjusted_for} (Holm). The CSV has the 95 % interval of "
                 f"a paired bootstrap and the adjusted p.{resamples}",
                 chance_note(compared),
-                *notes.synthetic(results),
             ],
         )
 

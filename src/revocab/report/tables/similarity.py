@@ -58,7 +58,6 @@ class SimilarityTable(TableOptions):
                 "Best in bold, second underlined.",
                 *notes.seeds(results, *self.groups),
                 *notes.published(results),
-                *notes.synthetic(results),
             ],
             over=over,
         )
