@@ -70,9 +70,6 @@ def value_problems(results: Results) -> Iterator[str]:
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every evaluated run, checkpoint and task without a score, and for every
-    checkpoint without a held-out loss.
-    """
     evaluation = results.experiment.evaluation
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
     shown = asked_scores(results.experiment)
@@ -111,7 +108,6 @@ def average_problems(results: Results) -> Iterator[str]:
 
 
 def table_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every table whose file is not what was made, and for every gap in one."""
     for identifier, table in made_tables(results).items():
         path = results.root / "tables" / f"{identifier}.csv"
         if not path.is_file():

@@ -25,7 +25,7 @@ from revocab.report.figure_parts.curves import (
     scale_axes,
 )
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import label_ends, nothing_yet
+from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
@@ -93,7 +93,8 @@ class HeldoutFigure(FigureOptions, LossAxes):
         for run, points in curves.items():
             # Markers where these can be told apart.
             marker = "o" if len(points) <= MOST_MARKERS else None
-            draw_curve(axes, points, self.line(results, run, palette), marker=marker, clip_on=False)
+            line = self.line(results, run, palette)
+            draw_curve(axes, points, line, marker=marker, clip_on=False)
         if len({run.group for run in runs}) == 1:
             levels = heldout_curve(results, results.base(runs[0].group), language)
             for level in levels.values():
@@ -116,9 +117,9 @@ class HeldoutFigure(FigureOptions, LossAxes):
         labels = []
         places, losses = zip(*(p[:2] for p in curves.get(self.against, [(0, 0)])), strict=True)
         for name, points in curves.items() if self.against in curves else ():
-            shared = [(at, loss) for at, loss, _ in points if places[0] <= at <= places[-1]]
-            if shared:
-                at, values = (np.array(part) for part in zip(*shared, strict=True))
+            common = [(at, loss) for at, loss, _ in points if places[0] <= at <= places[-1]]
+            if common:
+                at, values = (np.array(part) for part in zip(*common, strict=True))
                 other = np.interp(at, places, losses)
                 change = values - other
                 change = 100 * change / other if self.scale == "log" else change
@@ -132,19 +133,12 @@ class HeldoutFigure(FigureOptions, LossAxes):
     def line(self, results: Results, run: str, palette: Palette) -> dict[str, Any]:
         return STANDING_OUT if run == self.reference else palette.line(results.run(run).name)
 
-    def label(
-        self, results: Results, run: str, points: Sequence[Point], palette: Palette
-    ) -> tuple[float, str, str]:
+    def label(self, results: Results, run: str, points: Sequence[Point], palette: Palette) -> Label:
         end, name, _ = end_label(results.run(run), points, palette)
         return end, name, self.line(results, run, palette)["color"]
 
     def finish(
-        self,
-        axes: Axes,
-        curves: Curves,
-        labels: list[tuple[float, str, str]],
-        *,
-        vertical: bool = True,
+        self, axes: Axes, curves: Curves, labels: list[Label], *, vertical: bool = True
     ) -> None:
         axes.set_xlabel(LABELS[self.over])
         if not axes.has_data():

@@ -22,7 +22,7 @@ from revocab.report.figure_parts.curves import (
     training_curve,
 )
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import label_ends, nothing_yet
+from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
@@ -69,7 +69,8 @@ class LossFigure(FigureOptions, LossAxes):
         for axes, language in zip(grid[1], languages, strict=False):
             ends = labels[axes] = []
             for run in runs:
-                curve, line = heldout_over_seeds(results, run, language), palette.line(run.name)
+                line = palette.line(run.name)
+                curve = heldout_over_seeds(results, run, language)
                 points = [(places[run.id][step], *loss) for step, loss in curve.items()]
                 draw_curve(axes, points, line, marker="o", markersize=4, clip_on=False)
                 ends += [end_label(run, points, palette)] if points else []
@@ -109,7 +110,7 @@ def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
 
 def draw_losses(
     results: Results, axes: Axes, runs: list[Run], palette: Palette, column: str, places: Places
-) -> list[tuple[float, str, str]]:
+) -> list[Label]:
     """Draw the runs' training losses in a panel; return the labels of their ends."""
     labels = []
     for run in runs:

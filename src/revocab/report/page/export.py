@@ -42,14 +42,8 @@ def claim_lines(results: Results) -> list[str]:
 
 def folded(title: str, lines: Sequence[str]) -> list[str]:
     """Return lines of Markdown that a click on their title shows."""
-    return [
-        f"<details><summary>{escape(title, quote=False)}</summary>",
-        "",
-        *lines,
-        "",
-        "</details>",
-        "",
-    ]
+    summary = f"<details><summary>{escape(title, quote=False)}</summary>"
+    return [summary, "", *lines, "", "</details>", ""]
 
 
 class Notes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from pydantic import Field
 
@@ -225,9 +224,8 @@ class CellGain(Measure):
             yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
             return
         yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
-        folder = experiment.paper_values
         # Models that are not run here may be among the columns of the paper's table.
-        printed = PaperValues(Path(folder)).cells(self.table) if folder is not None else []
+        printed = PaperValues(experiment.paper_values).cells(self.table)
         known = [*options.columns, *(cell.column for cell in printed)]
         names = [name for name in (self.column, *self.over) if name not in known]
         yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from revocab.report.annotations import Experiment, Run
+from revocab.report.annotations import Experiment, Results, Run
 from revocab.training.recipe import ANSWERS
-
-if TYPE_CHECKING:
-    from revocab.report.results.folder import Results
 
 
 def adapted_language(results: Results, group: str) -> str | None:

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from revocab.closed import Step
 from revocab.io import read_json
-from revocab.report.annotations import Run
-
-if TYPE_CHECKING:
-    from revocab.report.results.folder import Results
+from revocab.report.annotations import Results, Run
 
 #: Number of tokens by corpus and bytes of its held-out text.
 TokenCounts = Mapping[tuple[str, int], int]

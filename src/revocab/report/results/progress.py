@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.io import number
-
-if TYPE_CHECKING:
-    from revocab.report.annotations import Run
-    from revocab.report.results.folder import Results
+from revocab.report.annotations import Results, Run
 
 Progress = Literal["steps", "bytes", "flops"]
 

@@ -10,17 +10,14 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
 from revocab.io import atomic, number, write_csv
 from revocab.output import check_files
-from revocab.report.annotations import Run
+from revocab.report.annotations import Results, Run
 from revocab.report.asked import group_tasks
-
-if TYPE_CHECKING:
-    from revocab.report.results.folder import Results
 
 #: A multiple-choice or a generative task of an experiment.
 AnyTask = TypeVar("AnyTask")

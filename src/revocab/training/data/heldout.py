@@ -124,16 +124,8 @@ def conversation_windows(
     for index, conversation in enumerate(kept):
         answers[index, : len(conversation.ids)] = conversation.learned
     size = sum(conversation.answer_bytes for conversation in kept)
-    return Windows(
-        input_ids,
-        lengths,
-        len(kept),
-        size,
-        int(answers.sum()),
-        answers,
-        count.skipped_too_long,
-        count.skipped_special,
-    )
+    counted = (len(kept), size, int(answers.sum()), answers)
+    return Windows(input_ids, lengths, *counted, count.skipped_too_long, count.skipped_special)
 
 
 def pack_heldout_folder(

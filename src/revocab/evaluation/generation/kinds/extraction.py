@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from revocab.chat.layout import Languages, Layout
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
-from revocab.evaluation.metric import Metric
+from revocab.evaluation.metric import Metric, mean_of
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
@@ -78,9 +78,7 @@ def r_precision(rows: Sequence[dict[str, Any]], languages: Languages) -> Items:
     """Return items whose score is the percentage of the important sentences, K of a text, that are
     among the K that were chosen. Mean over texts.
     """
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items(
+    return mean_of(
         [100 * len(set(row["chosen"]) & set(row[EXTRACTED])) / len(row[EXTRACTED]) for row in rows]
     )
 
