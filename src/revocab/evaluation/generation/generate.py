@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.candidates import choose_candidates
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import layout_of, messages, render
@@ -100,8 +100,7 @@ def check_arguments(
             problems.append(f"--prompts {name}={path}: no such file")
         elif not any(True for _ in read_jsonl(path)):
             problems.append(f"--prompts {name}={path}: no rows")
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 #: What every row of prompts has.
@@ -118,8 +117,7 @@ def check_rows(tasks: Mapping[str, Sequence[Mapping[str, Any]]], files: Mapping[
                     " revocab build_prompts wrote"
                 )
                 break
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def output_path(out: Path, step: int, task: str) -> Path:

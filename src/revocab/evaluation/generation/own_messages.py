@@ -11,7 +11,7 @@ from typing import Any
 
 from revocab.chat.layout import Layout
 from revocab.chat.messages import ASSISTANT, Message, checked_messages, filled
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 
 Row = dict[str, Any]
 
@@ -29,8 +29,7 @@ def filled_rows(rows: Sequence[Row], where: str) -> list[Row]:
             asking.append({**row, "messages": own_messages(row, place)})
         except RevocabError as error:
             problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return asking
 
 

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.near_ties import note_lengths
 from revocab.evaluation.multiple_choice.measured import noted
 from revocab.evaluation.multiple_choice.parts import FixedShots, fields_of, with_parts
@@ -149,8 +149,7 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
             )
         except RevocabError as error:
             problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return loaded
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.chat_prompts import TURNS, set_template
 from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
@@ -92,8 +92,7 @@ def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
     problems += [
         f"--tasks: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 class Scorer:

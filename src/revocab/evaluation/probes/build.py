@@ -15,7 +15,7 @@ from pydantic import Field
 
 from revocab.closed import Job, Language
 from revocab.corpora.read import texts
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.multiple_choice.blind import BASELINES, blind_baselines
 from revocab.evaluation.probes.kind import (
     ITEMS,
@@ -79,8 +79,7 @@ def build_items(job: ProbeJob, documents: list[str]) -> list[dict[str, Any]]:
     """
     kind = find_probe(job.kind)
     problems = kind.problems(job, job.language)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     draw = random.Random(f"{job.seed}:{job.kind}:choices")
     # The answers' positions go round: within a round the order must not tell which is right.
     rounds = [draw.sample(round_, len(round_)) for round_ in draw_rounds(kind, job, documents)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.closed import checked
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
 from revocab.io import number, read_json
@@ -69,8 +69,7 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
         for key, field in Experiment.model_fields.items()
         if key not in experiment and field.exclude_if is None  # left out where it says nothing
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     try:
         return checked(Experiment, experiment, f"{path}: experiment"), runs
     except RevocabError as error:

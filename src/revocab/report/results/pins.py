@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET_METRICS
 from revocab.io import write_text
 from revocab.output import check_files
@@ -80,8 +80,7 @@ def find_pins(results: Results, resources: Path) -> Pins:
         for key in inside:
             revision = revision[key]
         pins.add(keys, revision)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     parallel = results.experiment.fertility.parallel
     if parallel and parallel.source.hub:
         pins.loose.append(

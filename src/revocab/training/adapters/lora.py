@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import write_json
 from revocab.limits import Width
 from revocab.output import OutputFolder
@@ -215,8 +215,7 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
             target_modules=modules,
             layers_to_transform=layers,
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return configs
 
 

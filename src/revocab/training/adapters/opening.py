@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.initialise.rows.source_weights import FILE, read_source_weights
 from revocab.models.folder import ModelFolder, Which
 from revocab.training.adapters.vocabulary_adapter import Place, VocabularyAdapter, side_by_side
@@ -51,8 +51,7 @@ def open_adapters(
                 f"{folder}: the {which} matrix is not what {FILE} makes of {source}; give as"
                 " --source the model that the folder was made from"
             )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     if not options.shared:
         return adapters
     first, *_ = weights.values()

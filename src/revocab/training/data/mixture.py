@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,6 +119,5 @@ def layout(
         for name, stages_places in positions.items():
             stages_places.append(begin + places[name] if name in places else nothing)
         begin += rows
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return positions

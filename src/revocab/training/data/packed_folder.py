@@ -13,7 +13,7 @@ import numpy as np
 from revocab import io
 from revocab.chat.template import find_template
 from revocab.corpora.read import check_content, corpus_manifest
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.manifest import PACKED_TOKENS
 from revocab.output import OutputFolder
 from revocab.training.data.conversations import (
@@ -200,8 +200,7 @@ def resolved_shares(
             if len(shares) != stages
         ),
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     sizes = {
         name: described[name]["train"]["bytes"]
         for name, shares in options.shares.items()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.manifest import PACKED_TOKENS, read_manifest
 from revocab.models.vocabulary.padding import token_rows
 from revocab.training.data.mixture import interleave
@@ -159,8 +159,7 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
         )
     problems += too_long("packed rows", packed.sequence_length, config, model_folder)
     problems += heldout_problems(config, model_folder, heldout)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from revocab.closed import Id, Job
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.limits import Seed, Tokens
 from revocab.training.data.document_tokens import RowSpace, TextTokenizer, count_bytes, tokenise
 from revocab.training.data.mixture import layout, shuffled
@@ -254,6 +254,5 @@ def pack(
                 packed.largest_id = max(packed.largest_id, int(block.max()))
         except RevocabError as error:
             problems.update(dict.fromkeys(error.problems))
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return packed

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from revocab import io
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 
 #: Large enough that a corpus of a billion tokens has few files, small enough to copy one again.
 SHARD_BYTES = 256 * 2**20
@@ -208,7 +208,6 @@ def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[st
             f"{file}: {state}; this shard (rows {shard['first_row']} to {last}) is damaged: put a"
             f" good copy in its place, or delete {folder} and pack again"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     firsts = [shard["first_row"] for shard in index]
     return {stem: ShardedRows([folder / shard[stem] for shard in index], firsts) for stem in stems}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.training.data.chunks import ChunkedText
 from revocab.training.data.packed_rows import PackedRows
 from revocab.training.data.snippets import StageText, around_tokens
@@ -113,8 +113,7 @@ def with_lessons(
         for stage in stages.values()
         if stage.distil and stage.distil.snippet > width
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     pair = Pair(SpanTokenizer(model, width), SpanTokenizer(source, positions_of_model(source)))
     taught = {}
     for number, stage in stages.items():

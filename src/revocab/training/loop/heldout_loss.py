@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from revocab import io
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.manifest import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
 from revocab.training.data.packed_rows import heldout_problems
@@ -210,8 +210,7 @@ def measure_heldout(
         for step, folder in sorted(models.items())
         for problem in heldout_problems(configs[step], folder, manifest)
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     rows: list[tuple[Any, ...]] = []
     for step, folder in sorted(models.items()):
         model = load_causal_lm(

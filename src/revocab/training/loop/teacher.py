@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.models.load import check_model, load_causal_lm, load_shape
 from revocab.training.loop.chunk_likelihoods import likelihoods_lesson
 from revocab.training.loop.distillation import has_own_head, hidden_states_lesson
@@ -89,5 +89,4 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
             f" how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out distil,"
             " or train a model with one matrix for both"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.chat.layout import Languages, Layout
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric, mean_of
 
@@ -59,8 +59,7 @@ def marked(rows: list[Row], options: Extraction, where: str) -> list[Row]:
             made.append({**row, SENTENCES: texts, EXTRACTED: extracted, "text": " ".join(texts)})
         else:
             unmarked.append(str(row["id"]))
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     if unmarked:
         print(f"{where}: no sentence is extracted of rows {', '.join(unmarked)}", file=sys.stderr)
     return made

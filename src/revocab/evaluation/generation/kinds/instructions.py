@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.chat.layout import Languages, Layout
 from revocab.chat.messages import ASSISTANT, Message, checked_messages
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import Group, in_group, passes
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
@@ -55,8 +55,7 @@ def checked_rows(rows: list[Row], options: Instructions, where: str) -> list[Row
             problems.append(f"{place}: messages: nothing is asked; give a question of role user")
         else:
             problems += instruction_checks.problems(row.get("checks"), place)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return checked
 
 
