@@ -7,20 +7,7 @@ from typing import ClassVar, Literal
 from revocab.closed import ShownRunId
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Figure, Run
-from revocab.report.figure_parts.curves import (
-    BASE,
-    LABELS,
-    SEED_BANDS,
-    LossAxes,
-    draw_band,
-    draw_curve,
-    draw_level,
-    end_label,
-    heldout_over_seeds,
-    panels,
-    scale_axes,
-    training_curve,
-)
+from revocab.report.figure_parts import curves
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
@@ -35,7 +22,7 @@ Places = dict[str, dict[int, float]]
 SMOOTHING = 0.02
 
 
-class LossFigure(FigureOptions, LossAxes):
+class LossFigure(FigureOptions, curves.LossAxes):
     """Training loss of chosen runs."""
 
     kind: Literal["loss"]
@@ -46,14 +33,14 @@ class LossFigure(FigureOptions, LossAxes):
         "compared between tokenizers; loss per byte can. Below: text held out from training, at "
         "initialisation and at every checkpoint. Dashed: the base model before any training."
     )
-    caption_seeds: ClassVar[str] = SEED_BANDS
+    caption_seeds: ClassVar[str] = curves.SEED_BANDS
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return training loss per token and per byte, and held-out bits per byte by language."""
         runs = [results.run(run) for run in self.runs]
         languages = results.heldout_languages()
         names = [method_label(run) for run in runs]
-        figure, grid = panels(2, max(2, len(languages)), [*names, f"{BASE} 0.00"])
+        figure, grid = curves.panels(2, max(2, len(languages)), [*names, f"{curves.BASE} 0.00"])
         for axes in (*grid[0][2:], *grid[1][len(languages) :]):
             axes.set_axis_off()
         same = len({run.target for run in runs}) == 1
@@ -70,13 +57,13 @@ class LossFigure(FigureOptions, LossAxes):
             ends = labels[axes] = []
             for run in runs:
                 line = palette.line(run.name)
-                curve = heldout_over_seeds(results, run, language)
+                curve = curves.heldout_over_seeds(results, run, language)
                 points = [(places[run.id][step], *loss) for step, loss in curve.items()]
-                draw_curve(axes, points, line, marker="o", markersize=4, clip_on=False)
-                ends += [end_label(run, points, palette)] if points else []
+                curves.draw_curve(axes, points, line, marker="o", markersize=4, clip_on=False)
+                ends += [curves.end_label(run, points, palette)] if points else []
             base = heldout_curve(results, results.base(runs[0].group), language)
             if base and len({run.group for run in runs}) == 1:
-                ends.append(draw_level(axes, base[0], BASE, palette.line("base")))
+                ends.append(curves.draw_level(axes, base[0], curves.BASE, palette.line("base")))
             if not axes.has_data():
                 nothing_yet(axes)
             axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
@@ -85,9 +72,9 @@ class LossFigure(FigureOptions, LossAxes):
         measured = [at for run in places for step, at in places[run].items() if step in steps[run]]
         last = max((max(at.values()) for at in places.values()), default=0) or 1
         for axes, ends in labels.items():
-            axes.set_xlabel(LABELS[self.over])
+            axes.set_xlabel(curves.LABELS[self.over])
             axes.set_xlim(0, last)
-            scale_axes(axes, self.scale, measured)
+            curves.scale_axes(axes, self.scale, measured)
             label_ends(axes, ends)
         return figure
 
@@ -114,7 +101,7 @@ def draw_losses(
     """Draw the runs' training losses in a panel; return the labels of their ends."""
     labels = []
     for run in runs:
-        curve = training_curve(results, run, column)
+        curve = curves.training_curve(results, run, column)
         if not curve:
             continue
         values, deviations = map(list, zip(*curve.values(), strict=True))
@@ -122,7 +109,7 @@ def draw_losses(
         smoothed = smooth(values)
         axes.plot(at, values, color=line["color"], alpha=0.22, linewidth=0.8)
         axes.plot(at, smoothed, **line)
-        draw_band(axes, at, smoothed, deviations, line["color"])
+        curves.draw_band(axes, at, smoothed, deviations, line["color"])
         labels.append((smoothed[-1], method_label(run), line["color"]))
     if not axes.has_data():
         nothing_yet(axes)

@@ -6,13 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.machine.costs import (
-    adapter_flops,
-    costs_of,
-    mean_flops_per_token,
-    mean_teacher_flops,
-    measured_peak,
-)
+from revocab.training.machine import costs
 from revocab.training.outputs import checkpoints
 
 if TYPE_CHECKING:
@@ -44,7 +38,7 @@ def timing_of(
     speed = tokens / clock.training if clock.training else 0.0
     wide = run.settings.precision != "bfloat16" or device.type == "cpu"
     dtype = torch.float32 if wide else torch.bfloat16
-    flops = mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
+    flops = costs.mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
     return {
         "seconds": time.time() - began,
         "startup_seconds": (clock.first_step or time.time()) - began - work.before_training,
@@ -67,11 +61,11 @@ def timing_of(
         "device": str(device),
         "processes": trainer.args.world_size,
         "engine": run.model_dump(include={"fsdp", "activation_checkpointing", "compile"}),
-        **costs_of(
+        **costs.costs_of(
             run,
             flops=flops + _adapter_flops_per_token(trainer) + _teacher_flops_per_token(trainer),
             tokens_per_second=speed,
-            peak=(0.0, "") if run.peak_flops else measured_peak(device, dtype),
+            peak=(0.0, "") if run.peak_flops else costs.measured_peak(device, dtype),
             processes=trainer.args.world_size,
             energy=energy,
         ),
@@ -83,7 +77,7 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
     model: Any = trainer.model
     width = model.get_input_embeddings().weight.shape[1]
     step = sum(
-        adapter_flops(len(adapter.weights), adapter.weights.source_rows, width * len(places))
+        costs.adapter_flops(len(adapter.weights), adapter.weights.source_rows, width * len(places))
         for places, adapter in trainer.vocabulary_adapters.items()
     )
     tokens = trainer.settings.batch_size * trainer.packed.sequence_length
@@ -96,7 +90,7 @@ def _teacher_flops_per_token(trainer: RecipeTrainer) -> float:
     if teacher is None:
         return 0.0
     length = packed.sequence_length
-    return mean_teacher_flops(teacher, trainer.plan, length, packed.source_share)
+    return costs.mean_teacher_flops(teacher, trainer.plan, length, packed.source_share)
 
 
 def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) -> dict[str, Any]:
