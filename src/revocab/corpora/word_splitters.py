@@ -62,9 +62,8 @@ def available_splitter(language: str) -> str:
 
 
 def choose_splitter(choice: str, language: str) -> str:
-    """Return the splitter that an experiment's ``choice`` means for ``language`` on this machine.
-
-    Raises :class:`RevocabError` for a choice that does not exist.
+    """Return the splitter that an experiment's ``choice`` means for ``language`` on this
+    machine.
     """
     if choice == "nltk":
         return available_splitter(language)

@@ -17,10 +17,7 @@ Row = dict[str, Any]
 
 
 def filled_rows(rows: Sequence[Row], where: str) -> list[Row]:
-    """Return rows with the usual roles and their inputs in their messages.
-
-    Raises :class:`RevocabError` naming every row whose messages are none, or ask nothing.
-    """
+    """Return rows with the usual roles and their inputs in their messages."""
     problems: list[str] = []
     asking = []
     for row in rows:

@@ -55,10 +55,7 @@ class PromptJob(PromptOptions, Job):
     )
 
     def options(self) -> PromptOptions:
-        """Return the options of the kind.
-
-        Raises :class:`RevocabError` naming each option that is wrong, and those that there are.
-        """
+        """Return the options of the kind."""
         kind = find_kind(self.kind)
         own = ", ".join(kind.own_options) or "none"
         strange = [name for name in self.option if name not in kind.own_options]
@@ -120,8 +117,7 @@ def usable_rows(
 ) -> list[Row]:
     """Return the queries or shots of a source's rows.
 
-    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
-    a field altogether, or if no row is left.
+    Those with an empty field are left out and counted.
     """
     own = own_messages(options)
     rows = kind.rows(filled_rows(rows, where) if own else rows, options, where)

@@ -18,11 +18,7 @@ LABELS, GROUP, CHOICES = "labels", "group", "choices"
 
 
 def noted(task: Task, doc: Any, results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """Return what the task's measure needs of an item, by the log-likelihoods of its choices.
-
-    Raises :class:`RevocabError` for an item without the field of its group, or whose gold label is
-    none of its choices.
-    """
+    """Return what the task's measure needs of an item, by the log-likelihoods of its choices."""
     measure = task.measure
     if measure is None or measure.categories:
         return {}

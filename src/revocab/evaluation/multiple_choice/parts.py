@@ -37,10 +37,7 @@ def value_of(row: Mapping[str, Any], field: str) -> Any:
 def with_parts(
     path: str | Path, loaded: TaskDict, config: dict[str, Any], metadata: Metadata
 ) -> TaskDict:
-    """Return a loaded task with its variants, and as a group of tasks where it has parts.
-
-    Raises :class:`RevocabError` for fixed examples out of the split that is scored.
-    """
+    """Return a loaded task with its variants, and as a group of tasks where it has parts."""
     task = next(iter(loaded["tasks"].values()))
     if metadata.shots is not None and config.get("fewshot_split") in (None, config["test_split"]):
         raise RevocabError(
@@ -140,7 +137,6 @@ class FixedShots:
         self.shots = shots
 
     def sample(self, n: int, eval_doc: Any = None, **_: Any) -> list[dict[str, Any]]:
-        """Return ``n`` rows; raise :class:`RevocabError` where there are fewer."""
         first = self.shots.first
         if first + n > len(self.rows):
             raise RevocabError(

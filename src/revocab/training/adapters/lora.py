@@ -92,11 +92,7 @@ class Adapters:
         parallel: bool = False,
         sharded: bool = False,
     ):
-        """Put the adapters into ``model``, with first values drawn by ``seed``.
-
-        Raises :class:`RevocabError` naming every layer and module that the model does not have,
-        and for a model whose weights are ``sharded`` over processes: merging needs whole ones.
-        """
+        """Put the adapters into ``model``, with first values drawn by ``seed``."""
         self.model = model
         self.plan = plan
         self.parallel = parallel
@@ -144,10 +140,7 @@ class Adapters:
             layer.set_adapter([name for name in present if name in layer.lora_A])
 
     def merged(self, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the weights of the model without adapters that computes the same.
-
-        ``weights`` are those of the model as it is; tensors that have no adapter are handed on.
-        """
+        """Return the weights of the model without adapters that computes the same."""
         if not self.layers:
             return weights
         import torch
@@ -196,7 +189,6 @@ class Adapters:
 
 
 def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, Any]:
-    """Return PEFT's configuration for each stage; raise :class:`RevocabError` with all problems."""
     from peft import LoraConfig
     from torch import nn
 

@@ -132,8 +132,7 @@ def token_stream(
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
     ``read`` opens the corpus again on each call. ``count`` is filled on the way. The last document
-    is cut at the budget, and others as :class:`RowSpace` says. Raises :class:`RevocabError` if the
-    corpus ends first and may not repeat.
+    is cut at the budget, and others as :class:`RowSpace` says.
     """
     before, after = [], []
     if options.document_start:
@@ -197,10 +196,8 @@ def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
 def assigned_rows(
     shares: Mapping[str, Sequence[float]], options: PackingJob
 ) -> tuple[Packed, dict[str, np.ndarray]]:
-    """Return the counts of nothing packed yet, and each corpus's places (int64) in the run.
-
-    The places are in the order in which a corpus fills them. Raises :class:`RevocabError` as
-    :func:`layout` does.
+    """Return the counts of nothing packed yet, and each corpus's places (int64) in the run, in the
+    order in which it fills them.
     """
     import numpy as np
 
