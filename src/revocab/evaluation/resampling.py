@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from revocab.evaluation.multiple_comparisons import FEW, most_exchanges
+from revocab.evaluation.over_seeds import FEW, most_exchanges
 
 #: What every score table begins with: a score's keys, value, error, interval and size.
 SCORE_COLUMNS = (

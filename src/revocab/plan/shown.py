@@ -11,13 +11,13 @@ from revocab.config.paths import MANIFEST
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.plan.artefacts import Artefacts
-from revocab.report.asked import asked_scores
 from revocab.report.kind import (
     DATA_ENDING,
     FIGURE_ENDINGS,
     TABLE_ENDINGS,
     KindOptions,
 )
+from revocab.report.references import asked_scores
 from revocab.rule import Artefact
 from revocab.training.outputs.loss_tables import MEASURED
 

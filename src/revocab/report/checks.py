@@ -11,9 +11,9 @@ from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
-from revocab.report.asked import asked_scores
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_tables import made_tables
+from revocab.report.references import asked_scores
 from revocab.report.results import Results, blind_baselines
 from revocab.report.results.scores import COLUMNS
 from revocab.report.table_parts.render import to_csv

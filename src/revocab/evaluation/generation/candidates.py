@@ -14,8 +14,7 @@ from typing import Any
 from revocab.chat.messages import ASSISTANT
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import find_kind
-from revocab.evaluation.generation.own_messages import begun
-from revocab.evaluation.generation.prompts import asks_itself, layout_of, messages, render
+from revocab.evaluation.generation.prompts import asks_itself, begun, layout_of, messages, render
 from revocab.evaluation.inference.decoding import TextGenerator
 from revocab.evaluation.options import Generating
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.near_ties import note_lengths
-from revocab.evaluation.multiple_choice.measured import noted
-from revocab.evaluation.multiple_choice.parts import FixedShots, fields_of, with_parts
+from revocab.evaluation.multiple_choice.parts import FixedShots, fields_of, noted, with_parts
 from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
 from revocab.evaluation.multiple_choice.task_keys import Metadata, rendered_texts
 from revocab.evaluation.multiple_choice.tasks import FIELDS, read_task

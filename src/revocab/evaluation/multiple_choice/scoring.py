@@ -18,7 +18,7 @@ from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engi
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.metric import HARNESS_METRICS
 from revocab.evaluation.multiple_choice import harness
-from revocab.evaluation.multiple_choice.measured import measured_items
+from revocab.evaluation.multiple_choice.parts import measured_items
 from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions

@@ -14,8 +14,7 @@ from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import LABEL_GAP, Label, label_width
 from revocab.report.names import method_label
 from revocab.report.results import Results, number
-from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.results.progress import Progress
+from revocab.report.results.heldout_losses import Progress, heldout_curve
 
 #: Labels of the horizontal axis.
 LABELS: dict[Progress, str] = {

@@ -10,13 +10,12 @@ from revocab.closed import GroupId, TaskLanguage
 from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
-from revocab.report.asked import choices_in, of_group
 from revocab.report.figure_parts.curves import BASE, draw_band, draw_level, panels
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
-from revocab.report.references import unscored_language
+from revocab.report.references import choices_in, of_group, unscored_language
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 from revocab.report.values.task_scores import TaskScore

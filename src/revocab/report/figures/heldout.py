@@ -16,8 +16,7 @@ from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.results.progress import training_progress
+from revocab.report.results.heldout_losses import heldout_curve, training_progress
 from revocab.report.values.losses import text_languages, without_heldout_text
 
 #: Up to so many points of a curve have markers.

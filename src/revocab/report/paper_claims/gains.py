@@ -10,11 +10,10 @@ from pydantic import Field
 from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage, unknown
 from revocab.limits import StepNumber
 from revocab.report.annotations import Experiment, Layout
-from revocab.report.asked import choices_in, of_group, of_runs
 from revocab.report.kind import manifest
 from revocab.report.paper_claims.measures import Measure, lead
 from revocab.report.published import PaperValues
-from revocab.report.references import unknowns, unscored_language
+from revocab.report.references import choices_in, of_group, of_runs, unknowns, unscored_language
 from revocab.report.results import Results
 from revocab.report.tables.models_by_language import ModelsByLanguageTable
 from revocab.report.values.one_value import OneValue

@@ -17,7 +17,7 @@ from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_
 from revocab.io import atomic, number, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Results, Run
-from revocab.report.asked import group_tasks
+from revocab.report.references import group_tasks
 
 #: A multiple-choice or a generative task of an experiment.
 AnyTask = TypeVar("AnyTask")

@@ -16,8 +16,7 @@ from revocab.evaluation import resampling
 from revocab.evaluation.generation.task_scores import task_items
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.multiple_choice.families import choice_metrics
-from revocab.evaluation.multiple_comparisons import holm
-from revocab.evaluation.over_seeds import paired_interval
+from revocab.evaluation.over_seeds import holm, paired_interval
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Run

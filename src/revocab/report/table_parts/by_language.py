@@ -14,8 +14,8 @@ from revocab.evaluation.metric import COMET_METRICS
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Run
-from revocab.report.asked import choices_in
 from revocab.report.kind import TableOptions
+from revocab.report.references import choices_in
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
 from revocab.report.table_parts.value_table import value_row

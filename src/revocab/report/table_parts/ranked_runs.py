@@ -15,8 +15,12 @@ from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
 from revocab.report.references import unknowns
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve, loss_at
-from revocab.report.results.progress import Progress, training_progress
+from revocab.report.results.heldout_losses import (
+    Progress,
+    heldout_curve,
+    loss_at,
+    training_progress,
+)
 from revocab.report.table_parts.table import MISSING, Cell, text
 from revocab.report.values.losses import unmeasured_steps, without_heldout_text
 

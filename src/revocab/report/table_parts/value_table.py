@@ -16,9 +16,9 @@ from pydantic import Field
 from revocab.closed import GroupId, ShownRunId, Step
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.asked import of_runs
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
+from revocab.report.references import of_runs
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
 from revocab.report.values.run_value import RunValue

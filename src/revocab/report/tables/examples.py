@@ -11,10 +11,9 @@ from revocab.closed import GenerationTaskId, ShownRunId
 from revocab.io import read_jsonl
 from revocab.limits import Count
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.asked import of_runs
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import unscored_runs
+from revocab.report.references import of_runs, unscored_runs
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.table_parts.table import MISSING, Row, Table, text

@@ -10,10 +10,9 @@ from pydantic import Field
 from revocab.closed import GroupId, RunStep, Step
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.asked import group_tasks, of_group
 from revocab.report.kind import TableOptions, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import unknowns, unscored_steps
+from revocab.report.references import group_tasks, of_group, unknowns, unscored_steps
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.table_parts.table import Cell, Row, Table, text
