@@ -79,12 +79,8 @@ def fact_items(
     supported: tuple[bool, ...] = (False,),
 ) -> Iterator[dict[str, Any]]:
     """Yield question rows about ``facts``, with or without a supporting passage, to ``count``."""
-    asked = [
-        (fact, question, support)
-        for fact in facts
-        for question in fact.asked(test)
-        for support in supported
-    ]
+    every = ((fact, question) for fact in facts for question in fact.asked(test))
+    asked = [(*pair, support) for pair in every for support in supported]
     draw.shuffle(asked)
     fair, number = FairChoices(draw, 4), 0
     for fact, question, support in asked:

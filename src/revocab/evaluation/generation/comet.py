@@ -153,13 +153,12 @@ def score_run(
             step = int(made.parent.name.removeprefix("step-"))
             pairs = samples(queries, list(read_jsonl(made)), str(made))
             for metric, model in loaded:
-                parts = {
+                parts: dict[str, Any] = {
                     "prompts": sha256(path),
                     "outputs": sha256(made),
                     "metric": metric,
-                    "model": model.state(),
-                    "version": version,
                 }
+                parts |= {"model": model.state(), "version": version}
                 values = records.read(parts)
                 if values is None:
                     values = [100 * value for value in model.score(pairs)]

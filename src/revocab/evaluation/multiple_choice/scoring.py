@@ -64,12 +64,9 @@ def score_checkpoints(
         rows += [{"run": run, "step": step, **row} for row in step_rows]
         first = {row["task"]: row["value"] for row in reversed(step_rows)}
         mean = sum(first.values()) / len(tasks)
-        print(
-            f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, "
-            f"{time.monotonic() - start:.1f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        seconds = time.monotonic() - start
+        said = f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, {seconds:.1f} s"
+        print(said, file=sys.stderr, flush=True)
     if scorer.truncated:
         print(
             f"{run}: {scorer.truncated} requests were longer than the model's context and were"

@@ -109,15 +109,9 @@ class AverageScoreFigure(FigureOptions):
                 points.append((step + shift, 100 * cell.value, cell))
         if points:
             places, values, cells = zip(*points, strict=True)
+            errors = [100 * (cell.stderr or 0) for cell in cells]
             axes.errorbar(
-                places,
-                values,
-                yerr=[100 * (cell.stderr or 0) for cell in cells],
-                marker="o",
-                markersize=4,
-                elinewidth=1.0,
-                capsize=0,
-                **line,
+                places, values, errors, marker="o", markersize=4, elinewidth=1.0, capsize=0, **line
             )
             spread = [None if cell.deviation is None else 100 * cell.deviation for cell in cells]
             draw_band(axes, places, values, spread, line["color"])

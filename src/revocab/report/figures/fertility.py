@@ -36,13 +36,9 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
         columns = min(2, len(tokenizers)) if len(tokenizers) in (1, 2, 4) else 3
         rows = math.ceil(len(tokenizers) / columns)
         height = 0.9 + rows * (0.75 + 0.62 * len(corpora))
+        size = (3.1 * columns + 1.1, height)
         figure, grid = pyplot.subplots(
-            rows,
-            columns,
-            figsize=(3.1 * columns + 1.1, height),
-            sharex=True,
-            sharey=True,
-            squeeze=False,
+            rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False
         )
         values = fertility_values(results)
         measured = results.measured_tokenizers

@@ -225,10 +225,8 @@ def new_rows(results: Results) -> Grid:
 
 
 def warnings(results: Results) -> list[str]:
-    return [
-        f"{run.id}: {warning}"
-        for run in results.runs
-        for warning in (results.json("runs", run.id, "init", "diagnostics.json") or {}).get(
-            "warnings", []
-        )
-    ]
+    lines = []
+    for run in results.runs:
+        described = results.json("runs", run.id, "init", "diagnostics.json") or {}
+        lines += [f"{run.id}: {warning}" for warning in described.get("warnings", [])]
+    return lines

@@ -240,12 +240,9 @@ class CellGain(Measure):
 
     def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
         """Return the least gain in fractions of 100 points; None where a value is missing."""
-        gains = [
-            lead(
-                [values.get((row, self.column))],
-                [values.get((row, column)) for column in self.over],
-            )
-            for row in self.rows
-        ]
+        gains = []
+        for row in self.rows:
+            others = [values.get((row, column)) for column in self.over]
+            gains.append(lead([values.get((row, self.column))], others))
         known = [gain / 100 for gain in gains if gain is not None]
         return min(known) if len(known) == len(gains) else None

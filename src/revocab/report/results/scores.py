@@ -251,14 +251,9 @@ def write_scores(rows: list[Record], metrics: Mapping[str, str] | None, out: str
     integers = {"step", "shots", "items", "limit"}
     reals = {"value", "stderr", "paper_value", "low", "high"}
     chosen = {"metric_of_family": metrics_of_families(metrics)}
+    types = {**dict.fromkeys(integers, pa.int64()), **dict.fromkeys(reals, pa.float64())}
     schema = pa.schema(
-        [
-            (
-                name,
-                pa.int64() if name in integers else pa.float64() if name in reals else pa.string(),
-            )
-            for name in COLUMNS
-        ],
+        [(name, types.get(name, pa.string())) for name in COLUMNS],
         metadata={"revocab": json.dumps(chosen, sort_keys=True)},
     )
     out = Path(out)

@@ -63,14 +63,11 @@ class Entry:
         return min((curve[-1][0] for curve in curves), default=None) if all(curves) else None
 
     def sample(self, point: Step, ends_G: Sequence[float | None]) -> Sample:
-        return [
-            {
-                seed: value
-                for seed, losses in by_seed.items()
-                if (value := losses.at(point, end)) is not None
-            }
-            for by_seed, end in zip(self.losses_G, ends_G, strict=True)
-        ]
+        sample = []
+        for by_seed, end in zip(self.losses_G, ends_G, strict=True):
+            values = {seed: losses.at(point, end) for seed, losses in by_seed.items()}
+            sample.append({seed: value for seed, value in values.items() if value is not None})
+        return sample
 
     def curve(self, over: Progress) -> Curve:
         """Return the mean over seeds, then over groups."""

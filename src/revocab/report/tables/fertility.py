@@ -29,13 +29,9 @@ class FertilityTable(TokenizerOptions, TableOptions):
             for corpus in setting.corpora:
                 row = measured.get((tokenizer, corpus), {})
                 alike = not row or row["splitter"] == SENTENCES
-                cells.append(
-                    Cell(
-                        number(row.get("fertility")),
-                        published=results.paper.fertility(tokenizer, corpus) if alike else None,
-                        provenance=BY_CORPUS,
-                    )
-                )
+                theirs = results.paper.fertility(tokenizer, corpus) if alike else None
+                value = number(row.get("fertility"))
+                cells.append(Cell(value, published=theirs, provenance=BY_CORPUS))
             rows.append(Row([text(tokenizer), *cells]))
         printed = any(cell.published for row in rows for cell in row.cells)
         return Table(

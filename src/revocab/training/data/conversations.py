@@ -222,15 +222,8 @@ def filled_rows(
     while options.repeat_corpora or not count.passes:
         count.passes += 1
         conversation: Conversation | None = None
-        conversations = fitting(
-            name,
-            read(),
-            tokenizer,
-            length,
-            options.drop_too_long,
-            count,
-            cut_too_long=options.cut_too_long,
-        )
+        drop, cut = options.drop_too_long, options.cut_too_long
+        conversations = fitting(name, read(), tokenizer, length, drop, count, cut_too_long=cut)
         for conversation in conversations:
             if row and (options.one_per_row or used + len(conversation.ids) > length):
                 count.add_row(row, length)

@@ -59,13 +59,8 @@ def load_tokenizer(folder: str | Path) -> TextTokenizer:
 
     folder = Path(folder)
     tokenizer = load(folder)
-    return TextTokenizer(
-        tokenizer.backend_tokenizer,
-        len(tokenizer),
-        tokenizer.bos_token_id,
-        tokenizer.eos_token_id,
-        folder,
-    )
+    backend, ids = tokenizer.backend_tokenizer, (tokenizer.bos_token_id, tokenizer.eos_token_id)
+    return TextTokenizer(backend, len(tokenizer), *ids, folder)
 
 
 def batched(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

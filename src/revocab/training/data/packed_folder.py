@@ -84,13 +84,9 @@ def pack_folder(
 
     length, chat = options.sequence_length, isinstance(tokenizer, ChatTokenizer)
     with output.replaced() as folder:
+        size = shard_bytes or SHARD_BYTES
         with new_shards(
-            folder,
-            options.rows,
-            length,
-            dtype,
-            conversations=chat,
-            shard_bytes=shard_bytes or SHARD_BYTES,
+            folder, options.rows, length, dtype, conversations=chat, shard_bytes=size
         ) as shards:
             readers = {name: (shares[name], reader(name)) for name in corpora}
             if isinstance(tokenizer, ChatTokenizer):

@@ -169,18 +169,11 @@ def heldout_rows(
 ) -> list[tuple[Any, ...]]:
     """Return the rows of ``heldout.csv`` for ``step``: loss per token (nats) and bits per byte."""
     sums = heldout_losses(model, corpora, through_forward=through_forward)
-    return [
-        (
-            step,
-            corpus.name,
-            corpus.language,
-            nats / corpus.tokens,
-            nats / (corpus.bytes * math.log(2)),
-            corpus.tokens,
-            corpus.bytes,
-        )
-        for corpus, nats in zip(corpora, sums, strict=True)
-    ]
+    rows = []
+    for corpus, nats in zip(corpora, sums, strict=True):
+        losses = (nats / corpus.tokens, nats / (corpus.bytes * math.log(2)))
+        rows.append((step, corpus.name, corpus.language, *losses, corpus.tokens, corpus.bytes))
+    return rows
 
 
 def measure_heldout(
@@ -209,12 +202,8 @@ def measure_heldout(
     refuse(problems)
     rows: list[tuple[Any, ...]] = []
     for step, folder in sorted(models.items()):
-        model = load_causal_lm(
-            folder,
-            dtype=torch.float32,
-            config=configs[step],
-            device=choose_device(device),
-        )
+        where = choose_device(device)
+        model = load_causal_lm(folder, dtype=torch.float32, config=configs[step], device=where)
         of_step = heldout_rows(model, corpora, step)
         check_heldout(of_step)
         rows += of_step

@@ -61,12 +61,8 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
     """Return the dtype that most of the weights are stored in, read from the files' headers."""
     import torch
 
-    names = {
-        "F64": torch.float64,
-        "F32": torch.float32,
-        "F16": torch.float16,
-        "BF16": torch.bfloat16,
-    }
+    stored = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+    names = {name: getattr(torch, dtype) for name, dtype in stored.items()}
     elements: dict[str, int] = {}
     for file in weight_files(model_folder):
         header, _ = read_header(file)

@@ -248,12 +248,8 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
             self.model = None
 
     with without_padding(folder) as read:
-        model = VllmChoices(
-            pretrained=str(read),
-            batch_size=REQUESTS,
-            max_num_batched_tokens=PROMPT_TOKENS,
-            **settings,
-        )
+        batches = {"batch_size": REQUESTS, "max_num_batched_tokens": PROMPT_TOKENS}
+        model = VllmChoices(pretrained=str(read), **batches, **settings)
     model.tokenizer = load_tokenizer(folder)  # the ids of the other engine, never cut
     model.long_prompts, model.number_type = long_prompts, dtype
     model.longest = model.max_length - 1  # one token must remain to generate
