@@ -18,7 +18,7 @@ from revocab.training.run import Settings
 class Teacher:
     """The source model, on the device during the stages that learn from it."""
 
-    def __init__(self, settings: Settings, folder: Path | None = None):
+    def __init__(self, settings: Settings, folder: Path | None):
         self.stages = settings.plan.stages
         self.folder = folder
         self.dtype = getattr(torch, settings.precision)
@@ -52,11 +52,7 @@ class Teacher:
         else:
             assert self.stage.alm is not None  # nothing else has a source model
             lesson = likelihoods_lesson(self.model, batch, self.stage.alm)
-        return {
-            "input_ids": batch["input_ids"],
-            "predicted": batch["predicted"],
-            "lesson": lesson,
-        }
+        return {**{name: batch[name] for name in ("input_ids", "predicted")}, "lesson": lesson}
 
 
 def check_teacher(model: Any, folder: Path, settings: Settings) -> None:

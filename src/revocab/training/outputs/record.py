@@ -10,18 +10,13 @@ from revocab.training.machine import costs
 from revocab.training.outputs import checkpoints
 
 if TYPE_CHECKING:
-    from revocab.training.loop.checkpoint_work import CheckpointWork
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.run import TrainingRun
     from revocab.training.train import TrainingInputs
 
 
 def timing_of(
-    run: TrainingRun,
-    trainer: RecipeTrainer,
-    work: CheckpointWork,
-    began: float,
-    energy: tuple[float | None, str],
+    run: TrainingRun, trainer: RecipeTrainer, began: float, energy: tuple[float | None, str]
 ) -> dict[str, Any]:
     """Return what goes into ``timing.json``, of this process only: a resumed run counts anew.
 
@@ -32,7 +27,7 @@ def timing_of(
 
     import torch
 
-    clock = trainer.clock
+    clock, work = trainer.clock, trainer.work
     length, device = trainer.packed.sequence_length, trainer.args.device
     tokens = clock.steps * trainer.settings.batch_size * length
     speed = tokens / clock.training if clock.training else 0.0
