@@ -140,13 +140,6 @@ def matching(pattern: str) -> list[str]:
     return paths
 
 
-def check_accepted(
-    key: str, source: Source, accepted: Sequence[Kind], why: str = ""
-) -> Iterator[str]:
-    if source.kind not in accepted:
-        yield f"{key}: received '{source.kind}:'; allowed here are {', '.join(accepted)}{why}"
-
-
 def read_rows(
     form: Form,
     files: Sequence[Path] = (),

@@ -9,16 +9,14 @@ As in the code that LEP's authors released (docs/released.md, 3.13).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from revocab.chat.messages import ASSISTANT
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.generation.kind import Row, find_kind
 from revocab.evaluation.generation.prompts import asks_itself, begun, layout_of, messages, render
 from revocab.evaluation.inference.decoding import TextGenerator
 from revocab.evaluation.options import Generating
 
-Row = dict[str, Any]
 #: Token ids of a prompt with a candidate, and how many of them come before the answer.
 Encoded = tuple[list[int], int]
 

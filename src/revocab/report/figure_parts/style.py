@@ -109,8 +109,9 @@ def spread(ends: Sequence[float], gap: float = LABEL_GAP) -> list[float]:
     return places
 
 
-def nothing_yet(axes: Axes, what: str = "no results yet") -> None:
+def nothing_yet(axes: Axes) -> None:
     """Say so in a panel, without the numbers of an axis that shows none."""
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.text(0.5, 0.5, what, transform=axes.transAxes, ha="center", va="center", color="#888888")
+    label = "no results yet"
+    axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")

@@ -78,14 +78,14 @@ class LossFigure(FigureOptions, curves.LossAxes):
         return figure
 
 
-def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
-    """Return values averaged over their neighbours (Gaussian, sigma ``width`` of their number).
+def smooth(values: list[float]) -> list[float]:
+    """Return values averaged over their neighbours (Gaussian, sigma a share of their number).
 
     Neighbours on both sides count, so that the curve does not lag behind a fall.
     """
     import numpy as np
 
-    sigma = max(width * len(values), 1e-6)
+    sigma = max(SMOOTHING * len(values), 1e-6)
     reach = max(1, round(3 * sigma))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     padded = np.pad(np.asarray(values, dtype=float), reach)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.config.lineage import compared_pairs
+from revocab.initialise.diagnostics import TITLES
 from revocab.languages import language_label
 from revocab.report.names import method_label
 from revocab.report.results import Results, blind_baselines
@@ -16,7 +17,6 @@ from revocab.report.table_parts.table import MISSING
 #: Header and rows of plain text.
 Grid = tuple[list[str], list[list[str]]]
 
-MATRICES = {"input": "embedding", "output": "LM head"}
 NEW_ROWS_HEADER = [
     "Run", "Matrix", "Copied rows", "New rows", "Norm copied", "Norm new", "New / copied",
     "Cosine to mean, copied", "Cosine to mean, new", "Near duplicates", "Cosine on anchors",
@@ -219,7 +219,7 @@ def new_rows(results: Results) -> Grid:
         matrices = described.get("matrices", {})
         label = results.model_label(run)
         for which, statistics in matrices.items():
-            matrix = MATRICES[which] if len(matrices) > 1 else "embedding and LM head"
+            matrix = TITLES[which] if len(matrices) > 1 else "embedding and LM head"
             rows.append(_row(f"{label}, {method_label(run)}", matrix, statistics))
     return NEW_ROWS_HEADER, rows
 
