@@ -27,6 +27,8 @@ COLUMNS = (
     "stderr", "shots", "task_version", "paper_value", "provenance", "low", "high", "items", "limit",
     "harness_version", "config_hash", "data_revision",
 )  # fmt: skip
+#: Columns in which a score of multiple choice says what it was made with.
+VERSIONS = ("task_version", "harness_version", "config_hash", "data_revision")
 #: One measurement: a row of a file of results, by column.
 Record = dict[str, Any]
 #: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
@@ -132,64 +134,35 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
     path = f"runs/{run.scored_id}/multiple_choice.csv"
     rows = [{**row, "provenance": path} for row in results.csv(path)]
     for row, task in with_tasks(results, run, rows, tasks, "score the run again"):
-        yield score_row(
-            results,
-            run,
-            **measured(row),
-            language=task.language,
-            shots=int(row["shots"]),
-            task_version=row["task_version"],
-            harness_version=row["harness_version"],
-            config_hash=row.get("config_hash"),
-            data_revision=row.get("data_revision"),
-            provenance=path,
-        )
+        own = {"language": task.language, "shots": int(row["shots"]), "provenance": path}
+        versions = {name: row.get(name) for name in VERSIONS}
+        yield score_row(results, run, **measured(row), **own, **versions)
 
 
 def generation_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every generative task of a run; one that was not computed is empty."""
     tasks, rows = results.experiment.evaluation.generation.tasks, results.generation(run)
     for row, task in with_tasks(results, run, rows, tasks, "generate again"):
-        yield score_row(
-            results,
-            run,
-            **{**measured(row), "limit": task.limit},
-            language=task.direction[-1],
-            shots=task.shots,
-            provenance=row["provenance"],
-        )
+        values = {**measured(row), "limit": task.limit, "provenance": row["provenance"]}
+        yield score_row(results, run, **values, language=task.direction[-1], shots=task.shots)
 
 
 def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
     rows, path = results.heldout(run)
     for row in rows:
+        where = {"step": row["step"], "task": f"heldout_{row['corpus']}", "provenance": path}
         for metric in ("loss", "bits_per_byte"):
-            yield score_row(
-                results,
-                run,
-                step=row["step"],
-                task=f"heldout_{row['corpus']}",
-                language=row["language"],
-                metric=metric,
-                value=row[metric],
-                provenance=path,
-            )
+            score = {"language": row["language"], "metric": metric, "value": row[metric]}
+            yield score_row(results, run, **where, **score)
 
 
 def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
     for row in results.similarities:
         if row["run"] != run.id:
             continue
-        yield score_row(
-            results,
-            run,
-            step=row["step"],
-            task=f"similarity_{row['other']}",
-            language="",
-            metric=f"similarity_{row['kind']}",
-            value=row["similarity"],
-            provenance=row["provenance"],
-        )
+        where = {"step": row["step"], "language": "", "provenance": row["provenance"]}
+        task, metric = f"similarity_{row['other']}", f"similarity_{row['kind']}"
+        yield score_row(results, run, **where, task=task, metric=metric, value=row["similarity"])
 
 
 def average_rows(

@@ -71,14 +71,8 @@ def beside_published(table: Table) -> list[list[str]]:
         noise = NORMAL_95 * math.hypot(*errors)
         verdict = "within noise" if abs(difference) <= noise else "beyond noise"
         shown = decimal(difference * cell.scale, cell.digits)
-        rows.append(
-            [
-                ": ".join(filter(None, (block, row))),
-                column,
-                cell.published_number() or MISSING,
-                cell.number(),
-                shown if difference < 0 else f"+{shown}",
-                verdict if errors else "no error known",
-            ]
-        )
+        numbers = [cell.published_number() or MISSING, cell.number()]
+        numbers.append(shown if difference < 0 else f"+{shown}")
+        place = ": ".join(filter(None, (block, row)))
+        rows.append([place, column, *numbers, verdict if errors else "no error known"])
     return rows

@@ -185,13 +185,10 @@ def mean_cell(
     if not values_GS or not all(values_GS):
         return text(MISSING)
     interval = stratified_interval(values_GS)
-    return Cell(
-        fmean(map(fmean, values_GS)),
-        digits=digits,
-        provenance=provenance,
-        seed_interval=(interval.low, interval.high) if interval else None,
-        seeds=interval.seeds if interval else None,
-    )
+    cell = Cell(fmean(map(fmean, values_GS)), digits=digits, provenance=provenance)
+    if interval:
+        cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
+    return cell
 
 
 def no_results(cells: Sequence[Cell]) -> list[Cell]:

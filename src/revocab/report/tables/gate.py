@@ -85,17 +85,10 @@ class GateTable(TableOptions):
                 for run, step in (before, after)
             )
             change = comparison(second.get(key), first.get(key))
-            yield Row(
-                [
-                    text(metric_label(metric)),
-                    text(task),
-                    share_cell(first.get(key), old),
-                    share_cell(second.get(key), new),
-                    change_cell(change),
-                    share_cell(chance, new),
-                    text(verdict(change, self.tolerance)),
-                ]
-            )
+            cells = [share_cell(first.get(key), old), share_cell(second.get(key), new)]
+            cells += [change_cell(change), share_cell(chance, new)]
+            cells.append(text(verdict(change, self.tolerance)))
+            yield Row([text(metric_label(metric)), text(task), *cells])
 
     def tasks(self, experiment: Experiment) -> list[str]:
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)

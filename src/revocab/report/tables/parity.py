@@ -28,15 +28,11 @@ class ParityTable(ParallelOptions, TableOptions):
         languages = parallel.languages if parallel else []
         rows = []
         for tokenizer in results.experiment.fertility.tokenizers:
-            cells = [
-                Cell(
-                    number(measured.get((tokenizer, language), {}).get(key)),
-                    digits=digits,
-                    provenance=PARALLEL,
-                )
-                for language in languages
-                for key, _, digits in MEASURES
-            ]
+            cells = []
+            for language in languages:
+                row = measured.get((tokenizer, language), {})
+                for key, _, digits in MEASURES:
+                    cells.append(Cell(number(row.get(key)), digits=digits, provenance=PARALLEL))
             rows.append(Row([text(tokenizer), *cells]))
         sentences = sorted({int(row["sentences"]) for row in measured.values()})
         size = f" {sentences[0]:,} sentences." if sentences else ""

@@ -66,13 +66,9 @@ class Windows:
 
     def described(self) -> dict[str, int]:
         skipped = {key: getattr(self, key) for key in ("skipped_too_long", "skipped_special")}
-        return {
-            "documents": self.documents,
-            "bytes": self.bytes,
-            "tokens": self.tokens,
-            "windows": len(self.lengths),
-            **{key: value for key, value in skipped.items() if value},
-        }
+        described = {key: getattr(self, key) for key in ("documents", "bytes", "tokens")}
+        described["windows"] = len(self.lengths)
+        return described | {key: value for key, value in skipped.items() if value}
 
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:

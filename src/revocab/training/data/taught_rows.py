@@ -131,6 +131,7 @@ def snippets_of(
     assert stage.distil is not None
     wanted_V = new_V.numpy().copy()
     wanted_V[[token for token in pair.student.special if token < len(wanted_V)]] = False
+    count = int(wanted_V.sum())
     windows, ids = around_tokens(
         packed,
         wanted_V,
@@ -141,22 +142,18 @@ def snippets_of(
     )
     if not len(windows):
         raise RevocabError(
-            f"stage {stage.name}: none of the {int(wanted_V.sum())} new tokens is in the packed"
+            f"stage {stage.name}: none of the {count} new tokens is in the packed"
             " rows; pack text of the new vocabulary's language, or leave out distil"
         )
-    described = {
-        "stage": stage.name,
-        "new_tokens": int(wanted_V.sum()),
-        "in_text": len(ids),
-        "snippets": len(windows),
-    }
+    counts = {"new_tokens": count, "in_text": len(ids), "snippets": len(windows)}
     print(
-        f"stage {stage.name}: {described['in_text']} of {described['new_tokens']} new tokens"
+        f"stage {stage.name}: {len(ids)} of {count} new tokens"
         f" are in the packed rows; {len(windows)} snippets of them",
         file=sys.stderr,
     )
     text = StageText(windows, pair, wanted_V)
     first = text.step(packed.tokens, 0, packed.batch_size)
+    described = {"stage": stage.name, **counts}
     return Taught(stage, text, source_share(packed, first), described, len(ids))
 
 
