@@ -219,13 +219,10 @@ def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any
         for row in configuration(taken, hub.name, hub, streaming=streaming):
             yield renamed(row, hub.fields, hub.id)
         return
-    by_language = {
-        language: [
-            renamed(row, hub.fields, f"{hub.id} ({name})")
-            for row in configuration(taken, name, hub, streaming=False)
-        ]
-        for language, name in hub.names.items()
-    }
+    by_language = {}
+    for language, name in hub.names.items():
+        rows, place = configuration(taken, name, hub, streaming=False), f"{hub.id} ({name})"
+        by_language[language] = [renamed(row, hub.fields, place) for row in rows]
     yield from joined(by_language, hub.id)
 
 

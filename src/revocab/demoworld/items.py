@@ -196,9 +196,6 @@ def passages(
     tool, pet, thing = (getattr(noun, language) for noun in (job.tool, animal, fruit))
     answers = (home, tool.the, pet.a, thing.a)
     question, answer = draw.choice(list(zip(ASKED[language], answers, strict=True)))
-    return {
-        "title": person.full,
-        "context": " ".join(sentence[language] for sentence in sentences),
-        "question": question.format(name=person.name),
-        "answers": [answer],
-    }
+    context = " ".join(sentence[language] for sentence in sentences)
+    asked = question.format(name=person.name)
+    return {"title": person.full, "context": context, "question": asked, "answers": [answer]}

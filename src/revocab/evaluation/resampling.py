@@ -193,12 +193,8 @@ def bootstrap_scores(
     """
     if len(items.weights_N) < 2:
         return None
-    return np.concatenate(
-        [
-            items.score((times_RN * items.weights_N) @ items.counts_NK)
-            for times_RN in draws(items.parts_N, resamples, seed)
-        ]
-    )
+    drawn = (times_RN * items.weights_N for times_RN in draws(items.parts_N, resamples, seed))
+    return np.concatenate([items.score(weights_RN @ items.counts_NK) for weights_RN in drawn])
 
 
 def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:

@@ -71,17 +71,12 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
         assert run.source is not None  # train looked
         read = [*checkpoints.weight_files(run.source), run.source / "config.json"]
         adapters["teacher"] = {file.name: io.sha256(file) for file in read}
-        adapters["tokenizers"] = {
-            which: io.sha256(tokenizer_file(folder))
-            for which, folder in (("model", run.model), ("teacher", run.source))
-        }
-    return {
-        "model": {file.name: io.sha256(file) for file in files},
-        **adapters,
-        "packed": packed["sha256"],
-        **bits,
-        "heldout": io.sha256(run.heldout / "manifest.json"),
-    }
+        both = {"model": run.model, "teacher": run.source}
+        tokenizers = {which: tokenizer_file(folder) for which, folder in both.items()}
+        adapters["tokenizers"] = {which: io.sha256(file) for which, file in tokenizers.items()}
+    model = {file.name: io.sha256(file) for file in files}
+    heldout = io.sha256(run.heldout / "manifest.json")
+    return {"model": model, **adapters, "packed": packed["sha256"], **bits, "heldout": heldout}
 
 
 def tables_of(settings: Settings) -> tuple[str, ...]:

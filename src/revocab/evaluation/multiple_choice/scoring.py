@@ -215,14 +215,9 @@ def result_rows(
     scores = results["results"][inner]
     items = sum(counts["effective"] for counts in results["n-samples"].values())
     shots = max(task.get_config("num_fewshot") or 0 for task in loaded["tasks"].values())
-    known = {
-        "task": name,
-        "items": items,
-        "shots": shots,
-        "task_version": str(results["versions"].get(inner, "")),
-        "harness_version": harness.harness_version(),
-        "limit": options.limit,
-    }
+    known = {"task": name, "items": items, "shots": shots, "limit": options.limit}
+    known["task_version"] = str(results["versions"].get(inner, ""))
+    known["harness_version"] = harness.harness_version()
     rows: list[dict[str, Any]] = []
     for metric in METRICS:
         if f"{metric},none" not in scores:

@@ -279,17 +279,11 @@ class Results:
         return self._heldout_rows(own)
 
     def _heldout_rows(self, provenance: str) -> tuple[list[Record], str]:
-        rows = [
-            {
-                "step": int(row["step"]),
-                "corpus": row["corpus"],
-                "language": row["language"],
-                "loss": number(row["loss"]),
-                "bits_per_byte": number(row["bits_per_byte"]),
-                "bytes": int(row["bytes"]),
-            }
-            for row in self.csv(provenance)
-        ]
+        rows: list[Record] = []
+        for row in self.csv(provenance):
+            text = {key: row[key] for key in ("corpus", "language")}
+            losses = {key: number(row[key]) for key in ("loss", "bits_per_byte")}
+            rows.append({**text, **losses, **{key: int(row[key]) for key in ("step", "bytes")}})
         return rows, provenance
 
 

@@ -202,20 +202,14 @@ def assigned_rows(
     import numpy as np
 
     positions = layout(shares, options.parts, options.seed)
-    packed = Packed(
-        stages=[
-            {
-                "name": name,
-                "rows": rows,
-                "corpora": {
-                    corpus: {"share": shares[corpus][number], "rows": len(places[number])}
-                    for corpus, places in positions.items()
-                    if len(places[number])
-                },
-            }
-            for number, (name, rows) in enumerate(options.parts)
-        ]
-    )
+    packed = Packed()
+    for number, (name, rows) in enumerate(options.parts):
+        parts = {
+            corpus: {"share": shares[corpus][number], "rows": len(places[number])}
+            for corpus, places in positions.items()
+            if len(places[number])
+        }
+        packed.stages.append({"name": name, "rows": rows, "corpora": parts})
     assigned = {}
     for number, (name, ordered) in enumerate(positions.items()):
         stages = shuffled(ordered, options.seed, number) if options.shuffle_rows else ordered

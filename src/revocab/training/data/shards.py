@@ -113,14 +113,9 @@ def whole_sha256(files: Sequence[Path], rows: int) -> str:
     """Return the SHA-256 that one array file with the rows of all ``files`` would have."""
     first = np.load(files[0], mmap_mode="r")
     header = streams.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header,
-        {
-            "descr": np.lib.format.dtype_to_descr(first.dtype),
-            "fortran_order": False,
-            "shape": (rows, first.shape[1]),
-        },
-    )
+    shape, dtype = (rows, first.shape[1]), np.lib.format.dtype_to_descr(first.dtype)
+    described: dict[str, Any] = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, described)
     digest = hashlib.sha256(header.getvalue())
     for file in files:
         digest.update(np.load(file, mmap_mode="r"))

@@ -45,14 +45,11 @@ class Taught:
 
     def timed(self, seconds: float, steps: int, row_tokens: int) -> dict[str, Any]:
         """Return the times of ``steps`` steps of ``row_tokens`` packed tokens each."""
-        timed = {
-            "stage": self.stage.name,
-            "training_seconds": seconds,
-            "seconds_per_step": seconds / steps,
-            "seconds_per_token": seconds / steps / row_tokens,
-        }
+        each = seconds / steps
+        timed = {"stage": self.stage.name, "training_seconds": seconds, "seconds_per_step": each}
+        timed["seconds_per_token"] = each / row_tokens
         if self.new_tokens:
-            timed["seconds_per_new_token"] = seconds / steps * self.stage.steps / self.new_tokens
+            timed["seconds_per_new_token"] = each * self.stage.steps / self.new_tokens
         return timed
 
 

@@ -59,17 +59,9 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
             )
         arrays = load_file(file)
         order = torch.argsort(arrays["lengths"], descending=True, stable=True)
-        corpora.append(
-            HeldoutCorpus(
-                name,
-                described["language"],
-                described["bytes"],
-                described["tokens"],
-                arrays["input_ids"][order],
-                arrays["lengths"][order],
-                arrays["answers"][order] if "answers" in arrays else None,
-            )
-        )
+        windows: dict[str, Any] = {key: rows[order] for key, rows in arrays.items()}
+        told = {key: described[key] for key in ("language", "bytes", "tokens")}
+        corpora.append(HeldoutCorpus(name, **told, **windows))
     return corpora, manifest
 
 

@@ -229,12 +229,8 @@ class RecipeTrainer(Trainer):
             stage = self.plan.index(resume_state.step_of(Path(checkpoint)) - 1)
             self._adamw().adapt(self.plan.stages[stage].adapter is not None, begin=False)
             entries = zip(self._adamw().param_groups, self._rates(stage), strict=True)
-            frozen = [
-                parameter
-                for entry, rates in entries
-                if rates is None
-                for parameter in entry["params"]
-            ]
+            for entry, rates in entries:
+                frozen += entry["params"] if rates is None else ()
         for parameter in frozen:
             parameter.requires_grad_(False)
         super()._load_optimizer_and_scheduler(checkpoint)

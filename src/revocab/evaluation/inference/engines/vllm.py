@@ -173,12 +173,10 @@ class VllmGenerator(TextGenerator):
         texts = [[*context, *tokens] for tokens in continuations]
         requests = [{"prompt_token_ids": ids} for ids in texts]
         results = self.model.generate(requests, settings, use_tqdm=False)
-        sums = [
-            math.fsum(
-                result.prompt_logprobs[at][ids[at]].logprob for at in range(len(context), len(ids))
-            )
-            for ids, result in zip(texts, results, strict=True)
-        ]
+        sums = []
+        for ids, result in zip(texts, results, strict=True):
+            places = range(len(context), len(ids))
+            sums.append(math.fsum(result.prompt_logprobs[at][ids[at]].logprob for at in places))
         refuse_sums(sums, lambda i: beginning(self.tokenizer, texts[i]), self.dtype)
         return sums
 
