@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from revocab.evaluation.inference.chat_prompts import ChatFormat
 
-Finish = Literal["eos", "blank_line", "stop", "length", "prompt_too_long"]
+Finish = Literal["eos", "blank_line", "stop", "length", "prompt_too_long", "chosen"]
 #: The stop that has a name of its own.
 BLANK_LINE = "\n\n"
 

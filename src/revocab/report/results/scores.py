@@ -179,19 +179,10 @@ def average_rows(
             mean = mean_score([(row["value"], row["stderr"]) for row in scored])
             if mean is None or len(scored) < len(rows_of):
                 continue
-            yield score_row(
-                results,
-                run,
-                step=step,
-                task=average_task(language),
-                language=language,
-                metric=AVERAGE,
-                value=mean[0],
-                stderr=mean[1],
-                shots=scored[0]["shots"],
-                limit=scored[0]["limit"],
-                provenance=scored[0]["provenance"],
-            )
+            where = {"step": step, "task": average_task(language), "language": language}
+            score = {"metric": AVERAGE, "value": mean[0], "stderr": mean[1]}
+            shared = {name: scored[0][name] for name in ("shots", "limit", "provenance")}
+            yield score_row(results, run, **where, **score, **shared)
 
 
 def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Record]:

@@ -189,36 +189,27 @@ def compare_group(
     :class:`RevocabError` where two systems were scored on different items.
     """
     compared = systems(results, group, step)
-    for replicate in [replicate for system in compared for replicate in system.replicates]:
+    every = [replicate for system in compared for replicate in system.replicates]
+    for replicate in every:
         replicate.scores = {
             key: resampling.bootstrap_scores(items, resamples, seed)
             for key, items in replicate.items.items()
         }
     rows: list[dict[str, Any]] = []
-    every = [replicate for system in compared for replicate in system.replicates]
     for key in dict.fromkeys(key for replicate in every for key in replicate.items):
         having = [system for system in compared if system.has(key)]
         block: list[dict[str, Any]] = []
         pairs = comb(len(having), 2)
         for first, second in combinations(having, 2):
             comparison = pair(key, first, second, resamples, seed, pairs)
-            if comparison is not None:
-                block.append(
-                    {
-                        "group": group,
-                        "step": step,
-                        "task": key[0],
-                        "language": language_of(results, key[0]),
-                        "metric": key[1],
-                        "run": first.run.id,
-                        "other": second.run.id,
-                        **comparison,
-                        "items": len(first.replicates[0].items[key].weights_N),
-                        "resamples": resamples,
-                        "seed": seed,
-                        **over_seeds(key, first, second),
-                    }
-                )
+            if comparison is None:
+                continue
+            where = {"group": group, "step": step, "task": key[0], "metric": key[1]}
+            where["language"] = language_of(results, key[0])
+            who = {"run": first.run.id, "other": second.run.id}
+            items = len(first.replicates[0].items[key].weights_N)
+            drawn = {"items": items, "resamples": resamples, "seed": seed}
+            block.append({**where, **who, **comparison, **drawn, **over_seeds(key, first, second)})
         adjusted = holm([row["p_value"] for row in block])
         rows += [{**row, "p_holm": p} for row, p in zip(block, adjusted, strict=True)]
     return rows

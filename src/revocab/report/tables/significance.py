@@ -187,16 +187,12 @@ def difference_cell(row: Record | None, sign: int, scale: float, provenance: str
         return Cell(scale=scale)
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))
     seeds = [sign * float(row[name]) for name in ("seed_low", "seed_high") if row.get(name)]
-    return Cell(
-        sign * float(row["difference"]) + 0.0,
-        scale=scale,
-        mark="best" if is_marked(row) else None,
-        provenance=provenance,
-        interval=(low, high),
-        p_value=float(row["p_holm"]),
-        seed_interval=(min(seeds), max(seeds)) if seeds else None,
-        seeds=int(row["seeds"]) if seeds else None,
-    )
+    cell = Cell(sign * float(row["difference"]) + 0.0, scale=scale, provenance=provenance)
+    cell.interval, cell.p_value = (low, high), float(row["p_holm"])
+    cell.mark = "best" if is_marked(row) else None
+    if seeds:
+        cell.seed_interval, cell.seeds = (min(seeds), max(seeds)), int(row["seeds"])
+    return cell
 
 
 TABLE = SignificanceTable

@@ -173,19 +173,14 @@ def resolved_shares(
     stages = len(options.parts)
     alone: list[Share] = [1.0] * stages if len(described) == 1 else []
     asked = {name: options.shares.get(name, alone) for name in described}
-    problems = [
-        *(
-            f"shares.{name}: no corpus folder of this id is given"
-            for name in options.shares
-            if name not in described
-        ),
-        *(
-            f"shares.{name}: {len(shares)} shares for {stages} stages; give one each"
-            if shares
-            else f"--shares: none for {name!r}; for two corpora: --shares sw=0.5 el=0.5"
-            for name, shares in asked.items()
-            if len(shares) != stages
-        ),
+    strange = [name for name in options.shares if name not in described]
+    problems = [f"shares.{name}: no corpus folder of this id is given" for name in strange]
+    problems += [
+        f"shares.{name}: {len(shares)} shares for {stages} stages; give one each"
+        if shares
+        else f"--shares: none for {name!r}; for two corpora: --shares sw=0.5 el=0.5"
+        for name, shares in asked.items()
+        if len(shares) != stages
     ]
     refuse(problems)
     sizes = {

@@ -66,13 +66,11 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
     check_model(folder)
     source = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     own, other = model.config.get_text_config(), source.get_text_config()
-    stages = [stage for stage in settings.plan.stages if stage.distil]
-    problems = [
-        f"stage {stage.name}: {problem}"
-        for stage in stages
-        if stage.distil
-        for problem in stage.distil.layer_problems(own.num_hidden_layers)
-    ]
+    stages = {stage.name: stage.distil for stage in settings.plan.stages if stage.distil}
+    problems: list[str] = []
+    for name, distil in stages.items():
+        lacks = distil.layer_problems(own.num_hidden_layers)
+        problems += [f"stage {name}: {problem}" for problem in lacks]
     problems += [
         f"--source {folder}: {key} is {getattr(other, key, None)}, and the model's"
         f" {getattr(own, key, None)}; give the model that --model was made from"
@@ -81,8 +79,8 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
     ]
     if stages and has_own_head(model) and not has_plain_head(model):
         problems.append(
-            f"stage {stages[0].name}: distil trains a head of its own by cross-entropy, and knows"
-            f" how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out distil,"
+            f"stage {next(iter(stages))}: distil trains a head of its own by cross-entropy, and"
+            f" knows how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out distil,"
             " or train a model with one matrix for both"
         )
     refuse(problems)

@@ -103,24 +103,20 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
     tokens = rows * packed["sequence_length"]
     plan = settings.plan
     stages = {step: plan.index(step - 1) for step in settings.checkpoint_steps}
-    adapters = [
-        {
-            "step": step,
-            "path": str(checkpoints.adapter_folder(Path(), step)),
-            "base": plan.begins[stage],  # the step whose weights it changes
-        }
-        for step, stage in stages.items()
-        if plan.stages[stage].lora
-    ]
+    adapters = []
+    for step, stage in stages.items():
+        if plan.stages[stage].lora:
+            path, base = checkpoints.adapter_folder(Path(), step), plan.begins[stage]
+            # "base" is the step whose weights it changes.
+            adapters.append({"step": step, "path": str(path), "base": base})
+    exported = {step: checkpoints.step_folder(Path(), step) for step in settings.checkpoint_steps}
+    libraries = (accelerate, torch, transformers)
     return {
         "steps": settings.steps,
         "tokens": tokens,
         "bytes": inputs.packed.bytes,
         "sequence_length": packed["sequence_length"],
-        "checkpoints": [
-            {"step": step, "path": str(checkpoints.step_folder(Path(), step))}
-            for step in settings.checkpoint_steps
-        ],
+        "checkpoints": [{"step": step, "path": str(path)} for step, path in exported.items()],
         **best,
         **({"adapters": adapters} if adapters else {}),
         "settings": settings.described(),
@@ -128,7 +124,5 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
         **({"stages": packed["stages"]} if "stages" in packed else {}),
         **inputs.packed.described(),
         "inputs": inputs.checksums,
-        "versions": {
-            module.__name__: module.__version__ for module in (accelerate, torch, transformers)
-        },
+        "versions": {library.__name__: library.__version__ for library in libraries},
     }
