@@ -41,8 +41,8 @@ def chosen_row(engine: TextGenerator, row: Row, room: int, shots: int) -> Row:
     longest = max(len(ids) for ids, _ in encoded)
     likelihoods = mean_log_probabilities(engine, encoded) if longest <= room else []
     chosen = best(likelihoods)[: len(row["references"])]
-    why = "chosen" if likelihoods else "prompt_too_long"
-    output = Output("\n".join(texts[at] for at in chosen), 0, why)
+    text = "\n".join(texts[at] for at in chosen)
+    output = Output(text, 0, "chosen" if likelihoods else "prompt_too_long")
     return {
         **output_row(row, asked(engine, row, shots)[0], longest, output, shots),
         "likelihoods": likelihoods,

@@ -80,7 +80,7 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
     if stages and has_own_head(model) and not has_plain_head(model):
         problems.append(
             f"stage {next(iter(stages))}: distil trains a head of its own by cross-entropy, and"
-            f" knows how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out distil,"
-            " or train a model with one matrix for both"
+            f" knows how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out"
+            " distil, or train a model with one matrix for both"
         )
     refuse(problems)
