@@ -136,14 +136,10 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
     loaded, problems = {}, []
     for path in files:
         own = read_task(path)
+        shots = options.shots_of(int(own.get("num_fewshot", options.shots)))
+        revision = own.get("revision") if "harness" in own else None
         try:
-            loaded[path.stem] = load_task(
-                manager,
-                path,
-                task_spec(path),
-                options.shots_of(int(own.get("num_fewshot", options.shots))),
-                own.get("revision") if "harness" in own else None,
-            )
+            loaded[path.stem] = load_task(manager, path, task_spec(path), shots, revision)
         except RevocabError as error:
             problems += error.problems
     refuse(problems)

@@ -49,11 +49,8 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
             yield ("tokenizers", name, *inside, "revision"), file, ("commit",)
     for name, model in experiment.models.items():
         if model.hub:
-            yield (
-                ("models", name, "revision"),
-                root / "models" / name / "manifest.json",
-                ("commit",),
-            )
+            file = root / "models" / name / "manifest.json"
+            yield ("models", name, "revision"), file, ("commit",)
     for name, task in experiment.evaluation.generation.tasks.items():
         tasks = ("evaluation", "generation", "tasks")
         for part, source in (("pool", task.pool), ("test", task.test)):

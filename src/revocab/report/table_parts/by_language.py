@@ -157,12 +157,9 @@ class LanguageTable(TableOptions):
         columns = [
             (name, head.over) for head in shown.heads for name in (head.name, head.change) if name
         ]
-        return Table(
-            ["Language", *(name for name, _ in columns)],
-            rows,
-            self._notes(results, shown),
-            over=["", *(over for _, over in columns)] if any(o for _, o in columns) else None,
-        )
+        header = ["Language", *(name for name, _ in columns)]
+        over = ["", *(over for _, over in columns)]
+        return Table(header, rows, self._notes(results, shown), over=over if any(over) else None)
 
     def _with_changes(self, heads: Sequence[Head], cells: Sequence[Cell], base: Cell) -> list[Cell]:
         """Return the cells, each followed by its change from the base's value, in its unit or in

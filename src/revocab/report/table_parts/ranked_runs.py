@@ -161,15 +161,12 @@ def trained_names(experiment: Experiment, groups: Iterable[str]) -> dict[str, li
 
 def losses_by_seed(results: Results, run: Run, language: str) -> dict[int, Losses]:
     amounts: tuple[Progress, ...] = ("bytes", "flops")
-    return {
-        single.seed: Losses(
-            single,
-            heldout_curve(results, single, language),
-            {over: training_progress(results, single, over) for over in amounts},
-            results.heldout(single)[1],
-        )
-        for single in sorted(results.replicates(run), key=lambda single: single.seed)
-    }
+    losses = {}
+    for single in sorted(results.replicates(run), key=lambda single: single.seed):
+        curve = heldout_curve(results, single, language)
+        progress = {over: training_progress(results, single, over) for over in amounts}
+        losses[single.seed] = Losses(single, curve, progress, results.heldout(single)[1])
+    return losses
 
 
 def point_label(point: Step) -> str:
