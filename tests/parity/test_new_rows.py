@@ -24,7 +24,7 @@ from training_pico import (
 
 from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import NEW_ROWS
-from revocab.training.loop.new_rows import drop_other_rows
+from revocab.training.adapters.vocabulary_adapter import drop_other_rows
 from revocab.training.stage import Stage
 from revocab.training.train import train
 

@@ -224,8 +224,6 @@ def test_splitters_by_choice():
     assert choose_splitter("unicode", "it") == UNICODE
     # No sentence data for this language anywhere.
     assert choose_splitter("nltk", "sw") == RULES
-    with pytest.raises(RevocabError, match="allowed are nltk, nltk_rules and unicode"):
-        choose_splitter("spaces", "it")
 
 
 # Conversations ------------------------------------------------------------------------------------

@@ -24,8 +24,7 @@ from revocab.report.figure_parts.curves import (
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach
-from revocab.report.results.progress import training_progress
+from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach, training_progress
 from revocab.report.values.losses import text_languages
 
 #: Bits per byte of the Italian text by step, as measured every second step.

@@ -12,7 +12,7 @@ import yaml
 
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.item_count import ExpectedItems, check_items
+from revocab.evaluation.multiple_choice.tasks import ExpectedItems, check_items
 
 PIQA = hub_itabench.DATA_SETS["piqa"]
 #: As printed scores tell: k of so many items (docs/papers/sava.md).
@@ -67,9 +67,7 @@ def test_the_version_that_is_meant_is_taken(build_piqa):
 
 @pytest.mark.parametrize("revision", [None, "abcdef0"])
 def test_a_pin_without_the_items_is_not_named_again(monkeypatch, revision):
-    monkeypatch.setattr(
-        "revocab.evaluation.multiple_choice.item_count.dataset_rows", lambda *_: [1, 2]
-    )
+    monkeypatch.setattr("revocab.evaluation.multiple_choice.tasks.dataset_rows", lambda *_: [1, 2])
     config = {"dataset_path": "o/d", "test_split": "test"}
     config["dataset_kwargs"] = {"revision": "abcdef0" + 33 * "1"}
     with pytest.raises(RevocabError, match=r"has 2 items, expected 3.*write its commit") as error:

@@ -9,10 +9,10 @@ from fake_results import change_experiment, experiment_alone, fake_results, writ
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.report.asked import asked_scores
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figures.models_by_language import ModelsByLanguageFigure
 from revocab.report.make_tables import build_table
+from revocab.report.references import asked_scores
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores

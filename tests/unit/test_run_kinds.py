@@ -16,9 +16,9 @@ from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.plan import Plan
-from revocab.report.asked import asked_scores
 from revocab.report.checks import table_problems
 from revocab.report.make_tables import build_table, make_tables
+from revocab.report.references import asked_scores
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach
 from revocab.report.results.scores import collect_scores

@@ -11,8 +11,8 @@ from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 
 from revocab.config import Experiment, Run
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_comparisons import holm
 from revocab.evaluation.options import ComparisonJob
+from revocab.evaluation.over_seeds import holm
 from revocab.io import write_json, write_jsonl
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables

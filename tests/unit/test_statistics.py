@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from revocab.evaluation.multiple_comparisons import FEW, LEVEL, holm, most_exchanges
-from revocab.evaluation.over_seeds import paired_interval, t_quantile
+from revocab.evaluation.over_seeds import (
+    FEW,
+    SIGNIFICANT,
+    holm,
+    most_exchanges,
+    paired_interval,
+    t_quantile,
+)
 from revocab.evaluation.resampling import bootstrap, compare, mean_items, permutation, wilson
 
 
@@ -58,8 +64,8 @@ def test_the_largest_difference_is_significant_in_a_group_of_any_size(runs):
     pairs = runs * (runs - 1) // 2
     first, second = [1.0] * 60, [0.0] * 43 + [1.0] * 17
     p = p_value(first, second, comparisons=pairs)
-    assert p * pairs <= LEVEL / FEW + 1e-3
-    assert max(holm([p] * pairs)) < LEVEL
+    assert p * pairs <= SIGNIFICANT / FEW + 1e-3
+    assert max(holm([p] * pairs)) < SIGNIFICANT
     assert p == p_value(first, second, comparisons=pairs)
 
 

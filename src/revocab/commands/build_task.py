@@ -20,9 +20,9 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
-    from revocab.evaluation.multiple_choice.item_count import check_items
     from revocab.evaluation.multiple_choice.tasks import (
         at_commit,
+        check_items,
         find_template,
         task_config,
         write_task,

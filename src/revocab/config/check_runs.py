@@ -17,7 +17,7 @@ from revocab.config.lineage import (
 )
 from revocab.config.schema import Experiment, RunGroup
 from revocab.initialise.method import Method, methods
-from revocab.report.asked import task_languages
+from revocab.report.references import task_languages
 
 
 def check_runs(experiment: Experiment) -> Iterator[str]:

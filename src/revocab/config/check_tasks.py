@@ -13,7 +13,7 @@ from revocab.closed import unknown
 from revocab.config.schema import Experiment, Source
 from revocab.config.schema.evaluation import GenerationTask, Probe
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
-from revocab.corpora.source import Kind, check_accepted
+from revocab.corpora.source import Kind
 from revocab.errors import RevocabError, refused
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
@@ -71,7 +71,8 @@ def ships_task(name: str) -> bool:
 
 def task_data_problems(key: str, source: Source) -> Iterator[str]:
     why = ": lm-evaluation-harness reads the rows itself"
-    yield from check_accepted(key, source, TASK_DATA, why)
+    if source.kind not in TASK_DATA:
+        yield f"{key}: received '{source.kind}:'; allowed here are {', '.join(TASK_DATA)}{why}"
     if source.path and not source.path.lower().endswith((".jsonl", ".jsonl.gz")):
         yield f"{key}.path: received {source.path!r}; allowed are .jsonl and .jsonl.gz files{why}"
     for part in ("fields", "names") if source.hub else ():

@@ -100,12 +100,8 @@ def _translations(
         for (source, target), layout in asked:
             texts = (pair.texts[source], pair.texts[target])
             messages = translation_task(texts, layout) if all(texts) else []
-            yield Document(
-                f"{label}, row {pair.number}",
-                f"{identifier}.{source}-{target}",
-                _conversation(messages),
-                together,
-            )
+            own, where = f"{identifier}.{source}-{target}", f"{label}, row {pair.number}"
+            yield Document(where, own, _conversation(messages), together)
 
 
 def _own_id(row: dict[str, Any], number: int, corpus: str) -> str:

@@ -39,10 +39,7 @@ def content_of(path: Path) -> tuple[str, str | None] | None:
 
 
 def data_files(path: str | Path) -> list[Path]:
-    """Return a file, or a folder's files of known kinds, sorted by their path in it.
-
-    Raises :class:`RevocabError` for a place that is not there or holds no such file.
-    """
+    """Return a file, or a folder's files of known kinds, sorted by their path in it."""
     path = Path(path)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and content_of(file))
@@ -86,7 +83,9 @@ def file_rows(
             continue
         lines = numbered_lines(file, compression)
         if content == "jsonl":
-            yield from json_rows(file, lines)
+            for number, line in lines:
+                if line.strip():
+                    yield parse_json(line, f"{file}, line {number}")
         elif content == "text":
             yield from text_rows(lines, documents)
         else:  # a line as it stands between tabs; there is no header, and no quoting
@@ -125,13 +124,6 @@ def opened(path: Path, compression: str | None) -> IO[bytes]:
         # The library is pyarrow's own: Python 3.11 has none.
         return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"), 1 << 20)
     return path.open("rb")
-
-
-def json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, Any]]:
-    for number, line in lines:
-        if not line.strip():
-            continue
-        yield parse_json(line, f"{path}, line {number}")
 
 
 def text_rows(

@@ -34,7 +34,6 @@ def others(scripts: Sequence[str]) -> regex.Pattern[str]:
 
 @cache
 def letters_of_others(scripts: Sequence[str]) -> regex.Pattern[str]:
-    """Return the pattern of one letter of another script."""
     import regex
 
     return regex.compile(_outside(scripts), regex.VERSION1)

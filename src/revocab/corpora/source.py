@@ -130,7 +130,6 @@ class Source(Closed):
 
 
 def matching(pattern: str) -> list[str]:
-    """Return the files that a pattern names, sorted; raise :class:`RevocabError` if none fits."""
     import glob
 
     # Not Path.glob: the pattern may be absolute.
@@ -139,14 +138,6 @@ def matching(pattern: str) -> list[str]:
     if not paths:
         raise RevocabError(f"{pattern!r}: no file matches; check the pattern or data_root")
     return paths
-
-
-def check_accepted(
-    key: str, source: Source, accepted: Sequence[Kind], why: str = ""
-) -> Iterator[str]:
-    """Yield a problem if a consumer of ``source`` does not read its kind."""
-    if source.kind not in accepted:
-        yield f"{key}: received '{source.kind}:'; allowed here are {', '.join(accepted)}{why}"
 
 
 def read_rows(
@@ -173,7 +164,6 @@ def read_rows(
 
 
 def check_number(form: Form, files: Sequence[Path]) -> None:
-    """Raise :class:`RevocabError` unless there are as many files as a source has."""
     names = ", ".join(map(str, files)) or "none"
     if form.kind == "hub":
         fits, due = not files, "no file, because its rows come from the Hub"
@@ -190,10 +180,7 @@ def check_number(form: Form, files: Sequence[Path]) -> None:
 def read_numbered(
     form: Form, files: Sequence[Path] = (), limit: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return the rows of a source, each with a text ``id``; at most the first ``limit``.
-
-    Raises :class:`RevocabError` for a source without rows, too.
-    """
+    """Return the rows of a source, each with a text ``id``; at most the first ``limit``."""
     rows = list(read_rows(form, files))
     if not rows:
         raise RevocabError(f"{place(form, files)}: no rows")
@@ -232,13 +219,10 @@ def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any
         for row in configuration(taken, hub.name, hub, streaming=streaming):
             yield renamed(row, hub.fields, hub.id)
         return
-    by_language = {
-        language: [
-            renamed(row, hub.fields, f"{hub.id} ({name})")
-            for row in configuration(taken, name, hub, streaming=False)
-        ]
-        for language, name in hub.names.items()
-    }
+    by_language = {}
+    for language, name in hub.names.items():
+        rows, place = configuration(taken, name, hub, streaming=False), f"{hub.id} ({name})"
+        by_language[language] = [renamed(row, hub.fields, place) for row in rows]
     yield from joined(by_language, hub.id)
 
 
@@ -261,8 +245,7 @@ def configuration(
 def joined(by_language: dict[str, list[dict[str, Any]]], where: str) -> Iterator[dict[str, Any]]:
     """Yield one row per id: each language's ``text`` under the language's name.
 
-    In the order of the first language. Raises :class:`RevocabError` for an id that is missing,
-    repeated, or not there in every language.
+    In the order of the first language.
     """
     indexed: dict[str, dict[Any, str]] = {}
     for language, rows in by_language.items():

@@ -61,21 +61,14 @@ def available_splitter(language: str) -> str:
     return SENTENCES
 
 
-def choose_splitter(choice: str, language: str) -> str:
-    """Return the splitter that an experiment's ``choice`` means for ``language`` on this machine.
-
-    Raises :class:`RevocabError` for a choice that does not exist.
-    """
+def choose_splitter(choice: Choice, language: str) -> str:
+    """Return the splitter that ``choice`` means for ``language`` on this machine."""
     if choice == "nltk":
         return available_splitter(language)
-    if choice == "nltk_rules":
-        return RULES
-    if choice == "unicode":
-        return UNICODE
-    raise RevocabError(f"splitter {choice!r}: allowed are nltk, nltk_rules and unicode")
+    return UNICODE if choice == "unicode" else RULES
 
 
-def fallen_back(choice: str, language: str, splitter: str) -> bool:
+def fallen_back(choice: Choice, language: str, splitter: str) -> bool:
     return choice == "nltk" and splitter == RULES and language in PUNKT_LANGUAGES
 
 
@@ -299,8 +292,5 @@ def start_splitting(
     return wait
 
 
-def count_words(
-    texts: Sequence[str], language: str, splitter: str | None = None, processes: int | None = None
-) -> list[int]:
-    splitter = splitter or available_splitter(language)
-    return start_splitting(texts, language, splitter, processes)().counts
+def count_words(texts: Sequence[str], language: str, splitter: str) -> list[int]:
+    return start_splitting(texts, language, splitter)().counts

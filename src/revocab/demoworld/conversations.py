@@ -141,9 +141,5 @@ def conversations(
             for question, answer, _ in asked
             for role, content in (("user", question), ("assistant", answer))
         ]
-        yield {
-            "id": f"conversation-{language}-{number:05d}",
-            "kind": kind,
-            "messages": messages,
-            "checks": asked[-1][2],
-        }
+        own = f"conversation-{language}-{number:05d}"
+        yield {"id": own, "kind": kind, "messages": messages, "checks": asked[-1][2]}

@@ -79,12 +79,8 @@ def fact_items(
     supported: tuple[bool, ...] = (False,),
 ) -> Iterator[dict[str, Any]]:
     """Yield question rows about ``facts``, with or without a supporting passage, to ``count``."""
-    asked = [
-        (fact, question, support)
-        for fact in facts
-        for question in fact.asked(test)
-        for support in supported
-    ]
+    every = ((fact, question) for fact in facts for question in fact.asked(test))
+    asked = [(*pair, support) for pair in every for support in supported]
     draw.shuffle(asked)
     fair, number = FairChoices(draw, 4), 0
     for fact, question, support in asked:
@@ -200,9 +196,6 @@ def passages(
     tool, pet, thing = (getattr(noun, language) for noun in (job.tool, animal, fruit))
     answers = (home, tool.the, pet.a, thing.a)
     question, answer = draw.choice(list(zip(ASKED[language], answers, strict=True)))
-    return {
-        "title": person.full,
-        "context": " ".join(sentence[language] for sentence in sentences),
-        "question": question.format(name=person.name),
-        "answers": [answer],
-    }
+    context = " ".join(sentence[language] for sentence in sentences)
+    asked = question.format(name=person.name)
+    return {"title": person.full, "context": context, "question": asked, "answers": [answer]}

@@ -130,7 +130,6 @@ class RunModels:
 
 
 def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
-    """Return the matrix; raise :class:`RevocabError` naming rows that are not finite."""
     if broken := broken_rows(matrix_VD):
         raise RevocabError(
             f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
@@ -196,16 +195,9 @@ def measure_to(
     models = [folder for run in runs for folder in (run.first, run.last)]
     output = OutputFolder(out, KIND, [tokenizer, helper, pairs, *models])
     rows, anchors, of_helper = measure(job, runs, tokenizer, helper if job.helper else None, pairs)
-    described = {
-        "group": job.group,
-        "helper": job.helper,
-        "relative": job.relative,
-        "seed": job.seed,
-        "anchors_wanted": job.anchors,
-        "anchors": anchors.found,
-        "tokens_compared": len(anchors.token_ids),
-        "libraries": library_versions(),
-    }
+    described = {key: getattr(job, key) for key in ("group", "helper", "relative", "seed")}
+    described |= {"anchors_wanted": job.anchors, "anchors": anchors.found}
+    described |= {"tokens_compared": len(anchors.token_ids), "libraries": library_versions()}
     if of_helper is not anchors:
         described["helper_anchors"] = of_helper.found
         described["helper_tokens_compared"] = len(of_helper.token_ids)

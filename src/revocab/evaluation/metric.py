@@ -29,6 +29,13 @@ class Metric:
     items: Callable[[Sequence[dict[str, Any]], Sequence[str]], Items | None] | None = None
 
 
+def mean_of(values: Sequence[float]) -> Items:
+    """Return items whose score is their mean; numpy is imported when a score is computed."""
+    from revocab.evaluation.resampling import mean_items
+
+    return mean_items(values)
+
+
 #: Of multiple-choice tasks, as lm-evaluation-harness names them; fractions.
 HARNESS_METRICS = (
     Metric("acc", "acc", 0, 1),

@@ -10,22 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from revocab import limits
 from revocab.closed import Closed, Id, Job, Language, OneLine, Step
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.decoding import GREEDY, Decoding
 from revocab.evaluation.inference.engine import AUTO, choices_for, decoding_engines
 from revocab.evaluation.metric import COMET_METRICS
-from revocab.limits import (
-    OFTEN,
-    POSITIONS,
-    BatchSize,
-    Count,
-    Positions,
-    Seed,
-    ShotCount,
-    StepNumber,
-    Times,
-)
 
 if TYPE_CHECKING:
     CometMetric = str
@@ -51,8 +41,8 @@ class Hardware(Closed):
 class ScoringOptions(Closed):
     """How every multiple-choice task is scored."""
 
-    shots: ShotCount = Field(default=0, description="examples in a prompt")
-    limit: Count | None = Field(default=None, description="items per task; default: all")
+    shots: limits.ShotCount = Field(default=0, description="examples in a prompt")
+    limit: limits.Count | None = Field(default=None, description="items per task; default: all")
     engine: ScoringEngine = Field(default="hf", description="hf: transformers")
     long_prompts: Literal["error", "cut"] = Field(
         default="error",
@@ -64,7 +54,7 @@ class ScoringOptions(Closed):
 class ScoringHardware(Hardware):
     """Where and in which batches choices are scored."""
 
-    batch_size: BatchSize = Field(
+    batch_size: limits.BatchSize = Field(
         default=64, description="choices per batch; some engines choose their own"
     )
 
@@ -75,7 +65,7 @@ class Asking(Closed):
     chat: ChatOptions | None = Field(
         default=None, description="use the model's chat template; default: plain text"
     )
-    most_shots: ShotCount | None = Field(
+    most_shots: limits.ShotCount | None = Field(
         default=None,
         description="at most so many examples in a prompt; default: as many as the task has",
     )
@@ -106,8 +96,8 @@ class GenerationOptions(Closed):
     engine: GenerationEngine = Field(
         default=AUTO, description="auto: the best one for the device that can be imported"
     )
-    max_new_tokens: Positions = Field(default=512, description="maximum tokens of an answer")
-    context_length: Annotated[int, Field(ge=16), POSITIONS] = Field(
+    max_new_tokens: limits.Positions = Field(default=512, description="maximum tokens of an answer")
+    context_length: Annotated[int, Field(ge=16), limits.POSITIONS] = Field(
         default=2048, description="maximum tokens of prompt and answer together"
     )
     #: Left out of what is written where it is greedy, as before there was a choice.
@@ -140,7 +130,7 @@ class GenerationOptions(Closed):
 class AnswerHardware(Hardware):
     """Where and in which batches text is generated."""
 
-    batch_size: BatchSize = Field(
+    batch_size: limits.BatchSize = Field(
         default=32, description="prompts per batch; some engines choose their own"
     )
 
@@ -158,33 +148,33 @@ class GenerationJob(GenerationOptions, Asking, Job):
 
     run: Id = Field(description="name of the run in the table")
     #: Only recorded: the prompts were limited when they were built.
-    limit: Count | None = Field(default=None, description="only recorded in the table")
+    limit: limits.Count | None = Field(default=None, description="only recorded in the table")
 
 
 class Generating(GenerationOptions, AskingAll, GenerationHardware):
     """Both together: what generation reads."""
 
-    limit: Count | None = None
+    limit: limits.Count | None = None
 
 
 class EfficiencyOptions(Closed):
     """How much is read and written when speed is measured; the median of repeats counts."""
 
     #: Prompts that are read.
-    prompts: Times = 16
+    prompts: limits.Times = 16
     #: Characters of a prompt.
-    prompt_characters: Annotated[int, Field(ge=20), POSITIONS] = 1000
+    prompt_characters: Annotated[int, Field(ge=20), limits.POSITIONS] = 1000
     #: Tokens that are written.
-    new_tokens: Annotated[int, Field(ge=2), POSITIONS] = 64
-    batch_size: BatchSize = Field(default=8, description="prompts per batch")
-    repeats: Times = Field(default=3, description="repetitions; their median is reported")
+    new_tokens: Annotated[int, Field(ge=2), limits.POSITIONS] = 64
+    batch_size: limits.BatchSize = Field(default=8, description="prompts per batch")
+    repeats: limits.Times = Field(default=3, description="repetitions; their median is reported")
 
 
 class EfficiencyJob(EfficiencyOptions, Job):
     """Speed and memory of one checkpoint."""
 
     run: Id
-    step: StepNumber
+    step: limits.StepNumber
     corpus: Id = Field(description="only recorded")
     language: Language = Field(description="language whose words are counted")
     engine: TimingEngine = AUTO
@@ -194,7 +184,7 @@ class CometHardware(Closed):
     """Where and in which batches COMET scores translations."""
 
     device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
-    batch_size: BatchSize = Field(default=16, description="translations per batch")
+    batch_size: limits.BatchSize = Field(default=16, description="translations per batch")
 
 
 class CometJob(Job):
@@ -210,7 +200,7 @@ class SignificanceOptions(Closed):
     """How runs of a group are compared item by item."""
 
     #: Of the bootstrap and of the permutation test.
-    resamples: Annotated[int, Field(ge=100), OFTEN] = 1000
+    resamples: Annotated[int, Field(ge=100), limits.OFTEN] = 1000
 
 
 class ComparisonJob(SignificanceOptions, Job):
@@ -218,4 +208,4 @@ class ComparisonJob(SignificanceOptions, Job):
 
     group: Id
     steps: list[Step] = Field(min_length=1, description="first, last or a number")
-    seed: Seed = 17
+    seed: limits.Seed = 17

@@ -1,4 +1,4 @@
-"""What seeds say of scores: their spread, an interval of a difference, and when it is real.
+"""When a difference is real: over seeds, and among several comparisons. Nothing here needs numpy.
 
 Two sources of chance are kept apart. Which items are in a task is resampled
 (:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here. A
@@ -16,6 +16,10 @@ from statistics import fmean, stdev
 FEWEST_SEEDS = 3
 #: Of intervals.
 LEVEL = 0.95
+#: Below this adjusted p-value a difference is called significant.
+SIGNIFICANT = 0.05
+#: So many exchanges of a permutation test must be able to lie beyond a difference that is.
+FEW = 10
 
 
 @dataclass(frozen=True)
@@ -87,3 +91,18 @@ def is_real(items: tuple[float, float], seeds: tuple[float, float], count: int) 
     and there are ``count`` seeds, at least :data:`FEWEST_SEEDS`.
     """
     return count >= FEWEST_SEEDS and excludes_zero(*items) and excludes_zero(*seeds)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number (Holm, 1979), in the order given."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def most_exchanges(resamples: int, comparisons: int) -> int:
+    """Return how many exchanges tell a p-value that is adjusted for so many comparisons."""
+    return max(resamples, math.ceil(FEW * comparisons / SIGNIFICANT))

@@ -92,16 +92,9 @@ def paired_difference(
     return (None if ours is None or theirs is None else ours - theirs), None
 
 
-def is_above(interval: SeedInterval | None) -> bool:
-    """Return whether a difference is above 0 beyond chance; fewer than :data:`FEWEST_SEEDS` seeds
-    say nothing.
-    """
-    return interval is not None and interval.seeds >= FEWEST_SEEDS and interval.low > 0
-
-
 def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
-    """Return which methods may have the lowest loss: those that no other is below beyond chance.
-
+    """Return which methods may have the lowest loss: those that no other is below beyond chance,
+    for which fewer than :data:`FEWEST_SEEDS` seeds are no evidence.
     The best method is among them with at least 95 % confidence, since that it is not needs one of
     N - 1 differences to be an error. Subset selection: Gupta, "On Some Multiple Decision (Selection
     and Ranking) Rules", 1965; Hsu, "Multiple Comparisons", 1996, chapter 4.
@@ -109,7 +102,8 @@ def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
     comparisons = max(1, len(samples_N) - 1)
 
     def beaten(sample: Sample, other: Sample) -> bool:
-        return is_above(paired_difference(sample, other, comparisons=comparisons)[1])
+        interval = paired_difference(sample, other, comparisons=comparisons)[1]
+        return interval is not None and interval.seeds >= FEWEST_SEEDS and interval.low > 0
 
     return [
         not any(beaten(sample, other) for other in samples_N if other is not sample)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from revocab.evaluation.multiple_comparisons import FEW, most_exchanges
+from revocab.evaluation.over_seeds import FEW, most_exchanges
 
 #: What every score table begins with: a score's keys, value, error, interval and size.
 SCORE_COLUMNS = (
@@ -84,8 +84,7 @@ def mean_items(
     """Return items whose score is their mean.
 
     ``parts`` are the sizes of consecutive parts. With ``by_part`` the score is the mean of the
-    parts' means: unweighted, or by these weights, whose sum is 1. Raises ``ValueError`` if the
-    sizes do not add up.
+    parts' means: unweighted, or by these weights, whose sum is 1.
     """
     values_N = np.asarray(values, dtype=np.float64)
     sizes = np.asarray(parts if parts else [len(values_N)])
@@ -139,9 +138,8 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
 
 
 def mean_of_seeds(items: Sequence[Items]) -> Items:
-    """Return the items whose score is the mean of the scores of several seeds' on the same items.
-
-    Raises ``ValueError`` if the items are not the same in number.
+    """Return the items whose score is the mean of the scores of several seeds' on the same
+    items.
     """
     first = items[0]
     if len(items) == 1:
@@ -195,12 +193,8 @@ def bootstrap_scores(
     """
     if len(items.weights_N) < 2:
         return None
-    return np.concatenate(
-        [
-            items.score((times_RN * items.weights_N) @ items.counts_NK)
-            for times_RN in draws(items.parts_N, resamples, seed)
-        ]
-    )
+    drawn = (times_RN * items.weights_N for times_RN in draws(items.parts_N, resamples, seed))
+    return np.concatenate([items.score(weights_RN @ items.counts_NK) for weights_RN in drawn])
 
 
 def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:
@@ -249,8 +243,7 @@ def compare(
     The interval is the paired bootstrap's, the p-value the permutation test's: the share of
     exchanges, item by item, that differ at least as much. Never 0: at least 1 / (exchanges + 1).
     ``scores`` are both systems' :func:`bootstrap_scores`, where they are at hand. ``comparisons``:
-    how many the p-value will be adjusted for. None for fewer than two items. Raises
-    ``ValueError`` if the items are not the same in number.
+    how many the p-value will be adjusted for. None for fewer than two items.
     """
     if first.counts_NK.shape != second.counts_NK.shape:
         raise ValueError(f"{first.counts_NK.shape} items against {second.counts_NK.shape}")

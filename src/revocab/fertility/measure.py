@@ -17,20 +17,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, Language
+from revocab.corpora import word_splitters
 from revocab.corpora.read import Split, corpus_manifest, texts
 from revocab.corpora.source import Form, place, read_numbered
-from revocab.corpora.word_splitters import (
-    GET_SENTENCES,
-    Words,
-    choose_splitter,
-    fallen_back,
-    start_splitting,
-)
+from revocab.corpora.word_splitters import Choice, Words, start_splitting
 from revocab.errors import RevocabError
 from revocab.fertility.floor import FLOOR_COLUMNS, measure_floors
 from revocab.fertility.token_counts import (
@@ -59,7 +54,7 @@ PARALLEL_COLUMNS = (
 class FertilityOptions(Closed):
     """How tokenizers are measured."""
 
-    splitter: Literal["nltk", "nltk_rules", "unicode"] = Field(
+    splitter: Choice = Field(
         default="nltk",
         description="how words are counted; nltk falls back to its word rules without its "
         "sentence data",
@@ -241,11 +236,12 @@ def fertility_of_folders(
         documents = list(texts(folder, job.split, job.limit_documents, job.limit_bytes))
         if job.split == "heldout" and not documents:
             raise RevocabError(f"{folder}: no held-out text; set heldout_bytes of corpus {name}")
-        splitter = choose_splitter(job.splitter, language)
-        if fallen_back(job.splitter, language, splitter):
+        splitter = word_splitters.choose_splitter(job.splitter, language)
+        if word_splitters.fallen_back(job.splitter, language, splitter):
             print(
                 f"corpus {name}: NLTK's sentence data is not installed, so words are split by"
-                f" its rules alone, which counts fewer words; to install it: {GET_SENTENCES}",
+                f" its rules alone, which counts fewer words; to install it:"
+                f" {word_splitters.GET_SENTENCES}",
                 file=sys.stderr,
             )
         measured.append(Text(name, language, documents, splitter))

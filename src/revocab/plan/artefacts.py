@@ -22,8 +22,8 @@ from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.evaluation.options import Asking
 from revocab.evaluation.probes.kind import ITEMS
 from revocab.models.change import ModelReference
-from revocab.report.asked import asked_scores
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
+from revocab.report.references import asked_scores
 from revocab.rule import Artefact, near
 from revocab.training.outputs.loss_tables import MEASURED
 

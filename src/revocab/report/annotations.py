@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Axes", "Experiment", "Figure", "Layout", "Run"]
+__all__ = ["Axes", "Experiment", "Figure", "Layout", "Results", "Run"]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     from revocab.config.expand import Run
     from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
+    from revocab.report.results.folder import Results
 else:
-    Axes = Figure = Run = Layout = Experiment = Any
+    Axes = Figure = Run = Layout = Experiment = Results = Any

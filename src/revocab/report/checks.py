@@ -11,9 +11,9 @@ from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
-from revocab.report.asked import asked_scores
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_tables import made_tables
+from revocab.report.references import asked_scores
 from revocab.report.results import Results, blind_baselines
 from revocab.report.results.scores import COLUMNS
 from revocab.report.table_parts.render import to_csv
@@ -70,9 +70,6 @@ def value_problems(results: Results) -> Iterator[str]:
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every evaluated run, checkpoint and task without a score, and for every
-    checkpoint without a held-out loss.
-    """
     evaluation = results.experiment.evaluation
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
     shown = asked_scores(results.experiment)
@@ -111,7 +108,6 @@ def average_problems(results: Results) -> Iterator[str]:
 
 
 def table_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every table whose file is not what was made, and for every gap in one."""
     for identifier, table in made_tables(results).items():
         path = results.root / "tables" / f"{identifier}.csv"
         if not path.is_file():
@@ -150,8 +146,7 @@ def check_artefacts(
 ) -> None:
     """Check a results folder and write what was checked to ``out``.
 
-    ``changed`` tells problems of what the results were made from. Raises :class:`RevocabError`
-    listing every problem; ``out`` is written only without any.
+    ``changed`` tells problems of what the results were made from.
     """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)

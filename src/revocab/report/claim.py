@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from revocab.registry import found_in
-
-if TYPE_CHECKING:
-    from revocab.report.results import Results
+from revocab.report.annotations import Results
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,9 @@ class KindOptions(Closed):
 class TableOptions(KindOptions):
     """A kind of table."""
 
+    #: Whether its numbers depend on the experiment's text, which may be synthetic.
+    of_text: ClassVar[bool] = True
+
     @abstractmethod
     def build(self, results: Results) -> Table:
         """Return the table; without results, with dashes."""

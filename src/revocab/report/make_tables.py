@@ -6,6 +6,7 @@ from pathlib import Path
 
 from revocab.io import read_json, write_json, write_text
 from revocab.output import OutputFolder
+from revocab.report import notes
 from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS
 from revocab.report.results import Results
 from revocab.report.table_parts.published_table import add_published
@@ -23,6 +24,8 @@ def build_table(results: Results, identifier: str) -> Table:
     options = results.experiment.tables[identifier]
     table = options.build(results)
     table.identifier, table.kind, table.title = identifier, options.kind, options.title
+    if options.of_text:
+        table.notes += [note for note in notes.synthetic(results) if note not in table.notes]
     limited = options.limited(results)
     table.limited = f"limited run: {limited}" if limited else None
     add_published(table, results.paper.cells(identifier))

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.options import ScoringOptions
-from revocab.report.asked import group_tasks
 from revocab.report.names import metric_label
+from revocab.report.references import group_tasks
 from revocab.report.results import Results
 
 SYNTHETIC = (

@@ -97,10 +97,7 @@ class Compared:
     """The rows of a settings file, each with our value."""
 
     def __init__(self, file: Path, root: Path) -> None:
-        """Read ``file``, which names the experiment as seen from ``root``.
-
-        Raises :class:`RevocabError` with all problems.
-        """
+        """Read ``file``, which names the experiment as seen from ``root``."""
         values, repeated = yaml_file.read(file)
         self.file, self.root = file.relative_to(root), root
         self.settings: Settings = checked(Settings, values, str(self.file))
@@ -213,10 +210,7 @@ class Compared:
 
 
 def values_at(experiment: Experiment, key: str) -> list[Any]:
-    """Return what a dotted path leads to, several things where it has a ``*``.
-
-    Raises :class:`RevocabError` where the path ends before the key does.
-    """
+    """Return what a dotted path leads to, several things where it has a ``*``."""
     reached: list[Any] = [experiment]
     way: list[str] = []
     for part in key.split("."):

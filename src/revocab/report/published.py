@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 
 #: Column headers by which a file of the folder is known, whatever its name.
 PARAMETERS = ("model", "vocabulary_size", "parameters")
@@ -163,14 +163,12 @@ def _run_key(row: dict[str, Any]) -> tuple[str, int, str]:
 
 
 def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell]:
-    """Return the cells of a file; raise :class:`RevocabError` naming every line that is wrong."""
     problems = [
         f"{path}, line {line}: {problem}"
         for line, row in enumerate(rows, start=2)
         for problem in line_problems(row)
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     cells = [
         PublishedCell(
             **{key: row[key] or "" for key in ("table", "block", "row", "column", "note")},

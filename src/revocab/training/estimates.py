@@ -251,12 +251,9 @@ def estimate(
     adapted = adapted_shapes(model, settings.adapter)
     adapters = sum(rows * source_rows for rows, _ in adapted)
     shape = shape_of(model, groups, len(plan.stages), adapters)
-    options = StepOptions(
-        length,
-        settings.precision,
-        bool(machine.get("activation_checkpointing")),
-        processes if machine.get("fsdp") else 1,
-    )
+    recomputed = bool(machine.get("activation_checkpointing"))
+    shards = processes if machine.get("fsdp") else 1
+    options = StepOptions(length, settings.precision, recomputed, shards)
     size, passes = settings.micro_batch(machine.get("micro_batch"), processes)
     if free is not None and not machine.get("micro_batch"):
         size = starting_micro_batch(free, shape, options, size * passes, beside)
@@ -292,12 +289,9 @@ def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
     adapted = (adapter.weights for adapter in trainer.vocabulary_adapters.values())
     adapters = sum(len(weights) * weights.source_rows for weights in adapted)
     shape = shape_of(trainer.model, trainer.groups, len(trainer.plan.stages), adapters)
-    options = StepOptions(
-        trainer.packed.sequence_length,
-        trainer.settings.precision,
-        run.activation_checkpointing,
-        args.world_size if args.fsdp else 1,
-    )
+    length, shards = trainer.packed.sequence_length, args.world_size if args.fsdp else 1
+    precision = trainer.settings.precision
+    options = StepOptions(length, precision, run.activation_checkpointing, shards)
     # As if the model, which may be on the device already, were not there.
     free = torch.cuda.mem_get_info(args.device)[0] + torch.cuda.memory_reserved(args.device)
     beside = teacher_bytes(trainer.teacher.shape(), trainer.settings)

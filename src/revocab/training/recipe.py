@@ -12,20 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from revocab import limits
 from revocab.closed import BEST, PLACES, Closed, OneLine
-from revocab.limits import (
-    CHECKPOINTS,
-    HELDOUT_LOSSES,
-    POSITIONS,
-    BatchSize,
-    Decay,
-    Epsilon,
-    Positive,
-    Rate,
-    StepNumber,
-    Steps,
-    Tokens,
-)
 from revocab.training.budgets import Schedule, resolved
 from revocab.training.stage import NEW_ROWS, Stage, VocabularyAdapters
 
@@ -64,7 +52,9 @@ class ConversationOptions(Closed):
 class PackingOptions(LossOptions, ConversationOptions):
     """How documents become one stream of tokens, and the stream rows; or conversations rows."""
 
-    sequence_length: Annotated[int, Field(ge=2), POSITIONS] = Field(description="tokens per row")
+    sequence_length: Annotated[int, Field(ge=2), limits.POSITIONS] = Field(
+        description="tokens per row"
+    )
     document_start: bool = Field(default=True, description="put bos before each document")
     document_end: bool = Field(default=False, description="put eos after each document")
     #: Left out of what is written at its default, so that rows packed before there was a choice
@@ -128,16 +118,16 @@ class TrainingOptions(LossOptions):
     recipe (docs/papers/sava.md).
     """
 
-    batch_size: BatchSize = Field(description="sequences per step, over all devices")
-    steps: Steps = Field(description="optimizer steps")
-    tokens: Tokens | None = Field(
+    batch_size: limits.BatchSize = Field(description="sequences per step, over all devices")
+    steps: limits.Steps = Field(description="optimizer steps")
+    tokens: limits.Tokens | None = Field(
         default=None, description="training tokens, instead of steps; rounded up to whole steps"
     )
-    warmup_steps: StepNumber = Field(default=0, description="steps of linear warm-up")
+    warmup_steps: limits.StepNumber = Field(default=0, description="steps of linear warm-up")
     warmup_share: float | None = Field(
         default=None, ge=0, lt=1, description="warm-up as a share of the steps, rounded up"
     )
-    learning_rate: Rate = Field(description="peak learning rate")
+    learning_rate: limits.Rate = Field(description="peak learning rate")
     schedule: Schedule = Field(
         default="cosine", description="learning rate schedule after the warm-up"
     )
@@ -149,11 +139,11 @@ class TrainingOptions(LossOptions):
     )
     adam_beta1: float = Field(default=0.9, ge=0, lt=1, description="beta1 of AdamW")
     adam_beta2: float = Field(default=0.95, ge=0, lt=1, description="beta2 of AdamW")
-    adam_epsilon: Epsilon = Field(default=1e-8, description="epsilon of AdamW")
-    weight_decay: Decay = Field(default=0.0, description="weight decay, as in torch's AdamW")
-    gradient_clip: Positive = Field(default=1.0, description="maximum norm of the gradient")
-    checkpoint_every: Steps = Field(description="steps between checkpoints")
-    heldout_every: Steps | None = Field(
+    adam_epsilon: limits.Epsilon = Field(default=1e-8, description="epsilon of AdamW")
+    weight_decay: limits.Decay = Field(default=0.0, description="weight decay, as in torch's AdamW")
+    gradient_clip: limits.Positive = Field(default=1.0, description="maximum norm of the gradient")
+    checkpoint_every: limits.Steps = Field(description="steps between checkpoints")
+    heldout_every: limits.Steps | None = Field(
         default=None,
         description="steps between held-out losses, besides checkpoints; default: none",
     )
@@ -199,8 +189,8 @@ class TrainingOptions(LossOptions):
                 " from the rows before training: put the stage first"
             )
         for key, what, most in (
-            ("checkpoint_every", "checkpoints", CHECKPOINTS),
-            ("heldout_every", "held-out losses", HELDOUT_LOSSES),
+            ("checkpoint_every", "checkpoints", limits.CHECKPOINTS),
+            ("heldout_every", "held-out losses", limits.HELDOUT_LOSSES),
         ):
             every = getattr(self, key)
             if every and self.steps // every > most:
@@ -259,7 +249,9 @@ class TrainingOptions(LossOptions):
 class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
 
-    sequence_length: Annotated[int, Field(ge=8), POSITIONS] = Field(description="tokens per row")
+    sequence_length: Annotated[int, Field(ge=8), limits.POSITIONS] = Field(
+        description="tokens per row"
+    )
     chat_template: OneLine | None = Field(
         default=None,
         description="Jinja file that marks answers, or the name of a template of the package; "

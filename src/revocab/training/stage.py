@@ -8,20 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from revocab import limits
 from revocab.closed import Closed, Id, MixtureId, OneLine
-from revocab.limits import (
-    OFTEN,
-    POSITIONS,
-    Decay,
-    NotNegative,
-    Positive,
-    Rate,
-    Share,
-    StepNumber,
-    Steps,
-    Tokens,
-    at_most,
-)
 from revocab.training.adapters.lora import LORA, Lora
 from revocab.training.budgets import Schedule, learning_rate_factor
 
@@ -42,15 +30,15 @@ class GroupRates(Closed):
     """What one group of parameters has of its own within a stage."""
 
     #: In place of the stage's.
-    learning_rate: Rate | None = None
+    learning_rate: limits.Rate | None = None
     #: In place of the stage's.
-    weight_decay: Decay | None = None
+    weight_decay: limits.Decay | None = None
 
 
 class VocabularyAdapters(Closed):
     """How the matrices ``A`` of ``E_new = A E_source`` are trained, in place of embeddings."""
 
-    auxiliary: NotNegative = Field(
+    auxiliary: limits.NotNegative = Field(
         default=0.0,
         description="weight of the loss that keeps rows of shared tokens near the source's",
     )
@@ -64,16 +52,16 @@ class VocabularyAdapters(Closed):
 class Distil(Closed):
     """How new rows learn from the source model (Token Distillation, Dobler et al. 2025)."""
 
-    layers: list[Annotated[int, at_most(1000, "no model has as many layers")]] = Field(
+    layers: list[Annotated[int, limits.at_most(1000, "no model has as many layers")]] = Field(
         default=[-1],
         min_length=1,
         description="after how many layers hidden states are compared, from 1; negative ones count"
         " from the last, which is -1 and has the final norm behind it",
     )
-    snippet: Annotated[int, Field(ge=4), POSITIONS] = Field(
+    snippet: Annotated[int, Field(ge=4), limits.POSITIONS] = Field(
         default=50, description="tokens of a snippet, in the new vocabulary"
     )
-    per_token: Annotated[int, Field(ge=1), OFTEN] = Field(
+    per_token: Annotated[int, Field(ge=1), limits.OFTEN] = Field(
         default=100, description="most different snippets of a new token"
     )
 
@@ -92,10 +80,10 @@ class LikelihoodMatching(Closed):
     (approximate likelihood matching, Minixhofer et al. 2025).
     """
 
-    temperature: Positive = Field(
+    temperature: limits.Positive = Field(
         default=100.0, description="the power 1 / temperature of likelihoods is compared"
     )
-    cross_entropy: NotNegative = Field(
+    cross_entropy: limits.NotNegative = Field(
         default=0.0, description="weight of the loss of next tokens, which is added"
     )
 
@@ -112,22 +100,22 @@ class Stage(Closed):
     #: expressions searched in parameter names.
     train: list[OneLine] = Field(default=["all"], min_length=1)
     #: Its length; or `tokens`, or `share`.
-    steps: Steps
+    steps: limits.Steps
     #: Its length in tokens, rounded up to a step.
-    tokens: Tokens | None = None
-    share: Share | None = Field(default=None, description="share of the recipe's steps")
+    tokens: limits.Tokens | None = None
+    share: limits.Share | None = Field(default=None, description="share of the recipe's steps")
     #: Linear warm-up, in steps.
-    warmup_steps: StepNumber = 0
+    warmup_steps: limits.StepNumber = 0
     #: The same as a share of the stage, rounded up to a step.
     warmup_share: float | None = Field(default=None, ge=0, lt=1)
     #: Peak rate; what a stage leaves out, it takes from the recipe.
-    learning_rate: Rate
+    learning_rate: limits.Rate
     #: After the warm-up.
     schedule: Schedule = "cosine"
     #: Rate at the end, relative to the peak.
     final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
     #: An update multiplies weights by 1 - rate * decay.
-    weight_decay: Decay = 0.0
+    weight_decay: limits.Decay = 0.0
     #: A mixture of data for this stage alone (default: that of the run group or pretraining).
     mixture: MixtureId | None = None
     #: Rates of groups (names as in ``train``); the first that fits a parameter holds.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
 from revocab.models.vocabulary.per_token_tensors import is_per_layer
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
@@ -79,8 +79,7 @@ class StagePlan:
     def groups(self, model: Any) -> list[ParameterGroup]:
         """Split the model's parameters by their rates, in the model's order.
 
-        What no stage trains is left out. Raises :class:`RevocabError` for a name or pattern that
-        fits no parameter.
+        What no stage trains is left out.
         """
         named = list(model.named_parameters())
         members = [
@@ -101,8 +100,7 @@ class StagePlan:
             for part, names in parts.items()
             if part != NEW_ROWS and names & parts.get(NEW_ROWS, set())
         ]
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
         groups: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}
         for name, parameter in named:
             rates = tuple(_rates(name, stage, parts) for stage, parts in stages)

@@ -32,7 +32,6 @@ from revocab.tokenizers.load import tokenizer_file
 from revocab.training.adapters import lora
 from revocab.training.data.packed_rows import packed_manifest
 from revocab.training.data.shards import MARKS
-from revocab.training.loop.checkpoint_work import CheckpointWork
 from revocab.training.machine.costs import EnergyMeter
 from revocab.training.machine.micro_batch import STATE_KEPT, MicroBatch
 from revocab.training.outputs import checkpoints, resume_state
@@ -76,17 +75,12 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
         assert run.source is not None  # train looked
         read = [*checkpoints.weight_files(run.source), run.source / "config.json"]
         adapters["teacher"] = {file.name: io.sha256(file) for file in read}
-        adapters["tokenizers"] = {
-            which: io.sha256(tokenizer_file(folder))
-            for which, folder in (("model", run.model), ("teacher", run.source))
-        }
-    return {
-        "model": {file.name: io.sha256(file) for file in files},
-        **adapters,
-        "packed": packed["sha256"],
-        **bits,
-        "heldout": io.sha256(run.heldout / "manifest.json"),
-    }
+        both = {"model": run.model, "teacher": run.source}
+        tokenizers = {which: tokenizer_file(folder) for which, folder in both.items()}
+        adapters["tokenizers"] = {which: io.sha256(file) for which, file in tokenizers.items()}
+    model = {file.name: io.sha256(file) for file in files}
+    heldout = io.sha256(run.heldout / "manifest.json")
+    return {"model": model, **adapters, "packed": packed["sha256"], **bits, "heldout": heldout}
 
 
 def tables_of(settings: Settings) -> tuple[str, ...]:
@@ -142,12 +136,7 @@ class TrainingInputs:
 
 
 def load_inputs(run: TrainingRun) -> TrainingInputs:
-    """Load data and model (float32 weights whatever the source's dtype); check that they fit.
-
-    Raises :class:`RevocabError` for damaged or too little data, for data mixed for other stages,
-    for ids or lengths that the model does not have, and for what
-    :func:`revocab.models.load.check_model` refuses.
-    """
+    """Load data and model (float32 weights whatever the source's dtype); check that they fit."""
     import torch
     from transformers import AutoConfig
 
@@ -185,11 +174,10 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
 def train(run: TrainingRun) -> dict[str, Any]:
     """Train, resuming from the last good state if there is one; return the manifest.
 
-    A run that is finished, with the same settings and inputs, is left as it is.
-    Writes ``checkpoints/step-NNNNNN/``, ``losses.csv``, ``heldout.csv``, ``timing.json``, and
+    A run that is finished, with the same settings and inputs, is left as it is. Writes
+    ``checkpoints/step-NNNNNN/``, ``losses.csv``, ``heldout.csv``, ``timing.json``, and
     ``manifest.json`` last; ``state/`` lives only while the run is unfinished. Of several processes
-    (torchrun) only the first writes and returns the manifest. Raises :class:`RevocabError`, see
-    :func:`load_inputs`.
+    (torchrun) only the first writes and returns the manifest.
     """
     began = run.started or time.time()
     writes = os.environ.get("RANK", "0") == "0"
@@ -201,7 +189,7 @@ def train(run: TrainingRun) -> dict[str, Any]:
             _tell(f"{run.out}: this training is finished; nothing to do")
             resume_state.discard(run.out / "state")
         return done if writes else {}
-    trainer, work, state = _prepared(run, output)
+    trainer, state = _prepared(run, output)
     tables, saving = trainer.tables, trainer.saving
     meter = EnergyMeter(run.watts)
     meter.start()
@@ -209,7 +197,7 @@ def train(run: TrainingRun) -> dict[str, Any]:
         trainer.train(resume_from_checkpoint=str(state) if state is not None else None)
         if tables is not None:
             tables.close()
-            timing = timing_of(run, trainer, work, began, meter.read())
+            timing = timing_of(run, trainer, began, meter.read())
             timing["resumed_from_step"] = resume_state.step_of(state) if state is not None else 0
             io.write_json(run.out / "timing.json", timing)
         # Of a launcher's processes, the first to end takes the others with it.
@@ -225,9 +213,9 @@ def train(run: TrainingRun) -> dict[str, Any]:
         return {}
     best = {}
     if run.settings.keep_best:
-        corpora = work.inputs.packed.manifest["corpora"]
+        corpora = trainer.packed.manifest["corpora"]
         best = checkpoints.keep_best(run.out, run.settings.checkpoint_steps, corpora)
-    manifest = manifest_of(run, work.inputs, best)
+    manifest = manifest_of(run, trainer.work.inputs, best)
     io.write_json(run.out / "manifest.json", manifest)
     resume_state.discard(run.out / "state")
     return manifest
@@ -253,8 +241,8 @@ def _check_source(run: TrainingRun) -> None:
 
 def _prepared(
     run: TrainingRun, output: ResumableFolder | None
-) -> tuple[RecipeTrainer, CheckpointWork, Path | None]:
-    """Load what a run needs and clear its folder; return trainer, work, and the state to resume.
+) -> tuple[RecipeTrainer, Path | None]:
+    """Load what a run needs and clear its folder; return the trainer and the state to resume.
 
     ``output`` is ``None`` in a process that does not write.
     """
@@ -262,8 +250,6 @@ def _prepared(
     from transformers.utils import logging
 
     from revocab.training.estimates import probed_micro_batch
-    from revocab.training.loop.step_callback import LossWatch, Saving
-    from revocab.training.loop.teacher import Teacher
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
 
@@ -286,33 +272,18 @@ def _prepared(
     if writes:
         names = tables_of(run.settings)
         tables = LossTables(run.out, names, resume_from=state, events=run.tensorboard)
-    work = CheckpointWork(run, inputs, tables)
-    trainer = RecipeTrainer(
-        inputs.model,
-        args,
-        packed=inputs.packed,
-        settings=run.settings,
-        tables=tables,
-        work=work,
-        micro=micro,
-        saving=Saving(run.state_minutes if writes else None),
-        watch=LossWatch(run.stop_at_rise),
-        vocabulary_adapters=inputs.vocabulary_adapters,
-        new_V=inputs.new_V,
-        teacher=Teacher(run.settings, run.source),
-    )
+    trainer = RecipeTrainer(run, inputs, args, tables, micro)
     probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, run)
     (micro.size,) = broadcast_object_list([recorded or probed or micro.size])
     if writes:
         micro.record()
         if state is not None:
             _tell(f"resuming from step {resume_state.step_of(state)} ({state})")
-    return trainer, work, state
+    return trainer, state
 
 
 @contextmanager
 def _explained(run: TrainingRun) -> Iterator[None]:
-    """Turn a lack of memory or disk into :class:`RevocabError`."""
     import torch
     from safetensors import SafetensorError
 

@@ -9,17 +9,14 @@ As in the code that LEP's authors released (docs/papers.md, 3.13).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from revocab.chat.messages import ASSISTANT
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kind import find_kind
-from revocab.evaluation.generation.own_messages import begun
-from revocab.evaluation.generation.prompts import asks_itself, layout_of, messages, render
-from revocab.evaluation.inference.decoding import TextGenerator
+from revocab.evaluation.generation.kind import Row, find_kind
+from revocab.evaluation.generation.prompts import asks_itself, begun, layout_of, messages, render
+from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.options import Generating
 
-Row = dict[str, Any]
 #: Token ids of a prompt with a candidate, and how many of them come before the answer.
 Encoded = tuple[list[int], int]
 
@@ -44,18 +41,27 @@ def chosen_row(engine: TextGenerator, row: Row, room: int, shots: int) -> Row:
     longest = max(len(ids) for ids, _ in encoded)
     likelihoods = mean_log_probabilities(engine, encoded) if longest <= room else []
     chosen = best(likelihoods)[: len(row["references"])]
+    text = "\n".join(texts[at] for at in chosen)
+    output = Output(text, 0, "chosen" if likelihoods else "prompt_too_long")
     return {
-        "id": row["id"],
-        "prompt": asked(engine, row, shots)[0],
-        "output": "\n".join(texts[at] for at in chosen),
-        "references": row["references"],
-        "prompt_tokens": longest,
-        "output_tokens": 0,
-        "finish_reason": "chosen" if likelihoods else "prompt_too_long",
-        "shots_used": shots,
+        **output_row(row, asked(engine, row, shots)[0], longest, output, shots),
         "likelihoods": likelihoods,
         "chosen": chosen,
         **{name: row["query"][name] for name in kind.kept},
+    }
+
+
+def output_row(row: Row, prompt: str, prompt_tokens: int, output: Output, shots: int) -> Row:
+    """Return what every kind stores of an output."""
+    return {
+        "id": row["id"],
+        "prompt": prompt,
+        "output": output.text,
+        "references": row["references"],
+        "prompt_tokens": prompt_tokens,
+        "output_tokens": output.tokens,
+        "finish_reason": output.finish_reason,
+        "shots_used": shots,
     }
 
 

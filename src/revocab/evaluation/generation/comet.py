@@ -42,10 +42,7 @@ class Comet:
         return Path(self.name).exists()
 
     def checkpoint(self) -> Path:
-        """Return the checkpoint file; that of a Hub id is downloaded, at its current commit.
-
-        Raises :class:`RevocabError` for a folder without checkpoints or a model that cannot be had.
-        """
+        """Return the checkpoint file; that of a Hub id is downloaded, at its current commit."""
         path = Path(self.name)
         if path.is_file():
             return path
@@ -104,7 +101,6 @@ def placed(device: str) -> dict[str, Any]:
 
 
 def only_checkpoint(folder: Path) -> Path:
-    """Return the one checkpoint below a folder; raise :class:`RevocabError` if there is no one."""
     files = sorted(folder.rglob("*.ckpt"))
     if len(files) == 1:
         return files[0]
@@ -115,10 +111,7 @@ def only_checkpoint(folder: Path) -> Path:
 def samples(
     prompts: Sequence[dict[str, Any]], outputs: Sequence[dict[str, Any]], where: str
 ) -> list[dict[str, str]]:
-    """Return what COMET compares: source, output and reference of each item.
-
-    Raises :class:`RevocabError` if the outputs are not those of the prompts.
-    """
+    """Return what COMET compares: source, output and reference of each item."""
     if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
         raise RevocabError(f"{where}: its items do not match the prompts; generate again")
     source = find_kind(prompts[0]["kind"]).comet_source
@@ -160,13 +153,12 @@ def score_run(
             step = int(made.parent.name.removeprefix("step-"))
             pairs = samples(queries, list(read_jsonl(made)), str(made))
             for metric, model in loaded:
-                parts = {
+                parts: dict[str, Any] = {
                     "prompts": sha256(path),
                     "outputs": sha256(made),
                     "metric": metric,
-                    "model": model.state(),
-                    "version": version,
                 }
+                parts |= {"model": model.state(), "version": version}
                 values = records.read(parts)
                 if values is None:
                     values = [100 * value for value in model.score(pairs)]
@@ -192,10 +184,6 @@ def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, 
 
 
 def comet_version() -> str:
-    """Return the installed version of unbabel-comet.
-
-    Raises :class:`RevocabError` where there is none.
-    """
     from importlib.metadata import PackageNotFoundError, version
 
     try:

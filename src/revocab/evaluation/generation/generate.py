@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
-from revocab.evaluation.generation.candidates import choose_candidates
+from revocab.errors import RevocabError, refuse
+from revocab.evaluation.generation.candidates import choose_candidates, output_row
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import layout_of, messages, render
 from revocab.evaluation.generation.task_scores import task_scores
@@ -100,8 +100,7 @@ def check_arguments(
             problems.append(f"--prompts {name}={path}: no such file")
         elif not any(True for _ in read_jsonl(path)):
             problems.append(f"--prompts {name}={path}: no rows")
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 #: What every row of prompts has.
@@ -118,8 +117,7 @@ def check_rows(tasks: Mapping[str, Sequence[Mapping[str, Any]]], files: Mapping[
                     " revocab build_prompts wrote"
                 )
                 break
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def output_path(out: Path, step: int, task: str) -> Path:
@@ -195,24 +193,15 @@ def generate_task(
     stop = None if engine.chat else layout_of(rows[0]).end
     made = engine.generate([fitted[i][1] for i in able], most, stop)
     outputs = dict(zip(able, made, strict=True))
-    rows_made = [
-        {
-            "id": row["id"],
-            "prompt": text,
-            "output": (output := outputs.get(i, Output("", 0, "prompt_too_long"))).text,
-            "references": row["references"],
-            "prompt_tokens": len(ids),
-            "output_tokens": output.tokens,
-            "finish_reason": output.finish_reason,
-            "shots_used": shots,
-            **(engine.chat.special_tokens(output.ids) if engine.chat else {}),
-            **{name: row["query"][name] for name in kind.kept},
-        }
-        for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
-    ]
-    return [
-        row | kind.counts({**row, "max_new_tokens": most}, engine.encode_text) for row in rows_made
-    ]
+    rows_made = []
+    for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True)):
+        output = outputs.get(i, Output("", 0, "prompt_too_long"))
+        stored = output_row(row, text, len(ids), output, shots)
+        stored |= engine.chat.special_tokens(output.ids) if engine.chat else {}
+        stored |= {name: row["query"][name] for name in kind.kept}
+        counted = kind.counts({**stored, "max_new_tokens": most}, engine.encode_text)
+        rows_made.append(stored | counted)
+    return rows_made
 
 
 def fit(

@@ -48,7 +48,6 @@ def lines(answer: str) -> list[str]:
 
 
 def holds(answer: str, text: str) -> bool:
-    """Return whether a text stands in an answer, in capitals or not."""
     return text.casefold() in answer.casefold()
 
 

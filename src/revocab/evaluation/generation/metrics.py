@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from revocab.evaluation.metric import Metric
+from revocab.evaluation.metric import Metric, mean_of
 from revocab.languages import languages
 
 if TYPE_CHECKING:
@@ -74,14 +74,8 @@ def token_f1(output: str, reference: str, language: str) -> float:
 
 
 def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Items:
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items(
-        [
-            100 * max(score(row["output"], reference) for reference in row["references"])
-            for row in rows
-        ]
-    )
+    best = [max(score(row["output"], right) for right in row["references"]) for row in rows]
+    return mean_of([100 * value for value in best])
 
 
 def corpus_score(name: str, rows: Sequence[Row], languages: Sequence[str]) -> Items:
@@ -110,12 +104,9 @@ def released_rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items
     """
     from rouge_score.rouge_scorer import RougeScorer
 
-    from revocab.evaluation.resampling import mean_items
-
     score = RougeScorer(["rougeL"]).score
-    return mean_items(
-        [100 * score(row["references"][0], row["output"])["rougeL"].fmeasure for row in rows]
-    )
+    pairs = [(row["references"][0], row["output"]) for row in rows]
+    return mean_of([100 * score(*pair)["rougeL"].fmeasure for pair in pairs])
 
 
 def answer_items(
@@ -129,10 +120,8 @@ def mean_answer_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
 
     As in LEP's Darumeru (MultiQ).
     """
-    from revocab.evaluation.resampling import mean_items
-
     parts = [answer_items(score, rows, languages).counts_NK for score in (token_f1, exact_match)]
-    return mean_items(((parts[0] + parts[1]) / 2)[:, 0])
+    return mean_of(((parts[0] + parts[1]) / 2)[:, 0])
 
 
 CHRF = Metric("chrf++", "chrF++", 0, 100, partial(corpus_score, "chrf++"))

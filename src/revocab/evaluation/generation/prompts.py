@@ -1,8 +1,10 @@
 """Few-shot prompts of generation tasks: rows of two sources become stored prompts.
 
-How a prompt reads is its kind's (:mod:`revocab.evaluation.generation.kind`), or its row's own
-(:mod:`revocab.evaluation.generation.own_messages`). Whitespace inside a kind's texts is collapsed,
-so that an answer is one line and what separates shots ends it.
+How a prompt reads is its kind's (:mod:`revocab.evaluation.generation.kind`), or its row's own: rows
+such as those of LEP's Darumeru have ``messages``, whose texts may name texts of their ``inputs`` in
+braces. The last one may be an answer's: of a shot it is the whole answer, of a query its beginning,
+such as "Answer:". Whitespace inside a kind's texts is collapsed, so that an answer is one line and
+what separates shots ends it.
 
 Shots are drawn per item with a seed that depends on the task and the item alone, or the first of
 the pool: every checkpoint sees the same prompts. (SAVA's release drew them again in each run.)
@@ -22,10 +24,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from revocab.chat.layout import Languages, Layout
-from revocab.chat.messages import Message
+from revocab.chat.messages import ASSISTANT, Message, checked_messages, filled
 from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import (
     GenerationKind,
     PromptOptions,
@@ -34,7 +36,6 @@ from revocab.evaluation.generation.kind import (
     own_messages,
     same_texts,
 )
-from revocab.evaluation.generation.own_messages import conversation, filled_rows, plain_text
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.limits import Seed
 from revocab.output import check_files
@@ -55,10 +56,7 @@ class PromptJob(PromptOptions, Job):
     )
 
     def options(self) -> PromptOptions:
-        """Return the options of the kind.
-
-        Raises :class:`RevocabError` naming each option that is wrong, and those that there are.
-        """
+        """Return the options of the kind."""
         kind = find_kind(self.kind)
         own = ", ".join(kind.own_options) or "none"
         strange = [name for name in self.option if name not in kind.own_options]
@@ -120,8 +118,7 @@ def usable_rows(
 ) -> list[Row]:
     """Return the queries or shots of a source's rows.
 
-    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
-    a field altogether, or if no row is left.
+    Those with an empty field are left out and counted.
     """
     own = own_messages(options)
     rows = kind.rows(filled_rows(rows, where) if own else rows, options, where)
@@ -247,3 +244,47 @@ def layout_of(row: Row) -> Layout:
 @cache
 def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout:
     return find_kind(kind).layout_in(languages, json.loads(changes))
+
+
+def filled_rows(rows: Sequence[Row], where: str) -> list[Row]:
+    """Return rows with the usual roles and their inputs in their messages."""
+    problems: list[str] = []
+    asking = []
+    for row in rows:
+        place = f"{where}, row {row['id']}: messages"
+        try:
+            asking.append({**row, "messages": filled_messages(row, place)})
+        except RevocabError as error:
+            problems += error.problems
+    refuse(problems)
+    return asking
+
+
+def filled_messages(row: Row, where: str) -> list[Message]:
+    inputs = row.get("inputs")
+    texts = inputs if isinstance(inputs, Mapping) else {}
+    messages = filled(checked_messages(row.get("messages"), where), texts, where)
+    if all(message["role"] == ASSISTANT for message in messages):
+        raise RevocabError(f"{where}: nothing is asked; give a question of role user")
+    return messages
+
+
+def conversation(shots: Sequence[Row], query: Row) -> list[Message]:
+    return [message for row in (*shots, query) for message in row["messages"]]
+
+
+def plain_text(shots: Sequence[Row], query: Row, layout: Layout) -> str:
+    """Return the messages as plain text, up to where the query's answer goes on.
+
+    A question is a line, an answer ends a shot, and the beginning of an answer stands bare.
+    """
+    text = ""
+    for message in conversation(shots, query):
+        answer = message["role"] == ASSISTANT
+        text += message["content"] + (layout.between_shots if answer else layout.between_lines)
+    return text.removesuffix(layout.between_shots) if begun(query) else text
+
+
+def begun(row: Row) -> str:
+    last = row["messages"][-1]
+    return last["content"] if last["role"] == ASSISTANT else ""

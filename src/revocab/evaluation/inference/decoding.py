@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from revocab.evaluation.inference.chat_prompts import ChatFormat
 
-Finish = Literal["eos", "blank_line", "stop", "length", "prompt_too_long"]
+Finish = Literal["eos", "blank_line", "stop", "length", "prompt_too_long", "chosen"]
 #: The stop that has a name of its own.
 BLANK_LINE = "\n\n"
 
@@ -108,9 +108,8 @@ class TextGenerator(ABC):
     def log_probabilities(
         self, context: list[int], continuations: Sequence[list[int]]
     ) -> list[float]:
-        """Return the summed log-probability of each continuation, of as many tokens as the others.
-
-        Raises :class:`RevocabError` where it is not finite, and of an engine without this.
+        """Return the summed log-probability of each continuation, of as many tokens as the
+        others.
         """
         raise RevocabError(
             f"{type(self).__name__} has no log-probabilities of given text, which this task is"

@@ -16,10 +16,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.near_ties import note_lengths
-from revocab.evaluation.multiple_choice.measured import noted
-from revocab.evaluation.multiple_choice.parts import FixedShots, fields_of, with_parts
+from revocab.evaluation.multiple_choice.parts import FixedShots, fields_of, noted, with_parts
 from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
 from revocab.evaluation.multiple_choice.task_keys import Metadata, rendered_texts
 from revocab.evaluation.multiple_choice.tasks import FIELDS, read_task
@@ -114,7 +113,6 @@ def files_of_hub(config: dict[str, Any]) -> dict[str, Any]:
 def load_files(
     repository: str, content: str, files: dict[str, list[str]], /, **_: Any
 ) -> DatasetDict:
-    """Return the splits of a Hub data set; raise :class:`RevocabError` if they cannot be had."""
     import datasets
 
     try:
@@ -126,8 +124,7 @@ def load_files(
 def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskDict]:
     """Return the loaded tasks of each task file, by file name without ending.
 
-    The options' ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError`
-    listing every task and data set that cannot be had.
+    The options' ``shots`` hold for tasks that do not say their own.
     """
     from lm_eval.tasks import TaskManager
 
@@ -139,18 +136,13 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
     loaded, problems = {}, []
     for path in files:
         own = read_task(path)
+        shots = options.shots_of(int(own.get("num_fewshot", options.shots)))
+        revision = own.get("revision") if "harness" in own else None
         try:
-            loaded[path.stem] = load_task(
-                manager,
-                path,
-                task_spec(path),
-                options.shots_of(int(own.get("num_fewshot", options.shots))),
-                own.get("revision") if "harness" in own else None,
-            )
+            loaded[path.stem] = load_task(manager, path, task_spec(path), shots, revision)
         except RevocabError as error:
             problems += error.problems
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return loaded
 
 

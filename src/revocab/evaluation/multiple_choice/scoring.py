@@ -11,14 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.chat_prompts import TURNS, set_template
 from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.metric import HARNESS_METRICS
 from revocab.evaluation.multiple_choice import harness
-from revocab.evaluation.multiple_choice.measured import measured_items
+from revocab.evaluation.multiple_choice.parts import measured_items
 from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
@@ -64,12 +64,9 @@ def score_checkpoints(
         rows += [{"run": run, "step": step, **row} for row in step_rows]
         first = {row["task"]: row["value"] for row in reversed(step_rows)}
         mean = sum(first.values()) / len(tasks)
-        print(
-            f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, "
-            f"{time.monotonic() - start:.1f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        seconds = time.monotonic() - start
+        said = f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, {seconds:.1f} s"
+        print(said, file=sys.stderr, flush=True)
     if scorer.truncated:
         print(
             f"{run}: {scorer.truncated} requests were longer than the model's context and were"
@@ -92,8 +89,7 @@ def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
     problems += [
         f"--tasks: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 class Scorer:
@@ -219,14 +215,9 @@ def result_rows(
     scores = results["results"][inner]
     items = sum(counts["effective"] for counts in results["n-samples"].values())
     shots = max(task.get_config("num_fewshot") or 0 for task in loaded["tasks"].values())
-    known = {
-        "task": name,
-        "items": items,
-        "shots": shots,
-        "task_version": str(results["versions"].get(inner, "")),
-        "harness_version": harness.harness_version(),
-        "limit": options.limit,
-    }
+    known = {"task": name, "items": items, "shots": shots, "limit": options.limit}
+    known["task_version"] = str(results["versions"].get(inner, ""))
+    known["harness_version"] = harness.harness_version()
     rows: list[dict[str, Any]] = []
     for metric in METRICS:
         if f"{metric},none" not in scores:

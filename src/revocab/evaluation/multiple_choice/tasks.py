@@ -16,7 +16,6 @@ from revocab import yaml_file
 from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, near, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.item_count import ExpectedItems
 from revocab.evaluation.multiple_choice.task_keys import (
     ShippedTask,
     TaskFile,
@@ -25,10 +24,50 @@ from revocab.evaluation.multiple_choice.task_keys import (
     rendered_texts,
 )
 from revocab.extensions import files_in
-from revocab.hub import resolve
+from revocab.hub import dataset_rows, resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
-from revocab.limits import ShotCount
+from revocab.limits import Count, ShotCount
+
+
+class ExpectedItems(Closed):
+    """How many rows a task's data must have, and which commit of a Hub data set has them."""
+
+    number: Count = Field(description="number of rows that the scored split must have")
+    revision: Revision | None = Field(
+        default=None,
+        description="commit expected to have them, named in the error if the data does not",
+    )
+
+
+def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> None:
+    """Raise :class:`RevocabError` where a task's data has another number of rows than expected.
+
+    ``config`` is a task file's content, its Hub data set at a commit. The error names the data, the
+    numbers found and expected, and the revision to use.
+    """
+    data, split = config["dataset_path"], config["test_split"]
+    options = config["dataset_kwargs"]
+    if data == "json":
+        path = options["data_files"][split]
+        number, where = sum(1 for _ in read_jsonl(path)), path
+        advice = "use the file that the experiment means"
+    else:
+        commit = options["revision"]
+        number = len(dataset_rows({"hub": data, **options, "commit": commit},
+                                 config.get("dataset_name"), split))  # fmt: skip
+        where = f"data set {data!r}, split {split!r}, at commit {commit}"
+        if expected.revision and not commit.startswith(expected.revision):
+            advice = f"write 'revision: {expected.revision}' under the task's data.hub"
+        else:
+            commits = f"https://huggingface.co/datasets/{data}/commits/main"
+            advice = f"write its commit ({commits}) as 'revision' under the task's data.hub"
+    if number != expected.number:
+        raise RevocabError(
+            f"task {task!r}: {where}, has {number:,} items, expected {expected.number:,}: another "
+            f"version of the data; {advice}, or drop the task's 'items' to score these"
+        )
+
 
 #: Templates that come with the package, a YAML file each: dropping a file there adds one.
 TEMPLATES = Path(__file__).parent / "templates"
@@ -78,7 +117,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def read_task(path: Path) -> dict[str, Any]:
-    """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
     config = read_yaml(path)
     check_keys(path, config, ShippedTask if "harness" in config else TaskFile)
     return config
@@ -90,9 +128,8 @@ def template_names(own: Path | None = None) -> list[str]:
 
 
 def find_template(name: str, own: Path | None = None, key: str = "template") -> Path:
-    """Return the file of a template: in one's own folder or, where it is not there, the package's.
-
-    Raises :class:`RevocabError` with the nearest names, under ``key``.
+    """Return the file of a template: in one's own folder or, where it is not there, the
+    package's.
     """
     if own is not None and (own / f"{name}.yaml").is_file():
         return own / f"{name}.yaml"
@@ -121,10 +158,7 @@ def load_template(path: str | Path) -> dict[str, Any]:
 
 
 def template_files(path: str | Path) -> list[Path]:
-    """Return a template's file and those that it includes, in order.
-
-    Raises :class:`RevocabError` for one that is not there, or that includes itself.
-    """
+    """Return a template's file and those that it includes, in order."""
     files = [Path(path)]
     while include := read_yaml(files[-1]).get("include"):
         beside = files[-1].parent / str(include)
@@ -141,9 +175,7 @@ def fill_words(
     """Return a template with each ``<<word>>`` replaced: by its own word, or the language's.
 
     The template's own ``language`` goes before the task's; without either, one with ``words`` of
-    its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
-    that it has, or the words that are missing, the file where they belong and the languages that
-    have them; and for a text that is no template.
+    its own is in the first of their languages.
     """
     words = config.get("words", {})
     language = config.get("language", language) or next(iter(words), None)
@@ -182,8 +214,6 @@ def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str,
 def check_rows(path: str | Path, fields: Iterable[str]) -> None:
     """Check every row of a local task file; ``fields`` are those that the template cannot do
     without, beside ``choices`` and ``answer``.
-
-    Raises :class:`RevocabError` naming file, row and field.
     """
     row = None
     for number, row in enumerate(read_jsonl(path), 1):

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from revocab.closed import Job, Language
 from revocab.corpora.read import texts
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.multiple_choice.blind import BASELINES, blind_baselines
 from revocab.evaluation.probes.kind import (
     ITEMS,
@@ -41,10 +41,7 @@ class ProbeJob(ProbeOptions, Job):
 
 
 def draw_rounds(kind: ProbeKind, job: ProbeJob, documents: list[str]) -> list[Round]:
-    """Return as many rounds as give ``job.number`` items, one of every set of rounds in turn.
-
-    Raises :class:`RevocabError` if the documents do not give so many.
-    """
+    """Return as many rounds as give ``job.number`` items, one of every set of rounds in turn."""
     draw = random.Random(f"{job.seed}:{kind.name}")
     sets = [
         draw.sample(rounds, len(rounds)) for rounds in kind.rounds(documents, job.language, draw)
@@ -72,15 +69,12 @@ def row(item: Item, number: int, draw: random.Random) -> dict[str, Any]:
 
 
 def build_items(job: ProbeJob, documents: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of a probe. Items of a round stand together, so that the first rows alone
-    are as balanced as all.
-
-    Raises :class:`RevocabError` for an unknown kind, and for documents that give too few items.
+    """Return the rows of a probe. Items of a round stand together, so that the first rows alone are
+    as balanced as all.
     """
     kind = find_probe(job.kind)
     problems = kind.problems(job, job.language)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     draw = random.Random(f"{job.seed}:{job.kind}:choices")
     # The answers' positions go round: within a round the order must not tell which is right.
     rounds = [draw.sample(round_, len(round_)) for round_ in draw_rounds(kind, job, documents)]

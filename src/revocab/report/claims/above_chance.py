@@ -50,16 +50,11 @@ def scored(results: Results, group: str, language: str) -> list[Record]:
             continue
         stderr = score["stderr"] or 0.0
         row = {"task": task, "value": score["value"], "stderr": stderr, "chance": guess}
-        above = score["value"] > guess + STANDARD_ERRORS * stderr
-        rows.append({**row, "metric": score["metric"], "above": above})
+        rows.append({**row, "above": score["value"] > guess + STANDARD_ERRORS * stderr})
     return rows
 
 
 def find(results: Results) -> Iterator[Claim]:
-    """Yield whether each base model is above chance on :data:`WANTED` English families, once.
-
-    Nothing is claimed where fewer families are scored.
-    """
     for group in results.experiment.runs:
         rows = scored(results, group, "en")
         if len(rows) < WANTED or results.base(group).scores_of:

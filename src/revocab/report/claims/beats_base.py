@@ -35,7 +35,6 @@ class Gain:
 
 
 def find(results: Results) -> Iterator[Claim]:
-    """Yield whether all adapted models of a group beat their base model's average."""
     for group in results.experiment.runs:
         language = adapted_language(results, group)
         if language is None:

@@ -20,9 +20,6 @@ ORDER = ("sava", "fvt", "random")
 
 
 def find(results: Results) -> Iterator[Claim]:
-    """Yield, for every group with replicates of runs of :data:`ORDER`, whether each has fewer bits
-    per byte than the next at the first step with a held-out loss, over seeds.
-    """
     for group in results.experiment.runs:
         named = {run.name: run for run in results.group(group, evaluated=False) if run.trains}
         runs = [named[name] for name in ORDER if name in named]

@@ -38,7 +38,6 @@ def change_in_words(fall: float) -> str:
 
 
 def find(results: Results) -> Iterator[Claim]:
-    """Yield whether fertility in the adapted languages falls by at least :data:`WANTED`."""
     adapted: dict[tuple[str, str], set[str | None]] = {}
     for run in results.runs:
         if not run.keeps_vocabulary:

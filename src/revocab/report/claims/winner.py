@@ -20,9 +20,6 @@ from revocab.report.values.losses import HeldoutLoss
 
 
 def find(results: Results) -> Iterator[Claim]:
-    """Yield the run of each group with the least held-out loss at its last checkpoint, in the
-    adapted language; it is ahead where the interval over seeds of every lead lies above 0.
-    """
     for group, settings in results.experiment.runs.items():
         language = adapted_language(results, group)
         if language is None:

@@ -11,11 +11,10 @@ from revocab.closed import Closed
 from revocab.evaluation.over_seeds import deviation
 from revocab.report.annotations import Axes, Figure, Run
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import LABEL_GAP, label_width
+from revocab.report.figure_parts.style import LABEL_GAP, Label, label_width
 from revocab.report.names import method_label
 from revocab.report.results import Results, number
-from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.results.progress import Progress
+from revocab.report.results.heldout_losses import Progress, heldout_curve
 
 #: Labels of the horizontal axis.
 LABELS: dict[Progress, str] = {
@@ -160,7 +159,7 @@ def panels(
     return figure, grid
 
 
-def draw_level(axes: Axes, level: float, name: str, line: dict[str, Any]) -> tuple[float, str, str]:
+def draw_level(axes: Axes, level: float, name: str, line: dict[str, Any]) -> Label:
     """Draw a level beside what a panel has, and return its label; one so far from it that it would
     press it together is named with its value at the edge instead.
     """
@@ -174,5 +173,5 @@ def draw_level(axes: Axes, level: float, name: str, line: dict[str, Any]) -> tup
     return level, name, line["color"]
 
 
-def end_label(run: Run, points: Sequence[Point], palette: Palette) -> tuple[float, str, str]:
+def end_label(run: Run, points: Sequence[Point], palette: Palette) -> Label:
     return points[-1][1], method_label(run), palette.line(run.name)["color"]

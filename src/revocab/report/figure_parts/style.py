@@ -13,6 +13,8 @@ from revocab.report.annotations import Axes, Figure
 
 #: Points between two labels at the ends of lines.
 LABEL_GAP = 9.5
+#: Height, text and colour of a label at the right of a panel.
+Label = tuple[float, str, str]
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "revocab",
     "svg.fonttype": "path",
@@ -68,7 +70,7 @@ def label_width(names: Iterable[str]) -> float:
     return 0.3 + 0.062 * max(map(len, names), default=0)
 
 
-def label_ends(axes: Axes, labels: list[tuple[float, str, str]]) -> None:
+def label_ends(axes: Axes, labels: list[Label]) -> None:
     """Write (y, text, colour) labels at the right of a panel, moved apart just enough not to
     overlap; a thin line leads to one that was moved. The panel's limits must be final; a label
     outside stands at the nearer of them.
@@ -107,8 +109,9 @@ def spread(ends: Sequence[float], gap: float = LABEL_GAP) -> list[float]:
     return places
 
 
-def nothing_yet(axes: Axes, what: str = "no results yet") -> None:
+def nothing_yet(axes: Axes) -> None:
     """Say so in a panel, without the numbers of an axis that shows none."""
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.text(0.5, 0.5, what, transform=axes.transAxes, ha="center", va="center", color="#888888")
+    label = "no results yet"
+    axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")

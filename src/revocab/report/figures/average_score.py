@@ -10,13 +10,12 @@ from revocab.closed import GroupId, TaskLanguage
 from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
-from revocab.report.asked import choices_in, of_group
 from revocab.report.figure_parts.curves import BASE, draw_band, draw_level, panels
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import label_ends, nothing_yet
+from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
-from revocab.report.references import unscored_language
+from revocab.report.references import choices_in, of_group, unscored_language
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 from revocab.report.values.task_scores import TaskScore
@@ -73,15 +72,13 @@ class AverageScoreFigure(FigureOptions):
         axes.set_ylabel(f"{what} (%)")
         axes.set_title(f"{language_label(self.language)}, mean ± standard error")
         if axes.has_data():
-            labels += self.draw_chance(results, axes, tasks, palette)
+            labels += self.draw_chance(results, axes, tasks)
         else:
             nothing_yet(axes)
         label_ends(axes, labels)
         return figure
 
-    def draw_chance(
-        self, results: Results, axes: Axes, tasks: list[str], palette: Palette
-    ) -> list[tuple[float, str, str]]:
+    def draw_chance(self, results: Results, axes: Axes, tasks: list[str]) -> list[Label]:
         """Draw the average of blind guessing, unless all scores lie far above it."""
         guesses = [family_chance(results.family(task)) for task in tasks]
         known = [guess for guess in guesses if guess is not None]
@@ -102,7 +99,7 @@ class AverageScoreFigure(FigureOptions):
 
     def draw_run(
         self, results: Results, axes: Axes, run: Run, palette: Palette, shift: float
-    ) -> list[tuple[float, str, str]]:
+    ) -> list[Label]:
         """Draw a run's averages, ``shift`` to the right; return its label: height, text, colour."""
         line = palette.line(run.name)
         points = []
@@ -112,15 +109,9 @@ class AverageScoreFigure(FigureOptions):
                 points.append((step + shift, 100 * cell.value, cell))
         if points:
             places, values, cells = zip(*points, strict=True)
+            errors = [100 * (cell.stderr or 0) for cell in cells]
             axes.errorbar(
-                places,
-                values,
-                yerr=[100 * (cell.stderr or 0) for cell in cells],
-                marker="o",
-                markersize=4,
-                elinewidth=1.0,
-                capsize=0,
-                **line,
+                places, values, errors, marker="o", markersize=4, elinewidth=1.0, capsize=0, **line
             )
             spread = [None if cell.deviation is None else 100 * cell.deviation for cell in cells]
             draw_band(axes, places, values, spread, line["color"])
@@ -129,12 +120,7 @@ class AverageScoreFigure(FigureOptions):
             return [(points[-1][1], method_label(run), line["color"])]
         return [] if printed is None else [(printed, f"{method_label(run)} (paper)", line["color"])]
 
-    def draw_levels(
-        self, results: Results, axes: Axes, palette: Palette
-    ) -> list[tuple[float, str, str]]:
-        """Draw the averages of base model and references as level lines; return the labels of those
-        that have a score.
-        """
+    def draw_levels(self, results: Results, axes: Axes, palette: Palette) -> list[Label]:
         labels = []
         for run in results.group(self.group):
             if run.made:

@@ -36,18 +36,16 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
         columns = min(2, len(tokenizers)) if len(tokenizers) in (1, 2, 4) else 3
         rows = math.ceil(len(tokenizers) / columns)
         height = 0.9 + rows * (0.75 + 0.62 * len(corpora))
+        size = (3.1 * columns + 1.1, height)
         figure, grid = pyplot.subplots(
-            rows,
-            columns,
-            figsize=(3.1 * columns + 1.1, height),
-            sharex=True,
-            sharey=True,
-            squeeze=False,
+            rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False
         )
         values = fertility_values(results)
         measured = results.measured_tokenizers
         means = {place: number(row["fertility"]) for place, row in measured.items()}
         low, high = span(values)
+        entries = results.experiment.corpora
+        labels = [f"{name}\n{language_label(entries[name].language)}" for name in corpora]
         panels = [axes for line in grid for axes in line]
         for axes, tokenizer in zip(panels, tokenizers, strict=False):
             axes.set_title(tokenizer)
@@ -58,7 +56,7 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
             if not values:
                 nothing_yet(axes)
             places = [place + 0.3 for place in range(len(corpora))]
-            axes.set_yticks(places, corpus_labels(results, corpora))
+            axes.set_yticks(places, [*reversed(labels)])
             axes.tick_params(axis="y", length=0)
             axes.grid(axis="y", visible=False)
             axes.set_ylim(-0.05, len(corpora))
@@ -79,11 +77,6 @@ def draw_mean(axes: Axes, mean: float | None, place: float, colour: str) -> None
         f"{mean:.2f}", (mean, place + PEAK), (0, 2), textcoords="offset points",
         fontsize=8.5, color=readable(colour), va="bottom", ha="center", weight="bold",
     )  # fmt: skip
-
-
-def corpus_labels(results: Results, corpora: list[str]) -> list[str]:
-    entries = results.experiment.corpora
-    return [f"{corpus}\n{language_label(entries[corpus].language)}" for corpus in reversed(corpora)]
 
 
 def corpus_colour(results: Results, corpus: str) -> str:

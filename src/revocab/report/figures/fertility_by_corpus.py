@@ -58,18 +58,11 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
             axes.set_yticks([])
             axes.set_ylim(0, 0.9)
             axes.set_xlim(*limits)
-        languages = {corpus: results.experiment.corpora[corpus].language for corpus in self.corpora}
-        figure.legend(
-            handles=[
-                Patch(
-                    color=colour, alpha=0.6, label=f"{corpus} ({language_label(languages[corpus])})"
-                )
-                for corpus, colour in colours.items()
-            ],
-            loc="upper right",
-            ncols=len(colours),
-            frameon=False,
-        )
+        handles = []
+        for corpus, colour in colours.items():
+            language = language_label(results.experiment.corpora[corpus].language)
+            handles.append(Patch(color=colour, alpha=0.6, label=f"{corpus} ({language})"))
+        figure.legend(handles=handles, loc="upper right", ncols=len(colours), frameon=False)
         figure.supxlabel("tokens per word in a document", fontsize=9)
         figure.tight_layout(rect=(0, 0, 1, 0.92))
         return figure

@@ -10,27 +10,13 @@ from pydantic import Field
 from revocab.closed import HeldoutLanguage, Id, ShownRunId, unknown
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
-from revocab.report.figure_parts.curves import (
-    BASE,
-    LABELS,
-    SEED_BANDS,
-    LossAxes,
-    Point,
-    Scale,
-    draw_curve,
-    draw_level,
-    end_label,
-    heldout_over_seeds,
-    panels,
-    scale_axes,
-)
+from revocab.report.figure_parts import curves as shared
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import label_ends, nothing_yet
+from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.results.progress import training_progress
+from revocab.report.results.heldout_losses import heldout_curve, training_progress
 from revocab.report.values.losses import text_languages, without_heldout_text
 
 #: Up to so many points of a curve have markers.
@@ -40,10 +26,10 @@ STANDING_OUT: dict[str, Any] = {
     "color": "#000000", "linestyle": (0, (4, 1.5)), "linewidth": 3.0, "zorder": 3,
 }  # fmt: skip
 #: Points of a curve by run, ascending.
-Curves = dict[str, list[Point]]
+Curves = dict[str, list[shared.Point]]
 
 
-class HeldoutFigure(FigureOptions, LossAxes):
+class HeldoutFigure(FigureOptions, shared.LossAxes):
     """Held-out losses of chosen runs."""
 
     kind: Literal["heldout"]
@@ -52,7 +38,7 @@ class HeldoutFigure(FigureOptions, LossAxes):
     languages: list[HeldoutLanguage] | None = Field(
         default=None, min_length=1, description="default: those of all held-out text"
     )
-    scale: Scale = "log"
+    scale: shared.Scale = "log"
     against: Id | None = Field(
         default=None, description="run from whose losses the differences are drawn below"
     )
@@ -64,7 +50,7 @@ class HeldoutFigure(FigureOptions, LossAxes):
         "Dashed: the base model before any training. Where drawn: the difference from one run at "
         "the same point of training."
     )
-    caption_seeds: ClassVar[str] = SEED_BANDS
+    caption_seeds: ClassVar[str] = shared.SEED_BANDS
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return the losses by language, a column each, and below them the differences; of a
@@ -72,12 +58,12 @@ class HeldoutFigure(FigureOptions, LossAxes):
         """
         runs = [results.run(run) for run in self.runs]
         languages = self.languages or text_languages(results.experiment)
-        names = [*map(method_label, runs), BASE]
+        names = [*map(method_label, runs), shared.BASE]
         if self.against is not None and len(languages) == 1:
-            figure, grid = panels(1, 2, names, (3.1, 2.9))
+            figure, grid = shared.panels(1, 2, names, (3.1, 2.9))
             grid = grid.T
         else:
-            figure, grid = panels(1 if self.against is None else 2, len(languages), names)
+            figure, grid = shared.panels(1 if self.against is None else 2, len(languages), names)
         for column, language in zip(grid.T, languages, strict=True):
             self.draw_losses(results, column[0], runs, language, palette)
             if self.against is not None:
@@ -93,11 +79,12 @@ class HeldoutFigure(FigureOptions, LossAxes):
         for run, points in curves.items():
             # Markers where these can be told apart.
             marker = "o" if len(points) <= MOST_MARKERS else None
-            draw_curve(axes, points, self.line(results, run, palette), marker=marker, clip_on=False)
+            line = self.line(results, run, palette)
+            shared.draw_curve(axes, points, line, marker=marker, clip_on=False)
         if len({run.group for run in runs}) == 1:
             levels = heldout_curve(results, results.base(runs[0].group), language)
             for level in levels.values():
-                labels.append(draw_level(axes, level, BASE, palette.line("base")))
+                labels.append(shared.draw_level(axes, level, shared.BASE, palette.line("base")))
         axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
         self.finish(axes, curves, labels)
 
@@ -116,9 +103,9 @@ class HeldoutFigure(FigureOptions, LossAxes):
         labels = []
         places, losses = zip(*(p[:2] for p in curves.get(self.against, [(0, 0)])), strict=True)
         for name, points in curves.items() if self.against in curves else ():
-            shared = [(at, loss) for at, loss, _ in points if places[0] <= at <= places[-1]]
-            if shared:
-                at, values = (np.array(part) for part in zip(*shared, strict=True))
+            common = [(at, loss) for at, loss, _ in points if places[0] <= at <= places[-1]]
+            if common:
+                at, values = (np.array(part) for part in zip(*common, strict=True))
                 other = np.interp(at, places, losses)
                 change = values - other
                 change = 100 * change / other if self.scale == "log" else change
@@ -133,24 +120,19 @@ class HeldoutFigure(FigureOptions, LossAxes):
         return STANDING_OUT if run == self.reference else palette.line(results.run(run).name)
 
     def label(
-        self, results: Results, run: str, points: Sequence[Point], palette: Palette
-    ) -> tuple[float, str, str]:
-        end, name, _ = end_label(results.run(run), points, palette)
+        self, results: Results, run: str, points: Sequence[shared.Point], palette: Palette
+    ) -> Label:
+        end, name, _ = shared.end_label(results.run(run), points, palette)
         return end, name, self.line(results, run, palette)["color"]
 
     def finish(
-        self,
-        axes: Axes,
-        curves: Curves,
-        labels: list[tuple[float, str, str]],
-        *,
-        vertical: bool = True,
+        self, axes: Axes, curves: Curves, labels: list[Label], *, vertical: bool = True
     ) -> None:
-        axes.set_xlabel(LABELS[self.over])
+        axes.set_xlabel(shared.LABELS[self.over])
         if not axes.has_data():
             nothing_yet(axes)
         places = [place for points in curves.values() for place, *_ in points]
-        scale_axes(axes, self.scale, places, vertical=vertical)
+        shared.scale_axes(axes, self.scale, places, vertical=vertical)
         if places:
             axes.set_xlim(0, max(places) * 1.02 or 1)
         label_ends(axes, labels)
@@ -159,7 +141,7 @@ class HeldoutFigure(FigureOptions, LossAxes):
         curves: Curves = {}
         for run in runs:
             places = training_progress(results, run, self.over)
-            losses = heldout_over_seeds(results, run, language)
+            losses = shared.heldout_over_seeds(results, run, language)
             points = [(places[step], *loss) for step, loss in losses.items() if step in places]
             if run.trains and points:
                 curves[run.id] = points

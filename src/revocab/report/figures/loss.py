@@ -7,27 +7,13 @@ from typing import ClassVar, Literal
 from revocab.closed import ShownRunId
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Figure, Run
-from revocab.report.figure_parts.curves import (
-    BASE,
-    LABELS,
-    SEED_BANDS,
-    LossAxes,
-    draw_band,
-    draw_curve,
-    draw_level,
-    end_label,
-    heldout_over_seeds,
-    panels,
-    scale_axes,
-    training_curve,
-)
+from revocab.report.figure_parts import curves
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import label_ends, nothing_yet
+from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.results.progress import training_progress
+from revocab.report.results.heldout_losses import heldout_curve, training_progress
 
 #: Where each step stands on the horizontal axis, by run.
 Places = dict[str, dict[int, float]]
@@ -35,7 +21,7 @@ Places = dict[str, dict[int, float]]
 SMOOTHING = 0.02
 
 
-class LossFigure(FigureOptions, LossAxes):
+class LossFigure(FigureOptions, curves.LossAxes):
     """Training loss of chosen runs."""
 
     kind: Literal["loss"]
@@ -46,14 +32,14 @@ class LossFigure(FigureOptions, LossAxes):
         "compared between tokenizers; loss per byte can. Below: text held out from training, at "
         "initialisation and at every checkpoint. Dashed: the base model before any training."
     )
-    caption_seeds: ClassVar[str] = SEED_BANDS
+    caption_seeds: ClassVar[str] = curves.SEED_BANDS
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return training loss per token and per byte, and held-out bits per byte by language."""
         runs = [results.run(run) for run in self.runs]
         languages = results.heldout_languages()
         names = [method_label(run) for run in runs]
-        figure, grid = panels(2, max(2, len(languages)), [*names, f"{BASE} 0.00"])
+        figure, grid = curves.panels(2, max(2, len(languages)), [*names, f"{curves.BASE} 0.00"])
         for axes in (*grid[0][2:], *grid[1][len(languages) :]):
             axes.set_axis_off()
         same = len({run.target for run in runs}) == 1
@@ -69,13 +55,14 @@ class LossFigure(FigureOptions, LossAxes):
         for axes, language in zip(grid[1], languages, strict=False):
             ends = labels[axes] = []
             for run in runs:
-                curve, line = heldout_over_seeds(results, run, language), palette.line(run.name)
+                line = palette.line(run.name)
+                curve = curves.heldout_over_seeds(results, run, language)
                 points = [(places[run.id][step], *loss) for step, loss in curve.items()]
-                draw_curve(axes, points, line, marker="o", markersize=4, clip_on=False)
-                ends += [end_label(run, points, palette)] if points else []
+                curves.draw_curve(axes, points, line, marker="o", markersize=4, clip_on=False)
+                ends += [curves.end_label(run, points, palette)] if points else []
             base = heldout_curve(results, results.base(runs[0].group), language)
             if base and len({run.group for run in runs}) == 1:
-                ends.append(draw_level(axes, base[0], BASE, palette.line("base")))
+                ends.append(curves.draw_level(axes, base[0], curves.BASE, palette.line("base")))
             if not axes.has_data():
                 nothing_yet(axes)
             axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
@@ -84,21 +71,21 @@ class LossFigure(FigureOptions, LossAxes):
         measured = [at for run in places for step, at in places[run].items() if step in steps[run]]
         last = max((max(at.values()) for at in places.values()), default=0) or 1
         for axes, ends in labels.items():
-            axes.set_xlabel(LABELS[self.over])
+            axes.set_xlabel(curves.LABELS[self.over])
             axes.set_xlim(0, last)
-            scale_axes(axes, self.scale, measured)
+            curves.scale_axes(axes, self.scale, measured)
             label_ends(axes, ends)
         return figure
 
 
-def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
-    """Return values averaged over their neighbours (Gaussian, sigma ``width`` of their number).
+def smooth(values: list[float]) -> list[float]:
+    """Return values averaged over their neighbours (Gaussian, sigma a share of their number).
 
     Neighbours on both sides count, so that the curve does not lag behind a fall.
     """
     import numpy as np
 
-    sigma = max(width * len(values), 1e-6)
+    sigma = max(SMOOTHING * len(values), 1e-6)
     reach = max(1, round(3 * sigma))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     padded = np.pad(np.asarray(values, dtype=float), reach)
@@ -109,11 +96,11 @@ def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
 
 def draw_losses(
     results: Results, axes: Axes, runs: list[Run], palette: Palette, column: str, places: Places
-) -> list[tuple[float, str, str]]:
+) -> list[Label]:
     """Draw the runs' training losses in a panel; return the labels of their ends."""
     labels = []
     for run in runs:
-        curve = training_curve(results, run, column)
+        curve = curves.training_curve(results, run, column)
         if not curve:
             continue
         values, deviations = map(list, zip(*curve.values(), strict=True))
@@ -121,7 +108,7 @@ def draw_losses(
         smoothed = smooth(values)
         axes.plot(at, values, color=line["color"], alpha=0.22, linewidth=0.8)
         axes.plot(at, smoothed, **line)
-        draw_band(axes, at, smoothed, deviations, line["color"])
+        curves.draw_band(axes, at, smoothed, deviations, line["color"])
         labels.append((smoothed[-1], method_label(run), line["color"]))
     if not axes.has_data():
         nothing_yet(axes)

@@ -141,12 +141,11 @@ class ModelsByLanguageFigure(FigureOptions):
     def changes(
         self, cells: Mapping[str, Cells], column: str, rows: Sequence[str]
     ) -> dict[str, list[Bar]]:
-        return {
-            table.title: [
-                Bar.of(cells[name].get((row, table.change_header(column)))) for row in rows
-            ]
-            for name, table in self.tables.items()
-        }
+        series = {}
+        for name, table in self.tables.items():
+            header = table.change_header(column)
+            series[table.title] = [Bar.of(cells[name].get((row, header))) for row in rows]
+        return series
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         for name, table in self.tables.items():

@@ -56,14 +56,8 @@ class SweepFigure(SweepOptions, FigureOptions):
                 share = (numbers[line][place] - min(known)) / spread
                 dark = (1 - share if value.better == "lower" else share) > DARK
                 shown = cell.text if cell.text is not None else cell.number()
-                axes.text(
-                    place,
-                    line,
-                    shown,
-                    ha="center",
-                    va="center",
-                    color="white" if dark else "#010101",
-                )
+                colour = "white" if dark else "#010101"
+                axes.text(place, line, shown, ha="center", va="center", color=colour)
         return figure
 
 

@@ -11,12 +11,11 @@ from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.results import Results
+from revocab.report.table_parts.published_table import NORMAL_95
 from revocab.report.values.task_scores import TaskScore
 from revocab.tokenizer_building.training_text import shortage
 from revocab.training.data.packed_folder import repetition
 
-#: Standard normal quantile of a 95 % interval.
-TWO_SIDED = 1.96
 ONE_SEED = (
     "Each run was trained with one seed, so these averages do not show how much another seed would "
     "change."
@@ -50,7 +49,7 @@ def line(name: str, averages: list[tuple[float, float]]) -> str:
     """
     values = [value for value, _ in averages]
     spread = max(values) - min(values)
-    reach = TWO_SIDED * math.sqrt(2) * max(error for _, error in averages)
+    reach = NORMAL_95 * math.sqrt(2) * max(error for _, error in averages)
     verdict = (
         "they do not rank the methods" if spread < reach else "only larger differences rank methods"
     )

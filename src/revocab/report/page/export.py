@@ -42,14 +42,8 @@ def claim_lines(results: Results) -> list[str]:
 
 def folded(title: str, lines: Sequence[str]) -> list[str]:
     """Return lines of Markdown that a click on their title shows."""
-    return [
-        f"<details><summary>{escape(title, quote=False)}</summary>",
-        "",
-        *lines,
-        "",
-        "</details>",
-        "",
-    ]
+    summary = f"<details><summary>{escape(title, quote=False)}</summary>"
+    return [summary, "", *lines, "", "</details>", ""]
 
 
 class Notes:
@@ -123,10 +117,7 @@ def export_results(
     experiment: str | Path | None = None,
     without: Sequence[str] = (),
 ) -> None:
-    """Write the page to ``out`` and copy the figures (SVG) into ``figure_folder``.
-
-    Raises :class:`RevocabError` if configured figures have not been drawn.
-    """
+    """Write the page to ``out`` and copy the figures (SVG) into ``figure_folder``."""
     results = Results(root, experiment)
     out, folder = Path(out), Path(figure_folder)
     check_files(out, inputs=results.inputs)

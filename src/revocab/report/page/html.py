@@ -84,9 +84,8 @@ def data_uri(path: Path) -> str | None:
     """
     if not path.is_file():
         return None
-    return "data:image/svg+xml;base64," + base64.b64encode(
-        with_dark_colours(path.read_text(encoding="utf-8")).encode()
-    ).decode("ascii")
+    svg = with_dark_colours(path.read_text(encoding="utf-8"))
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
 
 
 def table_parts(results: Results) -> list[dict[str, Any]]:

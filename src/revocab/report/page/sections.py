@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.config.lineage import compared_pairs
+from revocab.initialise.diagnostics import TITLES
 from revocab.languages import language_label
 from revocab.report.names import method_label
 from revocab.report.results import Results, blind_baselines
@@ -16,7 +17,6 @@ from revocab.report.table_parts.table import MISSING
 #: Header and rows of plain text.
 Grid = tuple[list[str], list[list[str]]]
 
-MATRICES = {"input": "embedding", "output": "LM head"}
 NEW_ROWS_HEADER = [
     "Run", "Matrix", "Copied rows", "New rows", "Norm copied", "Norm new", "New / copied",
     "Cosine to mean, copied", "Cosine to mean, new", "Near duplicates", "Cosine on anchors",
@@ -129,24 +129,17 @@ def trainings(results: Results) -> Grid:
         manifest = results.json(*parts, "manifest.json") or {}
         if not timing:
             continue
-        rows.append(
-            [
-                parts[1],
-                shown_number(manifest.get("steps"), 0),
-                shown_number(manifest.get("tokens"), 0),
-                shown_number(timing.get("seconds"), 1),
-                shown_number(timing.get("tokens_per_second"), 0),
-                shown_number(timing.get("peak_memory_bytes"), 2, 1e-9),
-                shown_number(timing.get("startup_seconds"), 1),
-            ]
-        )
+        shown = [shown_number(manifest.get(key)) for key in ("steps", "tokens")]
+        shown.append(shown_number(timing.get("seconds"), ",.1f"))
+        shown.append(shown_number(timing.get("tokens_per_second")))
+        shown.append(shown_number(timing.get("peak_memory_bytes"), ",.2f", 1e-9))
+        shown.append(shown_number(timing.get("startup_seconds"), ",.1f"))
+        rows.append([parts[1], *shown])
     return header, rows
 
 
-def shown_number(value: Any, digits: int, scale: float = 1) -> str:
-    if not isinstance(value, int | float):
-        return MISSING
-    return f"{value * scale:,.{digits}f}"
+def shown_number(value: Any, form: str = ",.0f", scale: float = 1) -> str:
+    return f"{value * scale:{form}}" if isinstance(value, int | float) else MISSING
 
 
 def intersections(results: Results) -> Grid:
@@ -165,7 +158,7 @@ def intersections(results: Results) -> Grid:
         by = report.get("shared_by", {})
         counts = [report.get(key) for key in ("source_size", "target_size", "overlap", "missing")]
         counts += [by.get("bytes"), by.get("marker"), report.get("raw_overlap")]
-        shown = [shown_number(count, 0) for count in counts]
+        shown = [shown_number(count) for count in counts]
         rows.append([source, target, *shown, str(report.get("identity", MISSING))])
     return header, rows
 
@@ -188,27 +181,22 @@ def compact(value: str) -> str:
     return f"{real:.4g}"
 
 
-def _shown(value: Any, digits: int = 4) -> str:
-    return f"{value:.{digits}g}" if isinstance(value, int | float) else "–"
-
-
 def _row(name: str, matrix: str, statistics: dict[str, Any]) -> list[str]:
     copied, new, noted = statistics["norm_copied"], statistics["norm_new"], statistics["method"]
     both = copied["mean"] and new["mean"] is not None
-    alike = statistics.get("near_duplicates", {}).get("rows")
     return [
         name,
         matrix,
         f"{copied['rows']:,}",
         f"{new['rows']:,}",
-        _shown(copied["mean"]),
-        _shown(new["mean"]),
-        _shown(new["mean"] / copied["mean"], 3) if both else "–",
-        _shown(statistics["cosine_to_mean_copied"], 3),
-        _shown(statistics["cosine_to_mean_new"], 3),
-        "–" if alike is None else f"{alike:,}",
-        _shown(noted.get("anchors_cosine"), 3),
-        _shown(noted.get("held_out_cosine"), 3),
+        shown_number(copied["mean"], ".4g"),
+        shown_number(new["mean"], ".4g"),
+        shown_number(new["mean"] / copied["mean"], ".3g") if both else MISSING,
+        shown_number(statistics["cosine_to_mean_copied"], ".3g"),
+        shown_number(statistics["cosine_to_mean_new"], ".3g"),
+        shown_number(statistics.get("near_duplicates", {}).get("rows")),
+        shown_number(noted.get("anchors_cosine"), ".3g"),
+        shown_number(noted.get("held_out_cosine"), ".3g"),
     ]
 
 
@@ -219,16 +207,14 @@ def new_rows(results: Results) -> Grid:
         matrices = described.get("matrices", {})
         label = results.model_label(run)
         for which, statistics in matrices.items():
-            matrix = MATRICES[which] if len(matrices) > 1 else "embedding and LM head"
+            matrix = TITLES[which] if len(matrices) > 1 else "embedding and LM head"
             rows.append(_row(f"{label}, {method_label(run)}", matrix, statistics))
     return NEW_ROWS_HEADER, rows
 
 
 def warnings(results: Results) -> list[str]:
-    return [
-        f"{run.id}: {warning}"
-        for run in results.runs
-        for warning in (results.json("runs", run.id, "init", "diagnostics.json") or {}).get(
-            "warnings", []
-        )
-    ]
+    lines = []
+    for run in results.runs:
+        described = results.json("runs", run.id, "init", "diagnostics.json") or {}
+        lines += [f"{run.id}: {warning}" for warning in described.get("warnings", [])]
+    return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from pydantic import Field
 
@@ -57,11 +56,10 @@ class CellMean(Measure):
         tables = experiment.tables.items()
         known = [name for name, table in tables if isinstance(table, ValueTable)]
         yield from unknowns(f"{key}.tables", self.tables, known, "table of runs")
-        folder = experiment.paper_values
-        paper = PaperValues(Path(folder)) if folder is not None else None
+        paper = PaperValues(experiment.paper_values)
         for name, table in options.items():
             columns = [column.header for column in table.shown(experiment)]
-            columns += [cell.column for cell in paper.cells(name)] if paper else []
+            columns += [cell.column for cell in paper.cells(name)]
             place = f"column of {name!r}, also printed,"
             yield from unknowns(key, [self.column, *self.weights], dict.fromkeys(columns), place)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from pydantic import Field
 
 from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage, unknown
 from revocab.limits import StepNumber
 from revocab.report.annotations import Experiment, Layout
-from revocab.report.asked import choices_in, of_group, of_runs
 from revocab.report.kind import manifest
 from revocab.report.paper_claims.measures import Measure, lead
 from revocab.report.published import PaperValues
-from revocab.report.references import unknowns, unscored_language
+from revocab.report.references import choices_in, of_group, of_runs, unknowns, unscored_language
 from revocab.report.results import Results
 from revocab.report.tables.models_by_language import ModelsByLanguageTable
 from revocab.report.values.one_value import OneValue
@@ -225,9 +223,8 @@ class CellGain(Measure):
             yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
             return
         yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
-        folder = experiment.paper_values
         # Models that are not run here may be among the columns of the paper's table.
-        printed = PaperValues(Path(folder)).cells(self.table) if folder is not None else []
+        printed = PaperValues(experiment.paper_values).cells(self.table)
         known = [*options.columns, *(cell.column for cell in printed)]
         names = [name for name in (self.column, *self.over) if name not in known]
         yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
@@ -243,12 +240,9 @@ class CellGain(Measure):
 
     def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
         """Return the least gain in fractions of 100 points; None where a value is missing."""
-        gains = [
-            lead(
-                [values.get((row, self.column))],
-                [values.get((row, column)) for column in self.over],
-            )
-            for row in self.rows
-        ]
+        gains = []
+        for row in self.rows:
+            others = [values.get((row, column)) for column in self.over]
+            gains.append(lead([values.get((row, self.column))], others))
         known = [gain / 100 for gain in gains if gain is not None]
         return min(known) if len(known) == len(gains) else None

@@ -8,19 +8,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import (
-    Closed,
-    MeasuredCorpusId,
-    MeasuredTokenizerId,
-    OneLine,
-    Refers,
-    TokenizerId,
-)
+from revocab import closed
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import manifest
 from revocab.report.results import Results, number
 
-ModelLabel = Annotated[OneLine, Refers("label in parameters")]
+ModelLabel = Annotated[closed.OneLine, closed.Refers("label in parameters")]
 
 
 def lead(ours: Sequence[float | None], others: Sequence[float | None]) -> float | None:
@@ -32,7 +25,7 @@ def lead(ours: Sequence[float | None], others: Sequence[float | None]) -> float 
     return min(known) - max(against)
 
 
-class Measure(Closed):
+class Measure(closed.Closed):
     """What a claim is about; the hooks say nothing where a measure has nothing to say."""
 
     #: Whether it follows from names and sizes, so that a smaller run tests it as well.
@@ -63,8 +56,8 @@ class Measure(Closed):
 class SharedTokens(Measure):
     """Tokens that two vocabularies share, spellings compared as the SAVA release does."""
 
-    source: TokenizerId
-    target: TokenizerId
+    source: closed.TokenizerId
+    target: closed.TokenizerId
 
     def ours(self, results: Results) -> float | None:
         return self._counts(results).get("marker")
@@ -85,10 +78,10 @@ class SharedTokens(Measure):
 class FertilityFall(Measure):
     """Share by which fertility falls between two tokenizers, mean over corpora."""
 
-    source: MeasuredTokenizerId
-    target: MeasuredTokenizerId
+    source: closed.MeasuredTokenizerId
+    target: closed.MeasuredTokenizerId
     #: Corpora on which it is measured.
-    corpora: list[MeasuredCorpusId] = Field(min_length=1)
+    corpora: list[closed.MeasuredCorpusId] = Field(min_length=1)
 
     def published(self, results: Results) -> float | None:
         return self._fall(results.paper.fertility)

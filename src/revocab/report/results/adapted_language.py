@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from revocab.report.annotations import Experiment, Run
-
-from typing import TYPE_CHECKING
-
+from revocab.report.annotations import Experiment, Results, Run
 from revocab.training.recipe import ANSWERS
-
-if TYPE_CHECKING:
-    from revocab.report.results.folder import Results
 
 
 def adapted_language(results: Results, group: str) -> str | None:

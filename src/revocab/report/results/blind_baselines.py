@@ -6,14 +6,13 @@ baseline, which sees only the lengths or positions of the choices; that of a pro
 
 from __future__ import annotations
 
-from revocab.report.annotations import Experiment
-
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
 from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.io import read_json
+from revocab.report.annotations import Experiment
 
 #: A baseline may be above chance by this, or by three standard errors of so few items.
 TOLERANCE = 0.06

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from revocab.report.annotations import Experiment, Run
-
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from revocab.closed import checked
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
 from revocab.io import number, read_json
+from revocab.report.annotations import Experiment, Run
 from revocab.report.published import PaperValues
 from revocab.report.results.scores import (
     AVERAGE,
@@ -37,22 +36,17 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as handle:
         reader = csv.DictReader(handle)
         rows = list(reader)
-    for number, row in enumerate(rows, 2):
+    for place, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise RevocabError(
-                f"{path}, line {number}: not the {len(reader.fieldnames or ())} columns of the first"
-                " line; the file is cut or was changed: make it again"
+                f"{path}, line {place}: not the {len(reader.fieldnames or ())} columns of the"
+                " first line; the file is cut or was changed: make it again"
             )
     return rows
 
 
 def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
-    """Return the validated experiment of ``experiment.json`` and its runs.
-
-    Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
-    written with every default, but for keys that are left out where they say nothing, so that what
-    is missing is older than the key.
-    """
+    """Return the validated experiment of ``experiment.json`` and its runs."""
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.config.expand import Run
     from revocab.config.schema import Experiment
@@ -70,8 +64,7 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
         for key, field in Experiment.model_fields.items()
         if key not in experiment and field.exclude_if is None  # left out where it says nothing
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     try:
         return checked(Experiment, experiment, f"{path}: experiment"), runs
     except RevocabError as error:
@@ -158,7 +151,8 @@ class Results:
         stands.
         """
         shown: dict[str, Run] = {}
-        for run in self.runs:
+        for training in self.runs:
+            run = training
             if run.replicate_of:
                 name = run.replicate_of.removeprefix(f"{run.group}-")
                 run = replace(run, id=run.replicate_of, name=name, label=name, replicate_of=None)
@@ -285,17 +279,11 @@ class Results:
         return self._heldout_rows(own)
 
     def _heldout_rows(self, provenance: str) -> tuple[list[Record], str]:
-        rows = [
-            {
-                "step": int(row["step"]),
-                "corpus": row["corpus"],
-                "language": row["language"],
-                "loss": number(row["loss"]),
-                "bits_per_byte": number(row["bits_per_byte"]),
-                "bytes": int(row["bytes"]),
-            }
-            for row in self.csv(provenance)
-        ]
+        rows: list[Record] = []
+        for row in self.csv(provenance):
+            text = {key: row[key] for key in ("corpus", "language")}
+            losses = {key: number(row[key]) for key in ("loss", "bits_per_byte")}
+            rows.append({**text, **losses, **{key: int(row[key]) for key in ("step", "bytes")}})
         return rows, provenance
 
 

@@ -1,4 +1,5 @@
-"""Held-out losses of runs by language and step: per byte, or per token of a reference tokenizer.
+"""Held-out losses of runs by language and step: per byte, or per token of a reference tokenizer;
+and how far a training has come at each step.
 
 Loss per token cannot be compared between tokenizers, since they cut the same text into different
 numbers of tokens. The nats of the whole text can: divided by its bytes they give bits per byte,
@@ -8,17 +9,13 @@ N / N_reference, as in appendix B of Gosal et al.). Both rank models alike.
 
 from __future__ import annotations
 
-from revocab.report.annotations import Run
-
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from revocab.closed import Step
-from revocab.io import read_json
-
-if TYPE_CHECKING:
-    from revocab.report.results.folder import Results
+from revocab.io import number, read_json
+from revocab.report.annotations import Results, Run
 
 #: Number of tokens by corpus and bytes of its held-out text.
 TokenCounts = Mapping[tuple[str, int], int]
@@ -94,3 +91,31 @@ def steps_to_reach(curve: Mapping[int, float], loss: float) -> float | None:
             return before[0] + share * (step - before[0])
         before = step, value
     return None
+
+
+Progress = Literal["steps", "bytes", "flops"]
+
+
+def training_progress(results: Results, run: Run, over: Progress) -> dict[int, float]:
+    """Return how far each step of a run is, 0 included: steps, megabytes, or 10¹² operations.
+
+    Bytes are those of the tokens trained on: tokens times loss per token over loss per byte, which
+    of each stage is its own ratio. Operations are those of a token, which ``timing.json`` records
+    as a mean over all steps, times tokens; a run without that record has step 0 alone.
+    """
+    places, seen, before = {0: 0.0}, 0.0, 0
+    first = results.replicates(run)[0]  # all of them have the same rows
+    timing = results.json("runs", first.id, "timing.json") if over == "flops" else None
+    each = (timing or {}).get("flops_per_token")
+    for row in results.csv("runs", first.id, "losses.csv"):
+        step, tokens = int(row["step"]), int(row["tokens"])
+        if over == "bytes":
+            loss, bits = number(row["loss"]), number(row["bits_per_byte"])
+            seen += (tokens - before) * loss / (bits * math.log(2)) if loss and bits else 0.0
+            before = tokens
+            places[step] = seen / 1e6
+        elif over == "steps":
+            places[step] = float(step)
+        elif each is not None:
+            places[step] = tokens * each / 1e12
+    return places

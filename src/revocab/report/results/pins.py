@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET_METRICS
 from revocab.io import write_text
 from revocab.output import check_files
@@ -49,7 +49,8 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
             yield ("tokenizers", name, *inside, "revision"), file, ("commit",)
     for name, model in experiment.models.items():
         if model.hub:
-            yield ("models", name, "revision"), root / "models" / name / "manifest.json", ("commit",)
+            file = root / "models" / name / "manifest.json"
+            yield ("models", name, "revision"), file, ("commit",)
     for name, task in experiment.evaluation.generation.tasks.items():
         tasks = ("evaluation", "generation", "tasks")
         for part, source in (("pool", task.pool), ("test", task.test)):
@@ -63,10 +64,7 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
 
 
 def find_pins(results: Results, resources: Path) -> Pins:
-    """Return the commits of every Hub source of finished results.
-
-    Raises :class:`RevocabError` naming every file that is not there.
-    """
+    """Return the commits of every Hub source of finished results."""
     pins, problems = Pins(), []
     for keys, file, inside in recorded(results, resources):
         if not file.is_file():
@@ -76,8 +74,7 @@ def find_pins(results: Results, resources: Path) -> Pins:
         for key in inside:
             revision = revision[key]
         pins.add(keys, revision)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     parallel = results.experiment.fertility.parallel
     if parallel and parallel.source.hub:
         pins.loose.append(
@@ -103,8 +100,8 @@ def pin_harness_tasks(pins: Pins, results: Results) -> None:
         else:
             commit_words = f"{len(named)} commits ({', '.join(named)})" if named else "no commit"
             pins.loose.append(
-                f"evaluation.multiple_choice.tasks.{name}: its scores name {commit_words}; give it a "
-                "revision by hand, or score it from a template with data.hub"
+                f"evaluation.multiple_choice.tasks.{name}: its scores name {commit_words}; give it"
+                " a revision by hand, or score it from a template with data.hub"
             )
 
 
@@ -126,10 +123,7 @@ def pin_comet(pins: Pins, results: Results) -> None:
 def write_pins(
     root: Path, out: Path, experiment: Path | None = None, resources: Path | None = None
 ) -> Pins:
-    """Write the overlay and return what it holds.
-
-    Raises :class:`RevocabError` if the results lack a file, or nothing in them is of the Hub.
-    """
+    """Write the overlay and return what it holds."""
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     pins = find_pins(results, resources or results.resources)

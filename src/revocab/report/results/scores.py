@@ -6,22 +6,18 @@ losses are nats per token and bits per byte. ``paper_value`` is in the unit of `
 
 from __future__ import annotations
 
-from revocab.report.annotations import Run
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
 from revocab.io import atomic, number, write_csv
 from revocab.output import check_files
-from revocab.report.asked import group_tasks
-
-if TYPE_CHECKING:
-    from revocab.report.results.folder import Results
+from revocab.report.annotations import Results, Run
+from revocab.report.references import group_tasks
 
 #: A multiple-choice or a generative task of an experiment.
 AnyTask = TypeVar("AnyTask")
@@ -31,6 +27,8 @@ COLUMNS = (
     "stderr", "shots", "task_version", "paper_value", "provenance", "low", "high", "items", "limit",
     "harness_version", "config_hash", "data_revision",
 )  # fmt: skip
+#: Columns in which a score of multiple choice says what it was made with.
+VERSIONS = ("task_version", "harness_version", "config_hash", "data_revision")
 #: One measurement: a row of a file of results, by column.
 Record = dict[str, Any]
 #: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
@@ -118,8 +116,7 @@ def with_tasks(
 ) -> Iterator[tuple[Record, AnyTask]]:
     """Yield the rows of a run's file, each with its task in the experiment.
 
-    Those of another group that shows the same model are left out. Raises :class:`RevocabError`
-    where a task is not in the experiment.
+    Those of another group that shows the same model are left out.
     """
     own = group_tasks(results.experiment, run.group)
     for row in rows:
@@ -137,64 +134,35 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
     path = f"runs/{run.scored_id}/multiple_choice.csv"
     rows = [{**row, "provenance": path} for row in results.csv(path)]
     for row, task in with_tasks(results, run, rows, tasks, "score the run again"):
-        yield score_row(
-            results,
-            run,
-            **measured(row),
-            language=task.language,
-            shots=int(row["shots"]),
-            task_version=row["task_version"],
-            harness_version=row["harness_version"],
-            config_hash=row.get("config_hash"),
-            data_revision=row.get("data_revision"),
-            provenance=path,
-        )
+        own = {"language": task.language, "shots": int(row["shots"]), "provenance": path}
+        versions = {name: row.get(name) for name in VERSIONS}
+        yield score_row(results, run, **measured(row), **own, **versions)
 
 
 def generation_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every generative task of a run; one that was not computed is empty."""
     tasks, rows = results.experiment.evaluation.generation.tasks, results.generation(run)
     for row, task in with_tasks(results, run, rows, tasks, "generate again"):
-        yield score_row(
-            results,
-            run,
-            **{**measured(row), "limit": task.limit},
-            language=task.direction[-1],
-            shots=task.shots,
-            provenance=row["provenance"],
-        )
+        values = {**measured(row), "limit": task.limit, "provenance": row["provenance"]}
+        yield score_row(results, run, **values, language=task.direction[-1], shots=task.shots)
 
 
 def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
     rows, path = results.heldout(run)
     for row in rows:
+        where = {"step": row["step"], "task": f"heldout_{row['corpus']}", "provenance": path}
         for metric in ("loss", "bits_per_byte"):
-            yield score_row(
-                results,
-                run,
-                step=row["step"],
-                task=f"heldout_{row['corpus']}",
-                language=row["language"],
-                metric=metric,
-                value=row[metric],
-                provenance=path,
-            )
+            score = {"language": row["language"], "metric": metric, "value": row[metric]}
+            yield score_row(results, run, **where, **score)
 
 
 def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
     for row in results.similarities:
         if row["run"] != run.id:
             continue
-        yield score_row(
-            results,
-            run,
-            step=row["step"],
-            task=f"similarity_{row['other']}",
-            language="",
-            metric=f"similarity_{row['kind']}",
-            value=row["similarity"],
-            provenance=row["provenance"],
-        )
+        where = {"step": row["step"], "language": "", "provenance": row["provenance"]}
+        task, metric = f"similarity_{row['other']}", f"similarity_{row['kind']}"
+        yield score_row(results, run, **where, task=task, metric=metric, value=row["similarity"])
 
 
 def average_rows(
@@ -211,19 +179,10 @@ def average_rows(
             mean = mean_score([(row["value"], row["stderr"]) for row in scored])
             if mean is None or len(scored) < len(rows_of):
                 continue
-            yield score_row(
-                results,
-                run,
-                step=step,
-                task=average_task(language),
-                language=language,
-                metric=AVERAGE,
-                value=mean[0],
-                stderr=mean[1],
-                shots=scored[0]["shots"],
-                limit=scored[0]["limit"],
-                provenance=scored[0]["provenance"],
-            )
+            where = {"step": step, "task": average_task(language), "language": language}
+            score = {"metric": AVERAGE, "value": mean[0], "stderr": mean[1]}
+            shared = {name: scored[0][name] for name in ("shots", "limit", "provenance")}
+            yield score_row(results, run, **where, **score, **shared)
 
 
 def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Record]:
@@ -256,14 +215,9 @@ def write_scores(rows: list[Record], metrics: Mapping[str, str] | None, out: str
     integers = {"step", "shots", "items", "limit"}
     reals = {"value", "stderr", "paper_value", "low", "high"}
     chosen = {"metric_of_family": metrics_of_families(metrics)}
+    types = {**dict.fromkeys(integers, pa.int64()), **dict.fromkeys(reals, pa.float64())}
     schema = pa.schema(
-        [
-            (
-                name,
-                pa.int64() if name in integers else pa.float64() if name in reals else pa.string(),
-            )
-            for name in COLUMNS
-        ],
+        [(name, types.get(name, pa.string())) for name in COLUMNS],
         metadata={"revocab": json.dumps(chosen, sort_keys=True)},
     )
     out = Path(out)

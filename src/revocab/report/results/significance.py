@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from revocab.report.annotations import Run
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -14,22 +12,15 @@ from typing import Any
 import numpy as np
 
 from revocab.errors import RevocabError
+from revocab.evaluation import resampling
 from revocab.evaluation.generation.task_scores import task_items
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.multiple_choice.families import choice_metrics
-from revocab.evaluation.multiple_comparisons import holm
 from revocab.evaluation.options import ComparisonJob
-from revocab.evaluation.over_seeds import paired_interval
-from revocab.evaluation.resampling import (
-    Items,
-    bootstrap_scores,
-    compare,
-    mean_items,
-    mean_of_seeds,
-    mean_of_tasks,
-)
+from revocab.evaluation.over_seeds import holm, paired_interval
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
+from revocab.report.annotations import Run
 from revocab.report.results.folder import Results
 from revocab.report.results.scores import AVERAGE, average_task
 
@@ -51,7 +42,7 @@ class Replicate:
 
     run: Run
     step: int
-    items: dict[Key, Items] = field(default_factory=dict)
+    items: dict[Key, resampling.Items] = field(default_factory=dict)
     scores: dict[Key, np.ndarray | None] = field(default_factory=dict)
 
 
@@ -79,7 +70,10 @@ def systems(results: Results, group: str, step: str | int) -> list[System]:
     ]
     for system in complete:
         for replicate in system.replicates:
-            replicate.items = {**choice_items(results, replicate), **generation_items(results, replicate)}
+            replicate.items = {
+                **choice_items(results, replicate),
+                **generation_items(results, replicate),
+            }
     return complete
 
 
@@ -117,14 +111,14 @@ def stored_items(results: Results, system: Replicate, name: str) -> Iterator[dic
         yield from (row for row in read_jsonl(path) if row["step"] == system.step)
 
 
-def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
+def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], resampling.Items]:
     """Return the items of every multiple-choice task in its family's metric, and the averages."""
     stored = {
         (row["task"], row["metric"]): items_of(row)
         for row in stored_items(results, system, CHOICE_ITEMS)
     }
     tasks = results.experiment.evaluation.multiple_choice.tasks
-    found: dict[tuple[str, str], Items] = {}
+    found: dict[tuple[str, str], resampling.Items] = {}
     for task in tasks:
         for metric in choice_metrics(results.family(task), results.scores.metrics):
             if (task, metric) in stored:
@@ -134,12 +128,14 @@ def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], I
         names = results.choice_tasks(language)
         of_language = [items for (task, _), items in found.items() if task in names]
         if of_language and len(of_language) == len(names):
-            found[average_task(language), AVERAGE] = mean_of_tasks(of_language)
+            found[average_task(language), AVERAGE] = resampling.mean_of_tasks(of_language)
     return found
 
 
-def generation_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
-    items_of: dict[tuple[str, str], Items] = {}
+def generation_items(
+    results: Results, system: Replicate
+) -> dict[tuple[str, str], resampling.Items]:
+    items_of: dict[tuple[str, str], resampling.Items] = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
         folder = results.root / "runs" / system.run.scored_id / "generation"
         path = folder / f"step-{system.step:06d}" / f"{task}.jsonl"
@@ -150,13 +146,13 @@ def generation_items(results: Results, system: Replicate) -> dict[tuple[str, str
     for row in stored_items(results, system, COMET_ITEMS):
         if row["metric"] not in results.comet_metrics:
             continue
-        items_of[row["task"], row["metric"]] = mean_items(row["values"])
+        items_of[row["task"], row["metric"]] = resampling.mean_items(row["values"])
     return items_of
 
 
 def paired_generation_items(
     results: Results, *sides: tuple[Run, int]
-) -> tuple[dict[Key, Items], dict[Key, Items]]:
+) -> tuple[dict[Key, resampling.Items], dict[Key, resampling.Items]]:
     """Return the items of every generative task and metric of two runs at a step, to be compared.
 
     Of replicates they are means over the seeds that are paired.
@@ -167,11 +163,11 @@ def paired_generation_items(
     )
     for replicate in (*first.replicates, *second.replicates):
         replicate.items = generation_items(results, replicate)
-    items_of: list[dict[Key, Items]] = [{}, {}]
+    items_of: list[dict[Key, resampling.Items]] = [{}, {}]
     for items, side in zip(items_of, zip(*pairs_of(first, second), strict=True), strict=False):
         for key in side[0].items:
             if all(key in replicate.items for replicate in side):
-                items[key] = mean_of_seeds([replicate.items[key] for replicate in side])
+                items[key] = resampling.mean_of_seeds([replicate.items[key] for replicate in side])
     return items_of[0], items_of[1]
 
 
@@ -194,35 +190,27 @@ def compare_group(
     :class:`RevocabError` where two systems were scored on different items.
     """
     compared = systems(results, group, step)
-    for replicate in [replicate for system in compared for replicate in system.replicates]:
+    every = [replicate for system in compared for replicate in system.replicates]
+    for replicate in every:
         replicate.scores = {
-            key: bootstrap_scores(items, resamples, seed) for key, items in replicate.items.items()
+            key: resampling.bootstrap_scores(items, resamples, seed)
+            for key, items in replicate.items.items()
         }
     rows: list[dict[str, Any]] = []
-    every = [replicate for system in compared for replicate in system.replicates]
     for key in dict.fromkeys(key for replicate in every for key in replicate.items):
         having = [system for system in compared if system.has(key)]
         block: list[dict[str, Any]] = []
         pairs = comb(len(having), 2)
         for first, second in combinations(having, 2):
             comparison = pair(key, first, second, resamples, seed, pairs)
-            if comparison is not None:
-                block.append(
-                    {
-                        "group": group,
-                        "step": step,
-                        "task": key[0],
-                        "language": language_of(results, key[0]),
-                        "metric": key[1],
-                        "run": first.run.id,
-                        "other": second.run.id,
-                        **comparison,
-                        "items": len(first.replicates[0].items[key].weights_N),
-                        "resamples": resamples,
-                        "seed": seed,
-                        **over_seeds(key, first, second),
-                    }
-                )
+            if comparison is None:
+                continue
+            where = {"group": group, "step": step, "task": key[0], "metric": key[1]}
+            where["language"] = language_of(results, key[0])
+            who = {"run": first.run.id, "other": second.run.id}
+            items = len(first.replicates[0].items[key].weights_N)
+            drawn = {"items": items, "resamples": resamples, "seed": seed}
+            block.append({**where, **who, **comparison, **drawn, **over_seeds(key, first, second)})
         adjusted = holm([row["p_value"] for row in block])
         rows += [{**row, "p_holm": p} for row, p in zip(block, adjusted, strict=True)]
     return rows
@@ -240,8 +228,12 @@ def pair(
     if not sides:
         return None
     try:
-        ours, theirs = (mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides)
-        comparison = compare(ours, theirs, resamples, seed, resampled(key, *sides), pairs)
+        ours, theirs = (
+            resampling.mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides
+        )
+        comparison = resampling.compare(
+            ours, theirs, resamples, seed, resampled(key, *sides), pairs
+        )
     except ValueError as error:
         raise RevocabError(
             f"{first.run.id} and {second.run.id} were scored on different items of {key[0]} "

@@ -14,8 +14,8 @@ from revocab.evaluation.metric import COMET_METRICS
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Run
-from revocab.report.asked import choices_in
 from revocab.report.kind import TableOptions
+from revocab.report.references import choices_in
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
 from revocab.report.table_parts.value_table import value_row
@@ -157,12 +157,9 @@ class LanguageTable(TableOptions):
         columns = [
             (name, head.over) for head in shown.heads for name in (head.name, head.change) if name
         ]
-        return Table(
-            ["Language", *(name for name, _ in columns)],
-            rows,
-            self._notes(results, shown),
-            over=["", *(over for _, over in columns)] if any(o for _, o in columns) else None,
-        )
+        header = ["Language", *(name for name, _ in columns)]
+        over = ["", *(over for _, over in columns)]
+        return Table(header, rows, self._notes(results, shown), over=over if any(over) else None)
 
     def _with_changes(self, heads: Sequence[Head], cells: Sequence[Cell], base: Cell) -> list[Cell]:
         """Return the cells, each followed by its change from the base's value, in its unit or in
@@ -202,12 +199,7 @@ class LanguageTable(TableOptions):
             unit = "per cent of it" if self.change == "percent" else "its unit"
             lines.append(f"Change: from {shown.base}, in {unit}.")
         runs = dict.fromkeys(run.id for row in rows for run in row.runs if run is not None)
-        return [
-            *lines,
-            *shown.ranking,
-            *notes.seeds_of(results, runs),
-            *notes.synthetic(results),
-        ]
+        return [*lines, *shown.ranking, *notes.seeds_of(results, runs)]
 
 
 def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:

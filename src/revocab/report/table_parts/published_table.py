@@ -17,8 +17,7 @@ NORMAL_95 = 1.96
 def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
     """Put published values into a table's cells, and their notes under it.
 
-    Those without a place in the table (a model that we do not run) are listed under it. Raises
-    :class:`RevocabError` if none has one: the file then names another table's rows or columns.
+    Those without a place in the table (a model that we do not run) are listed under it.
     """
     if not cells:
         return
@@ -72,14 +71,8 @@ def beside_published(table: Table) -> list[list[str]]:
         noise = NORMAL_95 * math.hypot(*errors)
         verdict = "within noise" if abs(difference) <= noise else "beyond noise"
         shown = decimal(difference * cell.scale, cell.digits)
-        rows.append(
-            [
-                ": ".join(filter(None, (block, row))),
-                column,
-                cell.published_number() or MISSING,
-                cell.number(),
-                shown if difference < 0 else f"+{shown}",
-                verdict if errors else "no error known",
-            ]
-        )
+        numbers = [cell.published_number() or MISSING, cell.number()]
+        numbers.append(shown if difference < 0 else f"+{shown}")
+        place = ": ".join(filter(None, (block, row)))
+        rows.append([place, column, *numbers, verdict if errors else "no error known"])
     return rows

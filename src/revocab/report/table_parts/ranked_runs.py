@@ -15,8 +15,12 @@ from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
 from revocab.report.references import unknowns
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve, loss_at
-from revocab.report.results.progress import Progress, training_progress
+from revocab.report.results.heldout_losses import (
+    Progress,
+    heldout_curve,
+    loss_at,
+    training_progress,
+)
 from revocab.report.table_parts.table import MISSING, Cell, text
 from revocab.report.values.losses import unmeasured_steps, without_heldout_text
 
@@ -59,14 +63,11 @@ class Entry:
         return min((curve[-1][0] for curve in curves), default=None) if all(curves) else None
 
     def sample(self, point: Step, ends_G: Sequence[float | None]) -> Sample:
-        return [
-            {
-                seed: value
-                for seed, losses in by_seed.items()
-                if (value := losses.at(point, end)) is not None
-            }
-            for by_seed, end in zip(self.losses_G, ends_G, strict=True)
-        ]
+        sample = []
+        for by_seed, end in zip(self.losses_G, ends_G, strict=True):
+            values = {seed: losses.at(point, end) for seed, losses in by_seed.items()}
+            sample.append({seed: value for seed, value in values.items() if value is not None})
+        return sample
 
     def curve(self, over: Progress) -> Curve:
         """Return the mean over seeds, then over groups."""
@@ -160,15 +161,12 @@ def trained_names(experiment: Experiment, groups: Iterable[str]) -> dict[str, li
 
 def losses_by_seed(results: Results, run: Run, language: str) -> dict[int, Losses]:
     amounts: tuple[Progress, ...] = ("bytes", "flops")
-    return {
-        single.seed: Losses(
-            single,
-            heldout_curve(results, single, language),
-            {over: training_progress(results, single, over) for over in amounts},
-            results.heldout(single)[1],
-        )
-        for single in sorted(results.replicates(run), key=lambda single: single.seed)
-    }
+    losses = {}
+    for single in sorted(results.replicates(run), key=lambda single: single.seed):
+        curve = heldout_curve(results, single, language)
+        progress = {over: training_progress(results, single, over) for over in amounts}
+        losses[single.seed] = Losses(single, curve, progress, results.heldout(single)[1])
+    return losses
 
 
 def point_label(point: Step) -> str:
@@ -184,13 +182,10 @@ def mean_cell(
     if not values_GS or not all(values_GS):
         return text(MISSING)
     interval = stratified_interval(values_GS)
-    return Cell(
-        fmean(map(fmean, values_GS)),
-        digits=digits,
-        provenance=provenance,
-        seed_interval=(interval.low, interval.high) if interval else None,
-        seeds=interval.seeds if interval else None,
-    )
+    cell = Cell(fmean(map(fmean, values_GS)), digits=digits, provenance=provenance)
+    if interval:
+        cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
+    return cell
 
 
 def no_results(cells: Sequence[Cell]) -> list[Cell]:

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from revocab.closed import GroupId, Id, unknown
 from revocab.report.annotations import Experiment, Layout
-from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions
+from revocab.report.references import of_group
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Row
 from revocab.report.table_parts.value_table import value_row

@@ -16,9 +16,9 @@ from pydantic import Field
 from revocab.closed import GroupId, ShownRunId, Step
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.asked import of_runs
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
+from revocab.report.references import of_runs
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
 from revocab.report.values.run_value import RunValue
@@ -79,13 +79,8 @@ class ValueTable(TableOptions):
                 rows.append(value_row(results, method_label(run), values))
                 ranked += rows[-1:] if run.made else []
         mark_columns(ranked, [column.value.better for column in columns])
-        table_notes = [
-            *dict.fromkeys(self.said(results)),
-            RANKED,
-            *notes.seeds_of(results, self.runs),
-            *notes.synthetic(results),
-        ]
-        return table_of(columns, rows, table_notes)
+        said = dict.fromkeys(self.said(results))
+        return table_of(columns, rows, [*said, RANKED, *notes.seeds_of(results, self.runs)])
 
     def needs(self, layout: Layout) -> list[str]:
         columns = self.shown(layout.experiment)
@@ -129,14 +124,8 @@ class GroupTable(TableOptions):
             block = [row(run, step) for run, step in pairs]
             mark_columns(block, [column.value.better for column in columns])
             rows += [Row(section=heading), *block]
-        table_notes = [
-            *self.said(results),
-            notes.MARKS,
-            *notes.seeds(results, self.group),
-            *notes.published(results),
-            *notes.synthetic(results),
-        ]
-        return table_of(columns, rows, table_notes)
+        said = [*self.said(results), notes.MARKS, *notes.seeds(results, self.group)]
+        return table_of(columns, rows, [*said, *notes.published(results)])
 
 
 def blocks(

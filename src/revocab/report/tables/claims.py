@@ -9,18 +9,11 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, OneLine, exactly_one
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
+from revocab.report.paper_claims import measures
 from revocab.report.paper_claims.cell_mean import CellMean
 from revocab.report.paper_claims.gains import CellGain, ScoreGain, SimilarityGain, ValueFall
-from revocab.report.paper_claims.measures import (
-    FertilityFall,
-    Measure,
-    Product,
-    SharedTokens,
-    SizeFall,
-)
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
 
@@ -48,15 +41,15 @@ class PaperClaim(Closed):
     at_least: float | None = None
     #: The most that it may be.
     at_most: float | None = None
-    shared_tokens: SharedTokens | None = None
-    fertility_fall: FertilityFall | None = None
-    size_fall: SizeFall | None = None
+    shared_tokens: measures.SharedTokens | None = None
+    fertility_fall: measures.FertilityFall | None = None
+    size_fall: measures.SizeFall | None = None
     score_gain: ScoreGain | None = None
     similarity_gain: SimilarityGain | None = None
     value_fall: ValueFall | None = None
     cell_gain: CellGain | None = None
     cell_mean: CellMean | None = None
-    product: Product | None = None
+    product: measures.Product | None = None
 
     @model_validator(mode="after")
     def _one_measure_and_a_bound(self) -> PaperClaim:
@@ -66,7 +59,7 @@ class PaperClaim(Closed):
         return self
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> measures.Measure:
         return next(value for key, value in self if key not in WORDS and value is not None)
 
     def holds(self, value: float) -> bool:
@@ -124,16 +117,12 @@ class ClaimsTable(TableOptions):
         printed = any(row["They say"] != NOT_PRINTED for row in rows)
         columns = [name for name in COLUMNS if printed or name not in OF_THE_PAPER]
         sources = "the printed tables and from our results" if printed else "our results"
-        return Table(
-            columns,
-            [Row([text(row[name]) for name in columns]) for row in rows],
-            [
-                f"Computed from {sources} by one rule. Gains are in points; of several runs the "
-                "worst counts, against the best of those named after it.",
-                *notes.synthetic(results),
-            ],
-            texts=True,
+        note = (
+            f"Computed from {sources} by one rule. Gains are in points; of several runs the "
+            "worst counts, against the best of those named after it."
         )
+        shown = [Row([text(row[name]) for name in columns]) for row in rows]
+        return Table(columns, shown, [note], texts=True)
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         for place, claim in enumerate(self.claims):

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from revocab.closed import GroupId
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
@@ -56,11 +55,8 @@ class EfficiencyTable(TableOptions):
             elif measured and base:
                 ratios = [text(ratio(measured.get(key), base.get(key))) for key, *_ in COLUMNS]
                 rows.append(Row([text(f"{method_label(run)} / base"), *ratios]))
-        return Table(
-            ["Model", *[header for _, header, *_ in COLUMNS]],
-            rows,
-            [*measured_note(base), *notes.synthetic(results)],
-        )
+        header = ["Model", *[header for _, header, *_ in COLUMNS]]
+        return Table(header, rows, measured_note(base))
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         if experiment.evaluation.efficiency is None:

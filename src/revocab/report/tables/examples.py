@@ -10,12 +10,10 @@ from pydantic import Field
 from revocab.closed import GenerationTaskId, ShownRunId
 from revocab.io import read_jsonl
 from revocab.limits import Count
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.asked import of_runs
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import unscored_runs
+from revocab.report.references import of_runs, unscored_runs
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.table_parts.table import MISSING, Row, Table, text
@@ -60,16 +58,12 @@ class ExamplesTable(TableOptions):
             f"{method_label(run)} ({results.model_label(run)})" if several else method_label(run)
             for run in runs
         ]
-        return Table(
-            ["Query", "Prompt (no shots shown)", "Reference", *names],
-            rows,
-            [
-                f"The first {self.number} queries of {self.task}, not chosen by their answers; "
-                "control characters are shown as symbols.",
-                *notes.synthetic(results),
-            ],
-            texts=True,
+        header = ["Query", "Prompt (no shots shown)", "Reference", *names]
+        note = (
+            f"The first {self.number} queries of {self.task}, not chosen by their answers; "
+            "control characters are shown as symbols."
         )
+        return Table(header, rows, [note], texts=True)
 
     def answers(self, results: Results, run: Run) -> dict[str, dict[str, Any]]:
         """Return a run's last stored answers by the id of their query; of replicates, the first's.

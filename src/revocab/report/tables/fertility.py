@@ -29,27 +29,16 @@ class FertilityTable(TokenizerOptions, TableOptions):
             for corpus in setting.corpora:
                 row = measured.get((tokenizer, corpus), {})
                 alike = not row or row["splitter"] == SENTENCES
-                cells.append(
-                    Cell(
-                        number(row.get("fertility")),
-                        published=results.paper.fertility(tokenizer, corpus) if alike else None,
-                        provenance=BY_CORPUS,
-                    )
-                )
+                theirs = results.paper.fertility(tokenizer, corpus) if alike else None
+                value = number(row.get("fertility"))
+                cells.append(Cell(value, published=theirs, provenance=BY_CORPUS))
             rows.append(Row([text(tokenizer), *cells]))
         printed = any(cell.published for row in rows for cell in row.cells)
-        return Table(
-            ["Tokenizer", *setting.corpora],
-            rows,
-            [
-                measured_note(list(measured.values()), setting.split),
-                *trained_on_note(results),
-                *(notes.published(results) if printed else []),
-                *other_words_note(results, list(measured.values())),
-                *notes.synthetic(results),
-            ],
-            over=["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]],
-        )
+        said = [measured_note(list(measured.values()), setting.split), *trained_on_note(results)]
+        said += notes.published(results) if printed else []
+        said += other_words_note(results, list(measured.values()))
+        over = ["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]]
+        return Table(["Tokenizer", *setting.corpora], rows, said, over=over)
 
 
 def measured_note(measured: list[dict[str, str]], split: Split) -> str:

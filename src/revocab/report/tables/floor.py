@@ -6,7 +6,6 @@ from typing import Literal
 
 from revocab.fertility.floor import floor_sentence
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.kind import TableOptions, TokenizerOptions
 from revocab.report.results import FLOORS, Results, number
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
@@ -43,18 +42,13 @@ class FloorTable(TokenizerOptions, TableOptions):
                 ]
                 rows.append(Row([text(tokenizer), *cells]))
                 said.append(floor_sentence(tokenizer, corpus, *values))
-        return Table(
-            ["Tokenizer", *(header for _, header in MEASURES)],
-            rows,
-            [
-                "All tokens / all words of the first documents. Floor: the fewest tokens per word"
-                " that any vocabulary can have with this splitter or, without one, with what"
-                " extend joins. Marks joined: the same if the splitter did not cut words at their"
-                " marks.",
-                *(f"{sentence}." for sentence in said if sentence),
-                *notes.synthetic(results),
-            ],
+        note = (
+            "All tokens / all words of the first documents. Floor: the fewest tokens per word that"
+            " any vocabulary can have with this splitter or, without one, with what extend joins."
+            " Marks joined: the same if the splitter did not cut words at their marks."
         )
+        sentences = (f"{sentence}." for sentence in said if sentence)
+        return Table(["Tokenizer", *(header for _, header in MEASURES)], rows, [note, *sentences])
 
 
 TABLE = FloorTable

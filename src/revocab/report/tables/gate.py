@@ -10,10 +10,9 @@ from pydantic import Field
 from revocab.closed import GroupId, RunStep, Step
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.asked import group_tasks, of_group
 from revocab.report.kind import TableOptions, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import unknowns, unscored_steps
+from revocab.report.references import group_tasks, of_group, unknowns, unscored_steps
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.table_parts.table import Cell, Row, Table, text
@@ -67,7 +66,6 @@ class GateTable(TableOptions):
                 "for shares.",
                 *notes.captions(results),
                 *notes.asking(results),
-                *notes.synthetic(results),
             ],
         )
 
@@ -87,17 +85,10 @@ class GateTable(TableOptions):
                 for run, step in (before, after)
             )
             change = comparison(second.get(key), first.get(key))
-            yield Row(
-                [
-                    text(metric_label(metric)),
-                    text(task),
-                    share_cell(first.get(key), old),
-                    share_cell(second.get(key), new),
-                    change_cell(change),
-                    share_cell(chance, new),
-                    text(verdict(change, self.tolerance)),
-                ]
-            )
+            cells = [share_cell(first.get(key), old), share_cell(second.get(key), new)]
+            cells += [change_cell(change), share_cell(chance, new)]
+            cells.append(text(verdict(change, self.tolerance)))
+            yield Row([text(metric_label(metric)), text(task), *cells])
 
     def tasks(self, experiment: Experiment) -> list[str]:
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)

@@ -14,9 +14,8 @@ from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metric import COMET
 from revocab.report import notes
 from revocab.report.annotations import Experiment
-from revocab.report.asked import group_tasks, of_group
 from revocab.report.names import metric_label
-from revocab.report.references import no_generated_text, unscored_steps
+from revocab.report.references import group_tasks, no_generated_text, of_group, unscored_steps
 from revocab.report.results import Results
 from revocab.report.table_parts.value_table import Column, GroupTable
 from revocab.report.values.task_scores import TaskScore, wrong_metrics

@@ -14,16 +14,7 @@ from revocab.report.annotations import Experiment
 from revocab.report.references import unknowns
 from revocab.report.results import Results
 from revocab.report.table_parts.value_table import Column, ValueTable
-from revocab.report.values.losses import (
-    HOW_COUNTED,
-    HeldoutLoss,
-    StepsTo,
-    text_languages,
-    unit,
-    unit_note,
-    unmeasured_steps,
-    without_heldout_text,
-)
+from revocab.report.values import losses
 
 
 class HeldoutTable(ValueTable):
@@ -45,31 +36,31 @@ class HeldoutTable(ValueTable):
     def shown(self, experiment: Experiment) -> list[Column]:
         references = [None, self.reference] if self.reference else [None]
         columns: list[Column] = []
-        for language in self.languages or text_languages(experiment):
+        for language in self.languages or losses.text_languages(experiment):
             label = language_label(language)
             for reference in references:
                 for step in self.steps:
                     at = f"{step} steps" if isinstance(step, int) else f"{step} checkpoint"
-                    value = HeldoutLoss(language=language, step=step, reference=reference)
-                    columns.append(Column(at, value, f"{label}, {unit(reference)}"))
+                    value = losses.HeldoutLoss(language=language, step=step, reference=reference)
+                    columns.append(Column(at, value, f"{label}, {losses.unit(reference)}"))
             for loss in self.reach.get(language, ()):
-                steps_to = StepsTo(language=language, loss=loss)
+                steps_to = losses.StepsTo(language=language, loss=loss)
                 columns.append(Column(f"steps to {loss:g}", steps_to, label))
         return columns
 
     def said(self, results: Results) -> list[str]:
-        languages = self.languages or text_languages(results.experiment)
-        lines = [unit_note(languages, None)]
+        languages = self.languages or losses.text_languages(results.experiment)
+        lines = [losses.unit_note(languages, None)]
         if self.reference:
-            lines.append(unit_note(languages, self.reference))
+            lines.append(losses.unit_note(languages, self.reference))
         if self.reach:
-            lines.append(f"Steps to a loss in bits per byte: {HOW_COUNTED}")
+            lines.append(f"Steps to a loss in bits per byte: {losses.HOW_COUNTED}")
         return lines
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from without_heldout_text(experiment, key)
-        yield from unmeasured_steps(experiment, f"{key}.steps", self.runs, self.steps)
-        shown = self.languages or text_languages(experiment)
+        yield from losses.without_heldout_text(experiment, key)
+        yield from losses.unmeasured_steps(experiment, f"{key}.steps", self.runs, self.steps)
+        shown = self.languages or losses.text_languages(experiment)
         yield from unknowns(f"{key}.reach", self.reach, set(shown), "language of the table")
 
 

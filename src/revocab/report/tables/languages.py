@@ -9,9 +9,8 @@ from pydantic import Field
 
 from revocab.closed import GroupId, Id
 from revocab.report.annotations import Experiment
-from revocab.report.asked import of_group
 from revocab.report.names import method_label
-from revocab.report.references import unknowns, unscored_runs
+from revocab.report.references import of_group, unknowns, unscored_runs
 from revocab.report.results import Results
 from revocab.report.table_parts.by_language import Head, LanguageRow, Languages, LanguageTable
 from revocab.report.values.losses import unmeasured_steps, without_heldout_text

@@ -14,8 +14,7 @@ from revocab.closed import Closed, Id, OneLine, ShownRunId, unknown
 from revocab.languages import language_label
 from revocab.limits import Count
 from revocab.report.annotations import Experiment
-from revocab.report.asked import of_runs, task_languages
-from revocab.report.references import unknowns, unscored_runs
+from revocab.report.references import of_runs, task_languages, unknowns, unscored_runs
 from revocab.report.results import Results
 from revocab.report.table_parts.by_language import Head, LanguageRow, Languages, LanguageTable
 from revocab.report.values.losses import unmeasured_steps, without_heldout_text

@@ -10,8 +10,7 @@ from revocab.closed import Id, TaskLanguage
 from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Run
-from revocab.report.asked import choices_in, of_group
-from revocab.report.references import unscored_language, unscored_steps
+from revocab.report.references import choices_in, of_group, unscored_language, unscored_steps
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 from revocab.report.table_parts.value_table import Column, GroupTable

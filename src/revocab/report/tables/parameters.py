@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout
@@ -19,6 +19,8 @@ class ParametersTable(TableOptions):
 
     kind: Literal["parameters"]
 
+    of_text: ClassVar[bool] = False
+
     def build(self, results: Results) -> Table:
         counts = {
             (row["label"], int(row["vocabulary_size"])): int(row["parameters"])
@@ -33,14 +35,9 @@ class ParametersTable(TableOptions):
             exact = MISSING if count is None else f"{count:,}"
             cells = [text(model.label), text(str(model.vocabulary_size))]
             rows.append(Row([*cells, text(shown, FILE), text(exact, FILE)]))
-        return Table(
-            ["Model", "Vocabulary", "Parameters", "Exactly"],
-            rows,
-            [
-                "Counted from the architectures alone, without weights. a.w.: adapted with.",
-                *notes.published(results),
-            ],
-        )
+        note = "Counted from the architectures alone, without weights. a.w.: adapted with."
+        header = ["Model", "Vocabulary", "Parameters", "Exactly"]
+        return Table(header, rows, [note, *notes.published(results)])
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         if not experiment.parameters:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.kind import ParallelOptions, TableOptions
 from revocab.report.results import PARALLEL, Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
@@ -29,27 +28,23 @@ class ParityTable(ParallelOptions, TableOptions):
         languages = parallel.languages if parallel else []
         rows = []
         for tokenizer in results.experiment.fertility.tokenizers:
-            cells = [
-                Cell(
-                    number(measured.get((tokenizer, language), {}).get(key)),
-                    digits=digits,
-                    provenance=PARALLEL,
-                )
-                for language in languages
-                for key, _, digits in MEASURES
-            ]
+            cells = []
+            for language in languages:
+                row = measured.get((tokenizer, language), {})
+                for key, _, digits in MEASURES:
+                    cells.append(Cell(number(row.get(key)), digits=digits, provenance=PARALLEL))
             rows.append(Row([text(tokenizer), *cells]))
         sentences = sorted({int(row["sentences"]) for row in measured.values()})
         size = f" {sentences[0]:,} sentences." if sentences else ""
         reference = language_label(languages[0]) if languages else "the first language"
+        note = (
+            f"The same sentences in each language.{size} Parity: tokens divided by those of"
+            f" {reference}, same tokenizer."
+        )
         return Table(
             ["Tokenizer", *[header for _ in languages for _, header, _ in MEASURES]],
             rows,
-            [
-                f"The same sentences in each language.{size} Parity: tokens divided by those of"
-                f" {reference}, same tokenizer.",
-                *notes.synthetic(results),
-            ],
+            [note],
             over=["", *[language_label(language) for language in languages for _ in MEASURES]],
         )
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 from revocab.closed import GenerationTaskId
 from revocab.io import read_jsonl
-from revocab.report import notes
 from revocab.report.annotations import Layout
 from revocab.report.kind import TableOptions
 from revocab.report.results import Results
@@ -33,18 +32,13 @@ class PromptsTable(TableOptions):
             direction = "-".join(language.upper() for language in setting.direction)
             cells = [text(task), text(direction), text(str(setting.shots))]
             rows.append(Row([*cells, text(prompt, path), text(reference, path)]))
-        return Table(
-            ["Task", "Languages", "Shots", "Prompt (one shot shown)", "Reference"],
-            rows,
-            [
-                "The first query of each task; evaluation uses the number of shots given, "
-                "separated by blank lines. Shots are drawn per query with a fixed seed, equal for "
-                "every checkpoint.",
-                *notes.synthetic(results),
-            ],
-            texts=True,
-            latex_columns=r"lllp{0.45\textwidth}p{0.2\textwidth}",
+        note = (
+            "The first query of each task; evaluation uses the number of shots given, separated by "
+            "blank lines. Shots are drawn per query with a fixed seed, equal for every checkpoint."
         )
+        header = ["Task", "Languages", "Shots", "Prompt (one shot shown)", "Reference"]
+        widths = r"lllp{0.45\textwidth}p{0.2\textwidth}"
+        return Table(header, rows, [note], texts=True, latex_columns=widths)
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.prompts(task) for task in self.tasks]

@@ -10,7 +10,6 @@ from pydantic import Field
 from revocab.closed import Step
 from revocab.evaluation.ranking import early_against_late
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.annotations import Experiment
 from revocab.report.results import Results
 from revocab.report.table_parts.ranked_runs import (
@@ -56,7 +55,6 @@ class RankCorrelationTable(RankedOptions):
             "Lost by picking its best: how many bits per byte, at the end and in the mean over "
             "seeds, the method that was best after so many steps is above the best. After ±: half "
             "of the 95 % interval of Student's t over seeds.",
-            *notes.synthetic(results),
         ]
         return Table(["After", "Rank correlation", "Lost by picking its best"], rows, said)
 

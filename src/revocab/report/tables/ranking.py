@@ -17,7 +17,6 @@ from revocab.evaluation.ranking import (
     possible_best,
 )
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.annotations import Experiment
 from revocab.report.results import Results
 from revocab.report.table_parts.ranked_runs import (
@@ -150,7 +149,6 @@ class RankingTable(RankedOptions):
             f"Below {self.reference} after: the training text at which the mean curve is first "
             'below its, at the same text; "none": nowhere that both were measured.',
             *([pooled] if self.pooled else []),
-            *notes.synthetic(results),
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
@@ -168,33 +166,26 @@ def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
     known = [mean for mean in means if mean is not None]
     compared = [sample for sample, mean in zip(samples, means, strict=True) if mean is not None]
     best = iter(possible_best(compared))
-    return [
-        text(MISSING)
-        if mean is None
-        else Cell(
-            1.0 + sum(other < mean for other in known),
-            digits=0,
-            mark="best" if next(best) else None,
-        )
-        for mean in means
-    ]
+    cells = []
+    for mean in means:
+        if mean is None:
+            cells.append(text(MISSING))
+            continue
+        rank = 1.0 + sum(other < mean for other in known)
+        cells.append(Cell(rank, digits=0, mark="best" if next(best) else None))
+    return cells
 
 
 def difference_cell(sample: Sample, reference: Sample, comparisons: int, provenance: str) -> Cell:
     value, interval = paired_difference(sample, reference, comparisons=comparisons)
     if value is None:
         return text(MISSING)
-    if interval is None:
-        return Cell(value, digits=3, provenance=provenance)
-    real = interval.seeds >= FEWEST_SEEDS and excludes_zero(interval.low, interval.high)
-    return Cell(
-        value,
-        digits=3,
-        mark="best" if real else None,
-        provenance=provenance,
-        seed_interval=(interval.low, interval.high),
-        seeds=interval.seeds,
-    )
+    cell = Cell(value, digits=3, provenance=provenance)
+    if interval is not None:
+        real = interval.seeds >= FEWEST_SEEDS and excludes_zero(interval.low, interval.high)
+        cell.mark = "best" if real else None
+        cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
+    return cell
 
 
 def crossing_cell(entry: Entry, reference: Entry) -> Cell:

@@ -9,14 +9,23 @@ from typing import Literal
 from pydantic import Field
 
 from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
-from revocab.evaluation.multiple_comparisons import LEVEL, holm, most_exchanges
-from revocab.evaluation.over_seeds import FEWEST_SEEDS, is_real
-from revocab.report import notes
+from revocab.evaluation.over_seeds import (
+    FEWEST_SEEDS,
+    SIGNIFICANT,
+    holm,
+    is_real,
+    most_exchanges,
+)
 from revocab.report.annotations import Experiment, Layout
-from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import no_generated_text, unscored_language, wrong_steps
+from revocab.report.references import (
+    choices_in,
+    no_generated_text,
+    of_group,
+    unscored_language,
+    wrong_steps,
+)
 from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table_parts.table import Cell, Row, Table, text
@@ -71,11 +80,10 @@ class SignificanceTable(TableOptions):
             rows,
             [
                 "Points of the first run minus the second's on the same items, at checkpoint "
-                f"{self.step} (a base model: as it is). Bold: p < {LEVEL} in a paired permutation "
-                f"test, adjusted for the {adjusted_for} (Holm). The CSV has the 95 % interval of "
-                f"a paired bootstrap and the adjusted p.{resamples}",
+                f"{self.step} (a base model: as it is). Bold: p < {SIGNIFICANT} in a paired "
+                f"permutation test, adjusted for the {adjusted_for} (Holm). The CSV has the 95 % "
+                f"interval of a paired bootstrap and the adjusted p.{resamples}",
                 chance_note(compared),
-                *notes.synthetic(results),
             ],
         )
 
@@ -165,7 +173,7 @@ def chance_note(compared: Sequence[Record]) -> str:
 def is_marked(row: Record) -> bool:
     """Return whether a difference is more than chance, in items and, where there are any, seeds."""
     if not row.get("seeds"):
-        return float(row["p_holm"]) < LEVEL
+        return float(row["p_holm"]) < SIGNIFICANT
     if not row["seed_low"]:
         return False  # one seed
     low, high, seed_low, seed_high = (
@@ -179,16 +187,12 @@ def difference_cell(row: Record | None, sign: int, scale: float, provenance: str
         return Cell(scale=scale)
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))
     seeds = [sign * float(row[name]) for name in ("seed_low", "seed_high") if row.get(name)]
-    return Cell(
-        sign * float(row["difference"]) + 0.0,
-        scale=scale,
-        mark="best" if is_marked(row) else None,
-        provenance=provenance,
-        interval=(low, high),
-        p_value=float(row["p_holm"]),
-        seed_interval=(min(seeds), max(seeds)) if seeds else None,
-        seeds=int(row["seeds"]) if seeds else None,
-    )
+    cell = Cell(sign * float(row["difference"]) + 0.0, scale=scale, provenance=provenance)
+    cell.interval, cell.p_value = (low, high), float(row["p_holm"])
+    cell.mark = "best" if is_marked(row) else None
+    if seeds:
+        cell.seed_interval, cell.seeds = (min(seeds), max(seeds)), int(row["seeds"])
+    return cell
 
 
 TABLE = SignificanceTable

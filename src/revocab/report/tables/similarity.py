@@ -49,19 +49,10 @@ class SimilarityTable(TableOptions):
             ]
             rows.append(value_row(results, method_label(next(iter(named.values()))), places))
         mark_columns(rows, ["higher"] * (len(header) - 1))
-        return Table(
-            header,
-            rows,
-            [
-                measured_note(results, self.groups),
-                *shared_notes(results, self.groups),
-                "Best in bold, second underlined.",
-                *notes.seeds(results, *self.groups),
-                *notes.published(results),
-                *notes.synthetic(results),
-            ],
-            over=over,
-        )
+        said = [measured_note(results, self.groups), *shared_notes(results, self.groups)]
+        said.append("Best in bold, second underlined.")
+        said += [*notes.seeds(results, *self.groups), *notes.published(results)]
+        return Table(header, rows, said, over=over)
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         return no_new_rows(experiment, key, *self.groups)

@@ -22,17 +22,11 @@ class SweepTable(SweepOptions, TableOptions):
         rows = self.rows_shown(results)
         if value.better is not None:
             mark_cells([cell for row in rows for cell in row.cells[1:]], value.better)
-        return Table(
-            [f"{self.rows} / {self.columns}", *across],
-            rows,
-            [
-                f"{self.value.header}; {self.rows} down, {self.columns} across"
-                + (". Best in bold, second underlined." if value.better else "."),
-                *value.notes(results, self.value.header),
-                *notes.seeds_of(results, grid.values()),
-                *notes.synthetic(results),
-            ],
-        )
+        header = [f"{self.rows} / {self.columns}", *across]
+        note = f"{self.value.header}; {self.rows} down, {self.columns} across"
+        note += ". Best in bold, second underlined." if value.better else "."
+        said = [note, *value.notes(results, self.value.header)]
+        return Table(header, rows, [*said, *notes.seeds_of(results, grid.values())])
 
 
 TABLE = SweepTable

@@ -6,7 +6,6 @@ from typing import Literal
 
 from revocab.io import read_jsonl
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.kind import TableOptions, TokenizerOptions
 from revocab.report.results import SAMPLES, Results
 from revocab.report.table_parts.table import Cell, Row, Table, text
@@ -28,16 +27,12 @@ class TokenSamplesTable(TokenizerOptions, TableOptions):
                 cut = pieces.get((corpus, tokenizer))
                 number = Cell(None if cut is None else len(cut), digits=0, provenance=SAMPLES)
                 rows.append(Row([text(tokenizer), number, text("|".join(cut or ()), SAMPLES)]))
-        return Table(
-            ["Tokenizer", "Tokens", "Beginning of the text"],
-            rows,
-            [
-                "The first words that were measured. A line ends a token; a dot is a token that "
-                "only goes on with the character before.",
-                *notes.synthetic(results),
-            ],
-            texts=True,
+        header = ["Tokenizer", "Tokens", "Beginning of the text"]
+        note = (
+            "The first words that were measured. A line ends a token; a dot is a token that "
+            "only goes on with the character before."
         )
+        return Table(header, rows, [note], texts=True)
 
 
 TABLE = TokenSamplesTable

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.kind import TableOptions, TokenizerOptions
 from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
@@ -41,17 +40,13 @@ class TokenizersTable(TokenizerOptions, TableOptions):
                 ]
                 rows.append(Row([text(tokenizer), *cells]))
         splitters = sorted({row["splitter"] for row in measured.values()})
-        return Table(
-            ["Tokenizer", *(header for _, header, _, _ in MEASURES)],
-            rows,
-            [
-                "Tokens/word: mean over documents; whole corpus: all tokens / all words. Words "
-                "split: share of words with a letter that are several tokens after a space. Byte "
-                "tokens: tokens that are not text by themselves.",
-                *([f"Words split by {', '.join(splitters)}."] if splitters else []),
-                *notes.synthetic(results),
-            ],
+        note = (
+            "Tokens/word: mean over documents; whole corpus: all tokens / all words. Words "
+            "split: share of words with a letter that are several tokens after a space. Byte "
+            "tokens: tokens that are not text by themselves."
         )
+        split = [f"Words split by {', '.join(splitters)}."] if splitters else []
+        return Table(["Tokenizer", *(row[1] for row in MEASURES)], rows, [note, *split])
 
 
 TABLE = TokenizersTable

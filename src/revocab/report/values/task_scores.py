@@ -13,10 +13,9 @@ from revocab.evaluation.generation.kind import find_kind, metrics
 from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.asked import choices_in
 from revocab.report.kind import manifest
 from revocab.report.names import metric_label
-from revocab.report.references import unknowns, unscored_runs
+from revocab.report.references import choices_in, unknowns, unscored_runs
 from revocab.report.results import Results
 from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
 from revocab.report.table_parts.table import MISSING, Better, Cell, text

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.io import write_json
 from revocab.limits import Width
 from revocab.output import OutputFolder
@@ -92,11 +92,7 @@ class Adapters:
         parallel: bool = False,
         sharded: bool = False,
     ):
-        """Put the adapters into ``model``, with first values drawn by ``seed``.
-
-        Raises :class:`RevocabError` naming every layer and module that the model does not have,
-        and for a model whose weights are ``sharded`` over processes: merging needs whole ones.
-        """
+        """Put the adapters into ``model``, with first values drawn by ``seed``."""
         self.model = model
         self.plan = plan
         self.parallel = parallel
@@ -144,10 +140,7 @@ class Adapters:
             layer.set_adapter([name for name in present if name in layer.lora_A])
 
     def merged(self, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the weights of the model without adapters that computes the same.
-
-        ``weights`` are those of the model as it is; tensors that have no adapter are handed on.
-        """
+        """Return the weights of the model without adapters that computes the same."""
         if not self.layers:
             return weights
         import torch
@@ -196,7 +189,6 @@ class Adapters:
 
 
 def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, Any]:
-    """Return PEFT's configuration for each stage; raise :class:`RevocabError` with all problems."""
     from peft import LoraConfig
     from torch import nn
 
@@ -215,8 +207,7 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
             target_modules=modules,
             layers_to_transform=layers,
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return configs
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.initialise.rows.source_weights import FILE, read_source_weights
 from revocab.models.folder import ModelFolder, Which
 from revocab.training.adapters.vocabulary_adapter import Place, VocabularyAdapter, side_by_side
@@ -25,8 +25,7 @@ def open_adapters(
     """Return the first adapters of a model that was loaded from ``folder``, by their matrices.
 
     ``source`` is the model whose rows they combine; the auxiliary loss is the mean over all. One
-    that both matrices share starts as the input's. Raises :class:`RevocabError` where the folder
-    does not say what its rows are made of, or the rows are not made of this source.
+    that both matrices share starts as the input's.
     """
     weights, read = read_source_weights(folder), ModelFolder(source)
     matrices = dict(matrices_of(model))
@@ -51,8 +50,7 @@ def open_adapters(
                 f"{folder}: the {which} matrix is not what {FILE} makes of {source}; give as"
                 " --source the model that the folder was made from"
             )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     if not options.shared:
         return adapters
     first, *_ = weights.values()

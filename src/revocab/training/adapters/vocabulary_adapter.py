@@ -58,6 +58,18 @@ def own_rows(parameter: Any) -> slice:
     return slice(0, rows)
 
 
+def drop_other_rows(parameters: Iterable[torch.Tensor], new_V: torch.Tensor) -> None:
+    """Make the gradient of all rows zero but of the new ones, in each process of its own part.
+
+    A row whose gradient is zero from the first step on has moments of zero, and AdamW moves it by
+    zero; without decay, which new rows have none of, nothing else touches it.
+    """
+    for parameter in parameters:
+        if parameter.grad is not None:
+            others_N = ~new_V[own_rows(parameter)].to(parameter.device)
+            own_part(parameter.grad)[others_N] = 0
+
+
 def spread_like(parameter: Any, own_NV: torch.Tensor) -> torch.Tensor:
     """Return a matrix of which each process has the rows that it has of ``parameter``."""
     if not hasattr(parameter, "to_local"):

@@ -62,11 +62,7 @@ class Conversation:
 
 
 def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) -> ChatTokenizer:
-    """Load a tokenizer folder with a chat template; None stands for the tokenizer's own.
-
-    Raises :class:`RevocabError` as :func:`~revocab.chat.template.load_template` does, and for a
-    template that begins a conversation with more than one bos.
-    """
+    """Load a tokenizer folder with a chat template; None stands for the tokenizer's own."""
     from revocab.tokenizers.load import load_tokenizer
 
     folder = Path(folder)
@@ -100,8 +96,7 @@ def encoded(
 
     One whose messages hold the text of a special token is left out, and counted: its tokens would
     be those of another conversation. Of one that is longer than ``cut_at``, so many tokens are
-    left; where none of them is learned, it is left out, and counted. Raises :class:`RevocabError`
-    naming the conversation that the template refuses, or in which it marks nothing.
+    left; where none of them is learned, it is left out, and counted.
     """
     for batch in batched(rows):
         kept = []
@@ -195,10 +190,7 @@ def fitting(
     *,
     cut_too_long: bool = False,
 ) -> Iterator[Conversation]:
-    """Yield the conversations of at most ``length`` tokens, in order; ``count`` the others.
-
-    Raises :class:`RevocabError` for one that is too long and may not be left out or cut.
-    """
+    """Yield the conversations of at most ``length`` tokens, in order; ``count`` the others."""
     for conversation in encoded(tokenizer, rows, count, length if cut_too_long else None):
         if len(conversation.ids) <= length:
             yield conversation
@@ -222,8 +214,7 @@ def filled_rows(
     """Yield the conversations of one row after another, in order, until there are ``count.rows``.
 
     ``read`` opens the corpus again on each call, for another pass where it may repeat. ``count`` is
-    filled on the way. Raises :class:`RevocabError` as :func:`fitting` does, for a corpus without
-    any conversation that fits, and if the corpus ends first.
+    filled on the way.
     """
     length = options.sequence_length
     row: list[Conversation] = []
@@ -231,15 +222,8 @@ def filled_rows(
     while options.repeat_corpora or not count.passes:
         count.passes += 1
         conversation: Conversation | None = None
-        conversations = fitting(
-            name,
-            read(),
-            tokenizer,
-            length,
-            options.drop_too_long,
-            count,
-            cut_too_long=options.cut_too_long,
-        )
+        drop, cut = options.drop_too_long, options.cut_too_long
+        conversations = fitting(name, read(), tokenizer, length, drop, count, cut_too_long=cut)
         for conversation in conversations:
             if row and (options.one_per_row or used + len(conversation.ids) > length):
                 count.add_row(row, length)

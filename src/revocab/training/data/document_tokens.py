@@ -34,7 +34,6 @@ class TextTokenizer:
     folder: Path
 
     def require(self, special_id: int | None, role: str, advice: str) -> int:
-        """Return ``special_id``, or raise :class:`RevocabError` if the tokenizer has none."""
         if special_id is None:
             raise RevocabError(f"{self.folder}: tokenizer has no {role} token; {advice}")
         return special_id
@@ -60,20 +59,12 @@ def load_tokenizer(folder: str | Path) -> TextTokenizer:
 
     folder = Path(folder)
     tokenizer = load(folder)
-    return TextTokenizer(
-        tokenizer.backend_tokenizer,
-        len(tokenizer),
-        tokenizer.bos_token_id,
-        tokenizer.eos_token_id,
-        folder,
-    )
+    backend, ids = tokenizer.backend_tokenizer, (tokenizer.bos_token_id, tokenizer.eos_token_id)
+    return TextTokenizer(backend, len(tokenizer), *ids, folder)
 
 
 def batched(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield lists of up to :data:`BATCH_DOCUMENTS` rows.
-
-    A list ends with the row that brings its texts to :data:`BATCH_CHARACTERS`.
-    """
+    """Yield lists of rows: up to :data:`BATCH_DOCUMENTS`, or :data:`BATCH_CHARACTERS` of text."""
     batch, characters = [], 0
     for row in rows:
         batch.append(row)
@@ -86,10 +77,7 @@ def batched(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def tokenise(tokenizer: TextTokenizer, rows: Iterable[dict[str, Any]]) -> Iterator[Document]:
-    """Yield every ``{"id", "text"}`` row as a :class:`Document`, in order, tokenised in batches.
-
-    Raises :class:`RevocabError` naming the document if its text is not valid Unicode.
-    """
+    """Yield every ``{"id", "text"}`` row as a :class:`Document`, in order, tokenised in batches."""
     for batch in batched(rows):
         texts = [row["text"] for row in batch]
         try:

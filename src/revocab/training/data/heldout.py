@@ -66,13 +66,9 @@ class Windows:
 
     def described(self) -> dict[str, int]:
         skipped = {key: getattr(self, key) for key in ("skipped_too_long", "skipped_special")}
-        return {
-            "documents": self.documents,
-            "bytes": self.bytes,
-            "tokens": self.tokens,
-            "windows": len(self.lengths),
-            **{key: value for key, value in skipped.items() if value},
-        }
+        described = {key: getattr(self, key) for key in ("documents", "bytes", "tokens")}
+        described["windows"] = len(self.lengths)
+        return described | {key: value for key, value in skipped.items() if value}
 
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:
@@ -93,7 +89,6 @@ def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Win
 
 
 def padded(rows: Sequence[Sequence[int]], length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return ids int32 [rows, length], padded with 0, and lengths int32 [rows]."""
     import numpy as np
 
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
@@ -124,16 +119,8 @@ def conversation_windows(
     for index, conversation in enumerate(kept):
         answers[index, : len(conversation.ids)] = conversation.learned
     size = sum(conversation.answer_bytes for conversation in kept)
-    return Windows(
-        input_ids,
-        lengths,
-        len(kept),
-        size,
-        int(answers.sum()),
-        answers,
-        count.skipped_too_long,
-        count.skipped_special,
-    )
+    counted = (len(kept), size, int(answers.sum()), answers)
+    return Windows(input_ids, lengths, *counted, count.skipped_too_long, count.skipped_special)
 
 
 def pack_heldout_folder(
@@ -146,9 +133,7 @@ def pack_heldout_folder(
     """Write ``out/<corpus>.safetensors`` from each ``heldout.jsonl.gz``; return the manifest.
 
     A corpus of conversations is made text of by ``chat_template``: a file, a name of the package's,
-    or None, the tokenizer's own. Raises :class:`RevocabError` for a corpus without held-out text,
-    and as :func:`conversation_windows` and
-    :func:`~revocab.training.data.conversations.load_chat_tokenizer` do.
+    or None, the tokenizer's own.
     """
     from safetensors.numpy import save_file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +37,7 @@ def shares_by_size(
 def rows_by_share(shares: Mapping[str, float], rows: int) -> dict[str, int]:
     """Split ``rows`` by ``shares`` (sum 1) by largest remainder, ties in the order given.
 
-    Rows have equal length, so this is the split by tokens, exact to one row. Raises
-    :class:`RevocabError` when shares do not sum to 1 or a corpus would get no row.
+    Rows have equal length, so this is the split by tokens, exact to one row.
     """
     total = sum(shares.values())
     if abs(total - 1.0) > 1e-6 or min(shares.values(), default=0) <= 0:
@@ -97,8 +96,7 @@ def layout(
     """Return for each corpus, stage by stage, the positions (int64) of its rows in the whole run.
 
     ``shares`` has one share per stage for every corpus (0: it has no part in that one), ``stages``
-    are names and rows; the rows of a stage lie after those of the one before it. Raises
-    :class:`RevocabError` as :func:`rows_by_share` does, for all stages at once.
+    are names and rows; the rows of a stage lie after those of the one before it.
     """
     import numpy as np
 
@@ -119,6 +117,5 @@ def layout(
         for name, stages_places in positions.items():
             stages_places.append(begin + places[name] if name in places else nothing)
         begin += rows
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return positions

@@ -13,7 +13,7 @@ import numpy as np
 from revocab import io
 from revocab.chat.template import find_template
 from revocab.corpora.read import check_content, corpus_manifest
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.manifest import PACKED_TOKENS
 from revocab.output import OutputFolder
 from revocab.training.data.conversations import (
@@ -46,10 +46,8 @@ def pack_folder(
     tokens of vocabulary, else uint32. With ``loss: answers`` corpora hold conversations, which
     ``chat_template`` makes text of (a file, a name of the package's, or None: the tokenizer's own);
     ``starts-*.npy`` mark the first token of each, and ``answers-*.npy`` the tokens that are
-    learned. Documents that a folder of ``heldout`` holds
-    out are left out of every corpus. A shard has at most ``shard_bytes`` of tokens (None:
-    :data:`~revocab.training.data.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts
-    do, and ``OSError`` for a disk without room; both leave nothing.
+    learned. Documents that a folder of ``heldout`` holds out are left out of every corpus. Errors,
+    also of a disk without room, leave nothing.
     """
     heldout = list(heldout)
     templates = [] if chat_template is None else [find_template(chat_template)]
@@ -86,13 +84,9 @@ def pack_folder(
 
     length, chat = options.sequence_length, isinstance(tokenizer, ChatTokenizer)
     with output.replaced() as folder:
+        size = shard_bytes or SHARD_BYTES
         with new_shards(
-            folder,
-            options.rows,
-            length,
-            dtype,
-            conversations=chat,
-            shard_bytes=shard_bytes or SHARD_BYTES,
+            folder, options.rows, length, dtype, conversations=chat, shard_bytes=size
         ) as shards:
             readers = {name: (shares[name], reader(name)) for name in corpora}
             if isinstance(tokenizer, ChatTokenizer):
@@ -119,10 +113,7 @@ def pack_folder(
 
 
 def repetition(corpus: str, packed: Mapping[str, Any]) -> str:
-    """Return in words that a corpus did not fill its rows at once; nothing if it did.
-
-    ``packed`` is what a manifest says of it.
-    """
+    """Return in words that a corpus, by its manifest, ran out before its rows were full."""
     if packed["passes"] < 2:
         return ""
     return (
@@ -178,30 +169,20 @@ def described_rows(
 def resolved_shares(
     described: Mapping[str, Mapping[str, Any]], options: PackingJob
 ) -> tuple[dict[str, list[float]], dict[str, int]]:
-    """Return each corpus' share of every stage, and the bytes of those drawn by size.
-
-    ``described`` are the corpora's manifests. Raises :class:`RevocabError` where a corpus has not
-    one share per stage.
-    """
+    """Return each corpus' share of every stage, and the bytes of those drawn by size."""
     stages = len(options.parts)
     alone: list[Share] = [1.0] * stages if len(described) == 1 else []
     asked = {name: options.shares.get(name, alone) for name in described}
-    problems = [
-        *(
-            f"shares.{name}: no corpus folder of this id is given"
-            for name in options.shares
-            if name not in described
-        ),
-        *(
-            f"shares.{name}: {len(shares)} shares for {stages} stages; give one each"
-            if shares
-            else f"--shares: none for {name!r}; for two corpora: --shares sw=0.5 el=0.5"
-            for name, shares in asked.items()
-            if len(shares) != stages
-        ),
+    strange = [name for name in options.shares if name not in described]
+    problems = [f"shares.{name}: no corpus folder of this id is given" for name in strange]
+    problems += [
+        f"shares.{name}: {len(shares)} shares for {stages} stages; give one each"
+        if shares
+        else f"--shares: none for {name!r}; for two corpora: --shares sw=0.5 el=0.5"
+        for name, shares in asked.items()
+        if len(shares) != stages
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     sizes = {
         name: described[name]["train"]["bytes"]
         for name, shares in options.shares.items()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.manifest import PACKED_TOKENS, read_manifest
 from revocab.models.vocabulary.padding import token_rows
 from revocab.training.data.mixture import interleave
@@ -121,7 +121,6 @@ def as_collated(batch: Any) -> dict[str, torch.Tensor]:
 
 
 def packed_manifest(folder: str | Path) -> dict[str, Any]:
-    """Return the manifest of packed rows; raise :class:`RevocabError` for another folder."""
     return read_manifest(folder, PACKED_TOKENS, ("rows", "sha256"), "revocab pack")
 
 
@@ -131,8 +130,7 @@ def open_packed(
     """Open a folder written by ``pack_tokens`` for ``rows`` rows of training.
 
     They come in an order drawn by ``seed``; without one, or with that of the packing, as they were
-    packed. Only the shards that hold those rows are read. Raises :class:`RevocabError` naming every
-    damaged one, or if there are too few rows.
+    packed. Only the shards that hold those rows are read.
     """
     folder = Path(folder)
     manifest = packed_manifest(folder)
@@ -149,7 +147,6 @@ def open_packed(
 
 
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:
-    """Raise :class:`RevocabError` unless ids and lengths of the data suit the model."""
     problems = []
     largest, rows = packed.manifest["largest_id"], token_rows(config) or config.vocab_size
     if largest >= rows:
@@ -159,8 +156,7 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
         )
     problems += too_long("packed rows", packed.sequence_length, config, model_folder)
     problems += heldout_problems(config, model_folder, heldout)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -> Iterator[str]:
@@ -183,8 +179,8 @@ def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterato
 
 
 def check_recipe(manifest: Mapping[str, Any], settings: Settings) -> None:
-    """Raise :class:`RevocabError` if rows were packed for another loss than ``settings`` take, or
-    mixed for other stages than they train. Rows with one mixture throughout suit any stages.
+    """Refuse rows that were packed for another loss, or mixed for other stages. Rows with one
+    mixture throughout suit any stages.
     """
     loss = manifest.get("loss", ALL)
     if loss != settings.loss:

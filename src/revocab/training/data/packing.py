@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from revocab.closed import Id, Job
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.limits import Seed, Tokens
 from revocab.training.data.document_tokens import RowSpace, TextTokenizer, count_bytes, tokenise
 from revocab.training.data.mixture import layout, shuffled
@@ -132,8 +132,7 @@ def token_stream(
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
     ``read`` opens the corpus again on each call. ``count`` is filled on the way. The last document
-    is cut at the budget, and others as :class:`RowSpace` says. Raises :class:`RevocabError` if the
-    corpus ends first and may not repeat.
+    is cut at the budget, and others as :class:`RowSpace` says.
     """
     before, after = [], []
     if options.document_start:
@@ -197,28 +196,20 @@ def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
 def assigned_rows(
     shares: Mapping[str, Sequence[float]], options: PackingJob
 ) -> tuple[Packed, dict[str, np.ndarray]]:
-    """Return the counts of nothing packed yet, and each corpus's places (int64) in the run.
-
-    The places are in the order in which a corpus fills them. Raises :class:`RevocabError` as
-    :func:`layout` does.
+    """Return the counts of nothing packed yet, and each corpus's places (int64) in the run, in the
+    order in which it fills them.
     """
     import numpy as np
 
     positions = layout(shares, options.parts, options.seed)
-    packed = Packed(
-        stages=[
-            {
-                "name": name,
-                "rows": rows,
-                "corpora": {
-                    corpus: {"share": shares[corpus][number], "rows": len(places[number])}
-                    for corpus, places in positions.items()
-                    if len(places[number])
-                },
-            }
-            for number, (name, rows) in enumerate(options.parts)
-        ]
-    )
+    packed = Packed()
+    for number, (name, rows) in enumerate(options.parts):
+        parts = {
+            corpus: {"share": shares[corpus][number], "rows": len(places[number])}
+            for corpus, places in positions.items()
+            if len(places[number])
+        }
+        packed.stages.append({"name": name, "rows": rows, "corpora": parts})
     assigned = {}
     for number, (name, ordered) in enumerate(positions.items()):
         stages = shuffled(ordered, options.seed, number) if options.shuffle_rows else ordered
@@ -254,6 +245,5 @@ def pack(
                 packed.largest_id = max(packed.largest_id, int(block.max()))
         except RevocabError as error:
             problems.update(dict.fromkeys(error.problems))
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return packed

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from revocab import io
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 
 #: Large enough that a corpus of a billion tokens has few files, small enough to copy one again.
 SHARD_BYTES = 256 * 2**20
@@ -113,14 +113,9 @@ def whole_sha256(files: Sequence[Path], rows: int) -> str:
     """Return the SHA-256 that one array file with the rows of all ``files`` would have."""
     first = np.load(files[0], mmap_mode="r")
     header = streams.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header,
-        {
-            "descr": np.lib.format.dtype_to_descr(first.dtype),
-            "fortran_order": False,
-            "shape": (rows, first.shape[1]),
-        },
-    )
+    shape, dtype = (rows, first.shape[1]), np.lib.format.dtype_to_descr(first.dtype)
+    described: dict[str, Any] = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, described)
     digest = hashlib.sha256(header.getvalue())
     for file in files:
         digest.update(np.load(file, mmap_mode="r"))
@@ -128,11 +123,7 @@ def whole_sha256(files: Sequence[Path], rows: int) -> str:
 
 
 def create_array(path: Path, dtype: Any, shape: tuple[int, int]) -> None:
-    """Make a new array file with its room on disk already taken.
-
-    Raises ``OSError`` where the disk is too small: a write to a map of a file with holes would end
-    the process instead.
-    """
+    """Make a new array file with its room on disk already taken."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     try:
         np.lib.format.open_memmap(path, "w+", dtype, shape)
@@ -158,8 +149,7 @@ def new_shards(
     """Yield shards to fill; they get their names only if the block succeeds.
 
     ``conversations`` have marks beside their tokens. ``out`` holds no other shards. A shard has at
-    most ``shard_bytes`` of tokens, and at least one row. Raises :class:`RevocabError` for a size
-    below 1, ``OSError`` for a disk without room.
+    most ``shard_bytes`` of tokens, and at least one row.
     """
     if shard_bytes < 1:
         raise RevocabError(f"--shard-bytes: {shard_bytes}; give 1 or more")
@@ -187,8 +177,6 @@ def new_shards(
 def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[str, ShardedRows]:
     """Return the first ``rows`` rows, verified, by what they hold: ``tokens``, and ``starts`` and
     ``answers`` where the manifest has their checksums.
-
-    Raises :class:`RevocabError` naming every missing or damaged shard.
     """
     if "shards" not in manifest:
         raise RevocabError(f"{folder}: its manifest has no index of shards; pack again")
@@ -208,7 +196,6 @@ def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[st
             f"{file}: {state}; this shard (rows {shard['first_row']} to {last}) is damaged: put a"
             f" good copy in its place, or delete {folder} and pack again"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     firsts = [shard["first_row"] for shard in index]
     return {stem: ShardedRows([folder / shard[stem] for shard in index], firsts) for stem in stems}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.training.data.chunks import ChunkedText
 from revocab.training.data.packed_rows import PackedRows
 from revocab.training.data.snippets import StageText, around_tokens
@@ -45,14 +45,11 @@ class Taught:
 
     def timed(self, seconds: float, steps: int, row_tokens: int) -> dict[str, Any]:
         """Return the times of ``steps`` steps of ``row_tokens`` packed tokens each."""
-        timed = {
-            "stage": self.stage.name,
-            "training_seconds": seconds,
-            "seconds_per_step": seconds / steps,
-            "seconds_per_token": seconds / steps / row_tokens,
-        }
+        each = seconds / steps
+        timed = {"stage": self.stage.name, "training_seconds": seconds, "seconds_per_step": each}
+        timed["seconds_per_token"] = each / row_tokens
         if self.new_tokens:
-            timed["seconds_per_new_token"] = seconds / steps * self.stage.steps / self.new_tokens
+            timed["seconds_per_new_token"] = each * self.stage.steps / self.new_tokens
         return timed
 
 
@@ -99,9 +96,7 @@ def with_lessons(
 ) -> PackedRows:
     """Return rows in which stages that learn from the source model have their lessons.
 
-    ``new_V`` says which tokens of the student are new, where a stage trains these alone. Raises
-    :class:`RevocabError` where a snippet is longer than a row, where no new token is in the rows,
-    and where two tokenizations have no chunk in common.
+    ``new_V`` says which tokens of the student are new, where a stage trains these alone.
     """
     stages = {n: stage for n, stage in enumerate(settings.plan.stages) if stage.taught}
     if not stages:
@@ -113,8 +108,7 @@ def with_lessons(
         for stage in stages.values()
         if stage.distil and stage.distil.snippet > width
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     pair = Pair(SpanTokenizer(model, width), SpanTokenizer(source, positions_of_model(source)))
     taught = {}
     for number, stage in stages.items():
@@ -134,6 +128,7 @@ def snippets_of(
     assert stage.distil is not None
     wanted_V = new_V.numpy().copy()
     wanted_V[[token for token in pair.student.special if token < len(wanted_V)]] = False
+    count = int(wanted_V.sum())
     windows, ids = around_tokens(
         packed,
         wanted_V,
@@ -144,22 +139,18 @@ def snippets_of(
     )
     if not len(windows):
         raise RevocabError(
-            f"stage {stage.name}: none of the {int(wanted_V.sum())} new tokens is in the packed"
+            f"stage {stage.name}: none of the {count} new tokens is in the packed"
             " rows; pack text of the new vocabulary's language, or leave out distil"
         )
-    described = {
-        "stage": stage.name,
-        "new_tokens": int(wanted_V.sum()),
-        "in_text": len(ids),
-        "snippets": len(windows),
-    }
+    counts = {"new_tokens": count, "in_text": len(ids), "snippets": len(windows)}
     print(
-        f"stage {stage.name}: {described['in_text']} of {described['new_tokens']} new tokens"
+        f"stage {stage.name}: {len(ids)} of {count} new tokens"
         f" are in the packed rows; {len(windows)} snippets of them",
         file=sys.stderr,
     )
     text = StageText(windows, pair, wanted_V)
     first = text.step(packed.tokens, 0, packed.batch_size)
+    described = {"stage": stage.name, **counts}
     return Taught(stage, text, source_share(packed, first), described, len(ids))
 
 

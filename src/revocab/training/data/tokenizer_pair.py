@@ -66,14 +66,11 @@ class SpanTokenizer:
         The end of bos is -1.
         """
         before = self.start if start else []
-        encodings = self.backend.encode_batch([*texts], add_special_tokens=False)
-        return [
-            (
-                [*before, *encoding.ids][: self.limit],
-                np.append(np.full(len(before), -1), whole_ends(encoding.offsets))[: self.limit],
-            )
-            for encoding in encodings
-        ]
+        encoded = []
+        for encoding in self.backend.encode_batch([*texts], add_special_tokens=False):
+            ends = np.append(np.full(len(before), -1), whole_ends(encoding.offsets))
+            encoded.append(([*before, *encoding.ids][: self.limit], ends[: self.limit]))
+        return encoded
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids; what is left of characters that were cut goes."""

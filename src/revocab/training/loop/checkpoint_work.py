@@ -67,14 +67,8 @@ class CheckpointWork:
         run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
         folder = checkpoints.step_folder(run.out, step)
         packed = self.inputs.packed.manifest
-        texts = documents(
-            run.model,
-            run.settings.described(),
-            packed,
-            self.inputs.checksums,
-            step,
-            self.heldout_now,
-        )
+        asked, checksums = run.settings.described(), self.inputs.checksums
+        texts = documents(run.model, asked, packed, checksums, step, self.heldout_now)
         if packed.get("chat_template") is not None:
             texts[checkpoints.CHAT_TEMPLATE] = packed["chat_template"]
         padded_rows = padded_matrices(self.inputs.model)

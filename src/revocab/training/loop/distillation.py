@@ -33,13 +33,8 @@ def hidden_states_lesson(teacher: Any, batch: dict[str, torch.Tensor], options: 
     """
     aligned_SN = batch["aligned"].flatten(0, 1)
     with torch.no_grad():
-        targets_PLD = compared_states(
-            teacher,
-            batch["source_ids"].flatten(0, 1),
-            aligned_SN.clamp(min=0),
-            aligned_SN >= 0,
-            options.layers,
-        )
+        ids_SM, places_SN = batch["source_ids"].flatten(0, 1), aligned_SN.clamp(min=0)
+        targets_PLD = compared_states(teacher, ids_SM, places_SN, aligned_SN >= 0, options.layers)
     return partial(
         distillation_loss,
         targets_PLD=targets_PLD,

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from revocab import io
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.manifest import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
 from revocab.training.data.packed_rows import heldout_problems
@@ -44,8 +44,7 @@ class HeldoutCorpus:
 def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any]]:
     """Load a held-out folder: its corpora in manifest order, and the manifest.
 
-    Windows are sorted by length, so that batches carry little padding. Raises
-    :class:`RevocabError` if a file is damaged.
+    Windows are sorted by length, so that batches carry little padding.
     """
     folder = Path(folder)
     keys = ("corpora", "sequence_length")
@@ -60,17 +59,9 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
             )
         arrays = load_file(file)
         order = torch.argsort(arrays["lengths"], descending=True, stable=True)
-        corpora.append(
-            HeldoutCorpus(
-                name,
-                described["language"],
-                described["bytes"],
-                described["tokens"],
-                arrays["input_ids"][order],
-                arrays["lengths"][order],
-                arrays["answers"][order] if "answers" in arrays else None,
-            )
-        )
+        windows: dict[str, Any] = {key: rows[order] for key, rows in arrays.items()}
+        told = {key: described[key] for key in ("language", "bytes", "tokens")}
+        corpora.append(HeldoutCorpus(name, **told, **windows))
     return corpora, manifest
 
 
@@ -151,7 +142,6 @@ def batch_loss(
 
 
 def check_heldout(rows: list[tuple[Any, ...]]) -> None:
-    """Raise :class:`RevocabError` if a loss in rows of :func:`heldout_rows` is not finite."""
     broken = [name for _, name, _, loss, *_ in rows if not math.isfinite(loss)]
     if broken:
         step = rows[0][0]
@@ -171,18 +161,11 @@ def heldout_rows(
 ) -> list[tuple[Any, ...]]:
     """Return the rows of ``heldout.csv`` for ``step``: loss per token (nats) and bits per byte."""
     sums = heldout_losses(model, corpora, through_forward=through_forward)
-    return [
-        (
-            step,
-            corpus.name,
-            corpus.language,
-            nats / corpus.tokens,
-            nats / (corpus.bytes * math.log(2)),
-            corpus.tokens,
-            corpus.bytes,
-        )
-        for corpus, nats in zip(corpora, sums, strict=True)
-    ]
+    rows = []
+    for corpus, nats in zip(corpora, sums, strict=True):
+        losses = (nats / corpus.tokens, nats / (corpus.bytes * math.log(2)))
+        rows.append((step, corpus.name, corpus.language, *losses, corpus.tokens, corpus.bytes))
+    return rows
 
 
 def measure_heldout(
@@ -190,9 +173,7 @@ def measure_heldout(
 ) -> None:
     """Write the table of held-out losses of finished models, as training writes it of its own.
 
-    ``models`` are folders by step, loaded one after the other in float32. Raises
-    :class:`RevocabError` for damaged folders, for windows that do not suit a model, and for losses
-    that are not finite.
+    ``models`` are folders by step, loaded one after the other in float32.
     """
     from transformers import AutoConfig
 
@@ -210,16 +191,11 @@ def measure_heldout(
         for step, folder in sorted(models.items())
         for problem in heldout_problems(configs[step], folder, manifest)
     ]
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     rows: list[tuple[Any, ...]] = []
     for step, folder in sorted(models.items()):
-        model = load_causal_lm(
-            folder,
-            dtype=torch.float32,
-            config=configs[step],
-            device=choose_device(device),
-        )
+        where = choose_device(device)
+        model = load_causal_lm(folder, dtype=torch.float32, config=configs[step], device=where)
         of_step = heldout_rows(model, corpora, step)
         check_heldout(of_step)
         rows += of_step

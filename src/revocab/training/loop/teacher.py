@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.models.load import check_model, load_causal_lm, load_shape
 from revocab.training.loop.chunk_likelihoods import likelihoods_lesson
 from revocab.training.loop.distillation import has_own_head, hidden_states_lesson
@@ -18,7 +18,7 @@ from revocab.training.run import Settings
 class Teacher:
     """The source model, on the device during the stages that learn from it."""
 
-    def __init__(self, settings: Settings, folder: Path | None = None):
+    def __init__(self, settings: Settings, folder: Path | None):
         self.stages = settings.plan.stages
         self.folder = folder
         self.dtype = getattr(torch, settings.precision)
@@ -52,11 +52,7 @@ class Teacher:
         else:
             assert self.stage.alm is not None  # nothing else has a source model
             lesson = likelihoods_lesson(self.model, batch, self.stage.alm)
-        return {
-            "input_ids": batch["input_ids"],
-            "predicted": batch["predicted"],
-            "lesson": lesson,
-        }
+        return {**{name: batch[name] for name in ("input_ids", "predicted")}, "lesson": lesson}
 
 
 def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
@@ -70,13 +66,11 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
     check_model(folder)
     source = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     own, other = model.config.get_text_config(), source.get_text_config()
-    stages = [stage for stage in settings.plan.stages if stage.distil]
-    problems = [
-        f"stage {stage.name}: {problem}"
-        for stage in stages
-        if stage.distil
-        for problem in stage.distil.layer_problems(own.num_hidden_layers)
-    ]
+    stages = {stage.name: stage.distil for stage in settings.plan.stages if stage.distil}
+    problems: list[str] = []
+    for name, distil in stages.items():
+        lacks = distil.layer_problems(own.num_hidden_layers)
+        problems += [f"stage {name}: {problem}" for problem in lacks]
     problems += [
         f"--source {folder}: {key} is {getattr(other, key, None)}, and the model's"
         f" {getattr(own, key, None)}; give the model that --model was made from"
@@ -85,9 +79,8 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
     ]
     if stages and has_own_head(model) and not has_plain_head(model):
         problems.append(
-            f"stage {stages[0].name}: distil trains a head of its own by cross-entropy, and knows"
-            f" how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out distil,"
-            " or train a model with one matrix for both"
+            f"stage {next(iter(stages))}: distil trains a head of its own by cross-entropy, and"
+            f" knows how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out"
+            " distil, or train a model with one matrix for both"
         )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)

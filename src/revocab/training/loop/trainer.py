@@ -6,11 +6,10 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import SequentialSampler
@@ -18,60 +17,53 @@ from transformers import Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from revocab.errors import RevocabError
-from revocab.models.folder import Which
 from revocab.training.adapters.lora import Adapters
 from revocab.training.adapters.opening import placed
-from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
-from revocab.training.data.packed_rows import PackedRows, as_collated
+from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, drop_other_rows
+from revocab.training.data.packed_rows import as_collated
+from revocab.training.loop.checkpoint_work import CheckpointWork
 from revocab.training.loop.loss import forward_to_loss
-from revocab.training.loop.new_rows import drop_other_rows
 from revocab.training.loop.step_callback import Clock, LossWatch, Saving, StepCallback
 from revocab.training.loop.teacher import Teacher
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.outputs import resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, LOSSES, LossTables
 from revocab.training.outputs.resume_state import PREFIX
-from revocab.training.run import Settings
+from revocab.training.run import TrainingRun
+
+if TYPE_CHECKING:
+    from revocab.training.train import TrainingInputs
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
 GPU_STEPS_PER_READING = 10
 
 
 class RecipeTrainer(Trainer):
-    """A Trainer that follows :class:`Settings` to the letter.
+    """A Trainer that follows :class:`~revocab.training.run.Settings` to the letter.
 
     ``work(trainer, step)`` is called at each of ``settings.heldout_steps``: before the first step
-    (0), between steps, and at every checkpoint before its resume state is saved. It evaluates, and
-    exports a checkpoint; the loss rows up to ``step`` are written by then. ``tables`` is ``None``
-    in a process that does not write. ``vocabulary_adapters`` are those of the first stage, if it
-    trains any; ``new_V`` says which rows are new, where a stage trains these alone.
+    (0), between steps, and at every checkpoint before its resume state is saved; the loss rows up
+    to ``step`` are written by then. ``tables`` is ``None`` in a process that does not write.
     """
 
     def __init__(
         self,
-        model: Any,
+        run: TrainingRun,
+        inputs: TrainingInputs,
         args: TrainingArguments,
-        *,
-        packed: PackedRows,
-        settings: Settings,
         tables: LossTables | None,
-        work: Callable[[RecipeTrainer, int], None],
         micro: MicroBatch,
-        saving: Saving | None = None,
-        watch: LossWatch | None = None,
-        vocabulary_adapters: Mapping[tuple[Which, ...], VocabularyAdapter] | None = None,
-        new_V: torch.Tensor | None = None,
-        teacher: Teacher | None = None,
     ):
+        model, settings = inputs.model, run.settings
         self.settings = settings
         self.tables = tables
-        self.work = work
+        self.work = CheckpointWork(run, inputs, tables)
         self.micro = micro
-        self.saving = saving or Saving()
-        self.watch = watch or LossWatch()
-        self.packed = packed
-        self.new_V = new_V
-        self.teacher = teacher or Teacher(settings)
+        self.saving = Saving(None if tables is None else run.state_minutes)
+        self.watch = LossWatch(run.stop_at_rise)
+        self.packed = inputs.packed
+        self.new_V = inputs.new_V
+        self.teacher = Teacher(settings, run.source)
         self.clock = Clock()
         #: Seconds that each resume state took.
         self.state_seconds: list[float] = []
@@ -87,7 +79,7 @@ class RecipeTrainer(Trainer):
             model, self.plan, settings.seed, parallel=args.world_size > 1, sharded=bool(args.fsdp)
         )
         self.groups = self.plan.groups(model)
-        self.vocabulary_adapters = placed(model, self.groups, vocabulary_adapters or {})
+        self.vocabulary_adapters = placed(model, self.groups, inputs.vocabulary_adapters)
         trained = {id(parameter) for group in self.groups for parameter in group.parameters}
         for parameter in model.parameters():
             parameter.requires_grad_(id(parameter) in trained)
@@ -96,7 +88,7 @@ class RecipeTrainer(Trainer):
         super().__init__(
             model=model,
             args=args,
-            train_dataset=packed,
+            train_dataset=self.packed,
             data_collator=as_collated,
             callbacks=[StepCallback(self)],
         )
@@ -237,12 +229,8 @@ class RecipeTrainer(Trainer):
             stage = self.plan.index(resume_state.step_of(Path(checkpoint)) - 1)
             self._adamw().adapt(self.plan.stages[stage].adapter is not None, begin=False)
             entries = zip(self._adamw().param_groups, self._rates(stage), strict=True)
-            frozen = [
-                parameter
-                for entry, rates in entries
-                if rates is None
-                for parameter in entry["params"]
-            ]
+            for entry, rates in entries:
+                frozen += entry["params"] if rates is None else ()
         for parameter in frozen:
             parameter.requires_grad_(False)
         super()._load_optimizer_and_scheduler(checkpoint)

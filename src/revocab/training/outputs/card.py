@@ -12,16 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.languages import language_label
-from revocab.models.origin import (
-    PROVENANCE,
-    first_id,
-    first_name,
-    front_matter,
-    history_of,
-    library_versions,
-    licence_of,
-    name_of,
-)
+from revocab.models import origin
 from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
 
 if TYPE_CHECKING:
@@ -48,7 +39,7 @@ def documents(
     """
     training = {
         "what": TRAINING,
-        "model": name_of(model),
+        "model": origin.name_of(model),
         "step": step,
         "tokens": step * settings["batch_size"] * packed["sequence_length"],
         "sequence_length": packed["sequence_length"],
@@ -56,21 +47,21 @@ def documents(
         "text": {"corpora": packed["corpora"], "languages": sorted(packed.get("languages", {}))},
         "heldout": [dict(zip(COLUMNS[HELDOUT], row, strict=True)) for row in heldout],
         "inputs": checksums,
-        "libraries": library_versions(),
+        "libraries": origin.library_versions(),
     }
-    history = [*history_of(model), training]
+    history = [*origin.history_of(model), training]
     return {
-        PROVENANCE: json.dumps({"history": history}, indent=2, ensure_ascii=False) + "\n",
-        CARD: card(history, licence_of(model)),
+        origin.PROVENANCE: json.dumps({"history": history}, indent=2, ensure_ascii=False) + "\n",
+        CARD: card(history, origin.licence_of(model)),
     }
 
 
 def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
     training = history[-1]
-    base = first_name(history) or training["model"]
+    base = origin.first_name(history) or training["model"]
     languages = training["text"]["languages"]
     head = {
-        "base_model": first_id(history),
+        "base_model": origin.first_id(history),
         "base_model_relation": "finetune",
         "language": languages,
         **licence,
@@ -78,7 +69,7 @@ def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
         "model-index": _model_index(base, training["heldout"]),
     }
     lines = [
-        *front_matter(head),
+        *origin.front_matter(head),
         f"# {base}, trained with Revocab: step {training['step']:,}",
         "",
         "## Held-out loss",
@@ -93,7 +84,7 @@ def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
         lines += [f"   - {key}: {value}" for key, value in _told(entry)]
     lines += [
         "",
-        f"`{PROVENANCE}` has all of it as data, with the SHA-256 of every input.",
+        f"`{origin.PROVENANCE}` has all of it as data, with the SHA-256 of every input.",
     ]
     return "\n".join(lines) + "\n"
 

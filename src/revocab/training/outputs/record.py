@@ -6,28 +6,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.machine.costs import (
-    adapter_flops,
-    costs_of,
-    mean_flops_per_token,
-    mean_teacher_flops,
-    measured_peak,
-)
+from revocab.training.machine import costs
 from revocab.training.outputs import checkpoints
 
 if TYPE_CHECKING:
-    from revocab.training.loop.checkpoint_work import CheckpointWork
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.run import TrainingRun
     from revocab.training.train import TrainingInputs
 
 
 def timing_of(
-    run: TrainingRun,
-    trainer: RecipeTrainer,
-    work: CheckpointWork,
-    began: float,
-    energy: tuple[float | None, str],
+    run: TrainingRun, trainer: RecipeTrainer, began: float, energy: tuple[float | None, str]
 ) -> dict[str, Any]:
     """Return what goes into ``timing.json``, of this process only: a resumed run counts anew.
 
@@ -38,13 +27,13 @@ def timing_of(
 
     import torch
 
-    clock = trainer.clock
+    clock, work = trainer.clock, trainer.work
     length, device = trainer.packed.sequence_length, trainer.args.device
     tokens = clock.steps * trainer.settings.batch_size * length
     speed = tokens / clock.training if clock.training else 0.0
     wide = run.settings.precision != "bfloat16" or device.type == "cpu"
     dtype = torch.float32 if wide else torch.bfloat16
-    flops = mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
+    flops = costs.mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
     return {
         "seconds": time.time() - began,
         "startup_seconds": (clock.first_step or time.time()) - began - work.before_training,
@@ -67,11 +56,11 @@ def timing_of(
         "device": str(device),
         "processes": trainer.args.world_size,
         "engine": run.model_dump(include={"fsdp", "activation_checkpointing", "compile"}),
-        **costs_of(
+        **costs.costs_of(
             run,
             flops=flops + _adapter_flops_per_token(trainer) + _teacher_flops_per_token(trainer),
             tokens_per_second=speed,
-            peak=(0.0, "") if run.peak_flops else measured_peak(device, dtype),
+            peak=(0.0, "") if run.peak_flops else costs.measured_peak(device, dtype),
             processes=trainer.args.world_size,
             energy=energy,
         ),
@@ -83,7 +72,7 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
     model: Any = trainer.model
     width = model.get_input_embeddings().weight.shape[1]
     step = sum(
-        adapter_flops(len(adapter.weights), adapter.weights.source_rows, width * len(places))
+        costs.adapter_flops(len(adapter.weights), adapter.weights.source_rows, width * len(places))
         for places, adapter in trainer.vocabulary_adapters.items()
     )
     tokens = trainer.settings.batch_size * trainer.packed.sequence_length
@@ -96,7 +85,7 @@ def _teacher_flops_per_token(trainer: RecipeTrainer) -> float:
     if teacher is None:
         return 0.0
     length = packed.sequence_length
-    return mean_teacher_flops(teacher, trainer.plan, length, packed.source_share)
+    return costs.mean_teacher_flops(teacher, trainer.plan, length, packed.source_share)
 
 
 def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) -> dict[str, Any]:
@@ -114,24 +103,20 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
     tokens = rows * packed["sequence_length"]
     plan = settings.plan
     stages = {step: plan.index(step - 1) for step in settings.checkpoint_steps}
-    adapters = [
-        {
-            "step": step,
-            "path": str(checkpoints.adapter_folder(Path(), step)),
-            "base": plan.begins[stage],  # the step whose weights it changes
-        }
-        for step, stage in stages.items()
-        if plan.stages[stage].lora
-    ]
+    adapters = []
+    for step, stage in stages.items():
+        if plan.stages[stage].lora:
+            path, base = checkpoints.adapter_folder(Path(), step), plan.begins[stage]
+            # "base" is the step whose weights it changes.
+            adapters.append({"step": step, "path": str(path), "base": base})
+    exported = {step: checkpoints.step_folder(Path(), step) for step in settings.checkpoint_steps}
+    libraries = (accelerate, torch, transformers)
     return {
         "steps": settings.steps,
         "tokens": tokens,
         "bytes": inputs.packed.bytes,
         "sequence_length": packed["sequence_length"],
-        "checkpoints": [
-            {"step": step, "path": str(checkpoints.step_folder(Path(), step))}
-            for step in settings.checkpoint_steps
-        ],
+        "checkpoints": [{"step": step, "path": str(path)} for step, path in exported.items()],
         **best,
         **({"adapters": adapters} if adapters else {}),
         "settings": settings.described(),
@@ -139,7 +124,5 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
         **({"stages": packed["stages"]} if "stages" in packed else {}),
         **inputs.packed.described(),
         "inputs": inputs.checksums,
-        "versions": {
-            module.__name__: module.__version__ for module in (accelerate, torch, transformers)
-        },
+        "versions": {library.__name__: library.__version__ for library in libraries},
     }

@@ -28,7 +28,7 @@ from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
 from revocab.corpora.copies import units as units_of
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
-from revocab.evaluation.metric import Metric
+from revocab.evaluation.metric import Metric, mean_of
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
@@ -124,22 +124,15 @@ def copy_length(rows: Sequence[Row], languages: Languages) -> Items:
     longer, in tokens without the end token; 0 where nothing was written. Of an original no more
     counts than may be written. Mean over texts.
     """
-    from revocab.evaluation.resampling import mean_items
-
     pairs = [(row["writable_tokens"], tokens_written(row)) for row in rows]
-    return mean_items([100.0 * min(pair) / max(1, *pair) for pair in pairs])
+    return mean_of([100.0 * min(pair) / max(1, *pair) for pair in pairs])
 
 
 def copied_tokens(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is the percentage of an original's tokens that came back in order.
-
-    Mean over texts.
+    """Return items whose score is the mean percentage of an original's tokens that came back in
+    order.
     """
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items(
-        [100.0 * row["copied_tokens"] / max(1, row["reference_tokens"]) for row in rows]
-    )
+    return mean_of([100.0 * row["copied_tokens"] / max(1, row["reference_tokens"]) for row in rows])
 
 
 def matched_characters(original: str, written: str) -> int:
@@ -162,20 +155,14 @@ def is_released_copy(original: str, written: str) -> bool:
 
 
 def released_copies(rows: Sequence[Row], languages: Languages) -> Items:
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items(
-        [100.0 * is_released_copy(row["references"][0], row["output"]) for row in rows]
-    )
+    return mean_of([100.0 * is_released_copy(row["references"][0], row["output"]) for row in rows])
 
 
 def written_characters(rows: Sequence[Row], languages: Languages) -> Items:
     """Return items whose score is the characters of an output over one more than its tokens, the
     end token left out, as the authors' code counts them. Mean over texts.
     """
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items([len(row["output"]) / (1 + tokens_written(row)) for row in rows])
+    return mean_of([len(row["output"]) / (1 + tokens_written(row)) for row in rows])
 
 
 def tokens_written(row: Row) -> int:
@@ -183,9 +170,7 @@ def tokens_written(row: Row) -> int:
 
 
 def copied(rows: Sequence[Row], languages: Languages) -> Items:
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items(
+    return mean_of(
         [100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"]) for row in rows]
     )
 

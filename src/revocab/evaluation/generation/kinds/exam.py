@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from revocab.chat.layout import Languages, Layout
 from revocab.closed import OneLine
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
-from revocab.evaluation.metric import Metric
+from revocab.evaluation.metric import Metric, mean_of
 from revocab.limits import Count
 
 if TYPE_CHECKING:
@@ -89,18 +89,12 @@ def grade(rows: Sequence[Row], languages: Languages) -> Items:
     """Return items whose score is the points of a variant in per cent of its maximum. Mean over
     variants.
     """
-    from revocab.evaluation.resampling import mean_items
-
     variants = len({row["variant"] for row in rows})
-    return mean_items(
-        [
-            100
-            * points(row["rule"], row["references"][0], row["output"])
-            / int(row["maximum"])
-            * (len(rows) / variants)
-            for row in rows
-        ]
+    shares = (
+        points(row["rule"], row["references"][0], row["output"]) / int(row["maximum"])
+        for row in rows
     )
+    return mean_of([100 * share * (len(rows) / variants) for share in shares])
 
 
 KIND = GenerationKind(

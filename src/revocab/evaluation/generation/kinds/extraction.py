@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.chat.layout import Languages, Layout
-from revocab.errors import RevocabError
+from revocab.errors import refuse
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
-from revocab.evaluation.metric import Metric
+from revocab.evaluation.metric import Metric, mean_of
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
@@ -38,7 +38,6 @@ def marked(rows: list[Row], options: Extraction, where: str) -> list[Row]:
     out, and the others counted anew.
 
     Rows without an important sentence are named and left out: no share of them can be found.
-    Raises :class:`RevocabError` naming every row with a place that no sentence has.
     """
     problems, unmarked, made = [], [], []
     for row in rows:
@@ -59,8 +58,7 @@ def marked(rows: list[Row], options: Extraction, where: str) -> list[Row]:
             made.append({**row, SENTENCES: texts, EXTRACTED: extracted, "text": " ".join(texts)})
         else:
             unmarked.append(str(row["id"]))
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     if unmarked:
         print(f"{where}: no sentence is extracted of rows {', '.join(unmarked)}", file=sys.stderr)
     return made
@@ -78,9 +76,7 @@ def r_precision(rows: Sequence[dict[str, Any]], languages: Languages) -> Items:
     """Return items whose score is the percentage of the important sentences, K of a text, that are
     among the K that were chosen. Mean over texts.
     """
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items(
+    return mean_of(
         [100 * len(set(row["chosen"]) & set(row[EXTRACTED])) / len(row[EXTRACTED]) for row in rows]
     )
 

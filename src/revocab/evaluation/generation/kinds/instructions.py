@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.chat.layout import Languages, Layout
 from revocab.chat.messages import ASSISTANT, Message, checked_messages
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import Group, in_group, passes
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
-from revocab.evaluation.metric import Metric
+from revocab.evaluation.metric import Metric, mean_of
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
@@ -55,8 +55,7 @@ def checked_rows(rows: list[Row], options: Instructions, where: str) -> list[Row
             problems.append(f"{place}: messages: nothing is asked; give a question of role user")
         else:
             problems += instruction_checks.problems(row.get("checks"), place)
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
     return checked
 
 
@@ -85,9 +84,7 @@ def texts(row: Row, languages: Languages) -> list[str]:
 
 def share(passed: Sequence[bool]) -> Items | None:
     """Return items whose score is the percentage that passed; None where there are none."""
-    from revocab.evaluation.resampling import mean_items
-
-    return mean_items([100.0 * answer_passed for answer_passed in passed]) if passed else None
+    return mean_of([100.0 * answer_passed for answer_passed in passed]) if passed else None
 
 
 def ended(rows: Sequence[Row], languages: Languages) -> Items | None:
@@ -118,8 +115,6 @@ def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
     The chance level of ``followed``: what one gets who knows how answers look and not what is
     asked. An item is the mean over all other answers of the task.
     """
-    from revocab.evaluation.resampling import mean_items
-
     known = [(row["references"][0], row["checks"]) for row in rows if row["references"][0]]
     if len(known) < 2:
         return None
@@ -128,7 +123,7 @@ def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
         / (len(known) - 1)
         for i, (_, checks) in enumerate(known)
     ]
-    return mean_items([100.0 * value for value in values])
+    return mean_of([100.0 * value for value in values])
 
 
 def metric(name: str, label: str, items: Callable[..., Any]) -> Metric:

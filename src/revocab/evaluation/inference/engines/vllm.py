@@ -66,9 +66,8 @@ def start_settings(
 ) -> dict[str, Any]:
     """Return the keyword arguments of ``vllm.LLM`` beside the model.
 
-    With ``sequences`` it runs in this process and holds that many full contexts, so that memory
-    can be measured; else only a CPU is told how much to hold. Raises ``ValueError`` for a shape
-    that vLLM cannot run there.
+    With ``sequences`` it runs in this process and holds that many full contexts, so that memory can
+    be measured; else only a CPU is told how much to hold.
     """
     settings: dict[str, Any] = {
         "dtype": dtype,
@@ -174,12 +173,10 @@ class VllmGenerator(TextGenerator):
         texts = [[*context, *tokens] for tokens in continuations]
         requests = [{"prompt_token_ids": ids} for ids in texts]
         results = self.model.generate(requests, settings, use_tqdm=False)
-        sums = [
-            math.fsum(
-                result.prompt_logprobs[at][ids[at]].logprob for at in range(len(context), len(ids))
-            )
-            for ids, result in zip(texts, results, strict=True)
-        ]
+        sums = []
+        for ids, result in zip(texts, results, strict=True):
+            places = range(len(context), len(ids))
+            sums.append(math.fsum(result.prompt_logprobs[at][ids[at]].logprob for at in places))
         refuse_sums(sums, lambda i: beginning(self.tokenizer, texts[i]), self.dtype)
         return sums
 
@@ -189,10 +186,7 @@ class VllmGenerator(TextGenerator):
 
 
 def refuse_outputs(results: Sequence[Any], describe: Callable[[int], str], dtype: Any) -> None:
-    """Raise :class:`RevocabError` if vLLM's log-probability of an output is not finite.
-
-    vLLM must have been asked for ``logprobs``.
-    """
+    """Refuse outputs whose log-probability, which vLLM was asked for, is not finite."""
     for i, result in enumerate(results):
         total = result.outputs[0].cumulative_logprob
         if total is not None and not math.isfinite(total):
@@ -252,12 +246,8 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
             self.model = None
 
     with without_padding(folder) as read:
-        model = VllmChoices(
-            pretrained=str(read),
-            batch_size=REQUESTS,
-            max_num_batched_tokens=PROMPT_TOKENS,
-            **settings,
-        )
+        batches = {"batch_size": REQUESTS, "max_num_batched_tokens": PROMPT_TOKENS}
+        model = VllmChoices(pretrained=str(read), **batches, **settings)
     model.tokenizer = load_tokenizer(folder)  # the ids of the other engine, never cut
     model.long_prompts, model.number_type = long_prompts, dtype
     model.longest = model.max_length - 1  # one token must remain to generate
