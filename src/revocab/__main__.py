@@ -120,6 +120,7 @@ def with_experiment(words: Sequence[str]) -> list[str]:
 
 
 def dispatch(verb: str, words: Sequence[str]) -> None:
+    """Run one verb with its flags; raise :class:`RevocabError` for a verb that there is not."""
     from revocab.cli import call
     from revocab.closed import near
     from revocab.extensions import use_that_of

@@ -143,6 +143,7 @@ def target_matrix(
 
 
 def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, int, bool]]) -> None:
+    """Raise :class:`RevocabError` for matrices that are needed and absent, or lack rows."""
     problems = [
         f"{name}: method {method!r} needs it; give a matrix of {tokens} rows, one per token"
         for name, (rows_VD, tokens, needed) in matrices.items()

@@ -157,6 +157,7 @@ class Job(Closed):
 
 
 def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
+    """Return ``value`` if exactly one of its ``keys`` is set; else raise ``ValueError``."""
     stated = [key for key in keys if getattr(value, key) is not None]
     if len(stated) != 1:
         raise ValueError(
@@ -191,6 +192,7 @@ def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
 
 
 def look_up(key: str, name: str, known: Mapping[str, T], what: str) -> T:
+    """Return what a name stands for; raise :class:`RevocabError` with the known ones if nothing."""
     if name not in known:
         raise RevocabError(unknown(key, name, known, what))
     return known[name]

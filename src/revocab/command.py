@@ -102,6 +102,11 @@ class Call:
 
 
 def read(command: Command, name: str, words: Sequence[str]) -> Call:
+    """Return the call that a command line asks for.
+
+    Raises :class:`RevocabError` naming every key that is missing, unknown or wrong; ends with the
+    help where that is asked for.
+    """
     if "--job" in words:
         return _of_rule(command, words)
     return _by_hand(command, name, words)

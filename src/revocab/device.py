@@ -6,6 +6,10 @@ from revocab.errors import RevocabError
 
 
 def choose_device(device: str) -> str:
+    """Return ``device``, or for ``auto`` cuda where there is one, else cpu.
+
+    Raises :class:`RevocabError` for a device that is not here.
+    """
     import torch
 
     if device == "auto":

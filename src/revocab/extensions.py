@@ -40,7 +40,10 @@ def beside(folder: Path) -> Path | None:
 
 
 def files_in(folder: Path, ending: str) -> dict[str, Path]:
-    """Return the files of a folder of the package, and of one's own beside it, by stem, sorted."""
+    """Return the files of a folder of the package, and of one's own beside it, by stem, sorted.
+
+    Raises :class:`RevocabError` naming both files where a name stands twice.
+    """
     files = {path.stem: path for path in folder.glob(f"*{ending}")}
     own = beside(folder)
     mine = {path.stem: path for path in own.glob(f"*{ending}")} if own else {}

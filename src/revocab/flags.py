@@ -108,7 +108,10 @@ def asks_for_help(flags: Sequence[str]) -> bool:
 def values_of(
     models: Sequence[type[BaseModel]], name: str, about: str | None, words: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what a command line gives, by key; parts as mappings."""
+    """Return what a command line gives, by key; parts as mappings.
+
+    Raises :class:`RevocabError` for flags that there are not, with the nearest ones.
+    """
     parser = Parser(prog=name, description=about, epilog=NAMED, allow_abbrev=False)
     fields = {key: field for model in models for key, field in leaves(model)}
     for key, field in fields.items():

@@ -83,6 +83,7 @@ def text_lines(path: Path) -> list[str]:
 
 
 def read_json(path: str | Path) -> Any:
+    """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one."""
     try:
         return parse_json(Path(path).read_bytes(), str(path))
     except FileNotFoundError:

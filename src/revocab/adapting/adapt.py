@@ -46,6 +46,7 @@ class AdaptOptions(TextOptions):
 
 
 def adapt(words: Sequence[str]) -> str:
+    """Return what was made, after making it; or raise :class:`RevocabError`."""
     model, options, command = read_words(words, AdaptOptions, "revocab adapt", ABOUT)
     file = options.out / FILE
 

@@ -132,6 +132,7 @@ def vocabulary_size(asked: int | None, base: int, text: int) -> int:
 
 
 def check_stand_in_text(keep: Sequence[Text]) -> None:
+    """Raise :class:`RevocabError` unless a stand-in's vocabulary can be made of the text."""
     size, needed = sum(text.bytes for text in keep), STAND_IN_TOKENS * STAND_IN_BYTES_PER_TOKEN
     if size < needed:
         raise RevocabError(
@@ -150,7 +151,10 @@ def choose(
     minutes: float = math.inf,
     flops: float = 1.0,
 ) -> Choices:
-    """Return what the file will say; ``flops`` are those of this device at its best, per second."""
+    """Return what the file will say; ``flops`` are those of this device at its best, per second.
+
+    Raises :class:`RevocabError` with all that is impossible.
+    """
     size = sum(text.bytes for text in texts)
     vocabulary = vocabulary_size(vocabulary, source.tokens, size)
     parameters = source.parameters + 2 * (vocabulary - source.tokens) * source.width

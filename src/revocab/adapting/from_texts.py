@@ -124,7 +124,10 @@ def check_free(out: Path) -> None:
 
 
 def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs:
-    """Look at model and texts; those of a demo are made in ``out``."""
+    """Look at model and texts; those of a demo are made in ``out``.
+
+    Raises :class:`RevocabError` with all problems.
+    """
     problems = []
     if options.demo == (model is not None):
         problems.append("give either MODEL, a folder or Hub id, or --demo")
@@ -183,6 +186,7 @@ def choose_for(inputs: Inputs, options: TextOptions, minutes: float) -> Choices:
 
 
 def run(file: Path, cores: int | None) -> None:
+    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
     used = str(cores or os.cpu_count() or 1)
     words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used]
     done = subprocess.run([sys.executable, *words], cwd=file.parent, check=False)

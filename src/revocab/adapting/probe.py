@@ -79,6 +79,7 @@ class ProbeOptions(TextOptions):
 
 
 def probe(words: Sequence[str]) -> str:
+    """Train, and return the findings; or raise :class:`RevocabError`."""
     model, options, command = read_words(words, ProbeOptions, "revocab probe", ABOUT)
     if options.dry_run:
         return show_cost(model, options, command)
@@ -90,6 +91,10 @@ def probe(words: Sequence[str]) -> str:
 
 
 def ask(model: str | None, options: ProbeOptions, command: str) -> Asked:
+    """Look at model and texts, and choose the rest.
+
+    Raises :class:`RevocabError` with all problems.
+    """
     inputs = look_at_inputs(model, options, options.out)
     trainings = (len(starts(options.methods, options.ways)) + 1) * options.seeds
     choices = rounded(choose_for(inputs, options, options.minutes / trainings))

@@ -103,6 +103,7 @@ class Probe(Closed):
 
 
 def read_probe(folder: Path) -> Probe:
+    """Return the record of a probe; raise :class:`RevocabError` where there is none, or another."""
     file = folder / RECORD
     if not file.is_file():
         raise RevocabError(

@@ -38,6 +38,7 @@ class Source:
 
     @property
     def row(self) -> int:
+        """Return the tokens of a row; raise :class:`RevocabError` if there is no room for one."""
         if self.context < SHORTEST_ROW:
             raise RevocabError(
                 f"{self.name}: its context has {self.context} tokens, but a row of text needs at"
@@ -69,7 +70,10 @@ def look_at(model: str) -> tuple[dict[str, str], Source]:
 
 
 def find(model: str) -> tuple[dict[str, str], Path]:
-    """Return where an experiment finds a model, and a folder with its settings and tokenizer."""
+    """Return where an experiment finds a model, and a folder with its configuration and tokenizer.
+
+    Raises :class:`RevocabError` if there is none; of its weights nothing is asked.
+    """
     from revocab.models.folder import read_settings
 
     folder, place = Path(model), {"path": str(Path(model).absolute())}

@@ -82,6 +82,7 @@ def check_language(language: str, flag: str) -> None:
 
 
 def measure(language: str, path: Path) -> Text:
+    """Return the size of a text; raise :class:`RevocabError` for what cannot be trained on."""
     size = documents = lines = 0
     for row in read_rows(Form(), [path]):
         text = text_of(row, path)
@@ -100,6 +101,7 @@ def measure(language: str, path: Path) -> Text:
 
 
 def text_of(row: Mapping[str, Any], path: Path) -> str:
+    """Return the text of a row; raise :class:`RevocabError` where there is none, or binary data."""
     text = row.get("text")
     if not isinstance(text, str):
         raise RevocabError(

@@ -55,6 +55,7 @@ class TrimOptions(Measure):
 
 
 def trim(words: Sequence[str]) -> str:
+    """Return what was done, after doing it; or raise :class:`RevocabError`."""
     named, flags = leading(words)
     model = [word for word in named[:1] if "=" not in word]
     if unflagged := named[len(model) :]:

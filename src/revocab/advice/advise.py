@@ -98,6 +98,7 @@ class AdviseOptions(Device):
 
 
 def advise(words: Sequence[str]) -> str:
+    """Return the page, after writing it where that is asked for; or raise :class:`RevocabError`."""
     named, flags = leading(words)
     if len(named) > 1:
         flags = ["--text", *named[1:], *flags]
@@ -132,7 +133,10 @@ def advise(words: Sequence[str]) -> str:
 def inputs(
     model: str, options: AdviseOptions
 ) -> tuple[dict[str, str], Path, list[Text], list[Text], Probe | None]:
-    """Return where the model is, the texts, and a probe of both if one is named."""
+    """Return where the model is, the texts, and a probe of both if one is named.
+
+    Raises :class:`RevocabError` with all problems.
+    """
     problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
     problems += overlaps(options.text, options.keep, "the text")
     known = [*options.text, *options.keep]
@@ -155,6 +159,7 @@ def inputs(
 
 
 def check_probe(probe: Probe, place: dict[str, str], options: AdviseOptions) -> None:
+    """Raise :class:`RevocabError` unless a probe is of this model and these languages."""
     what = f"--probe {options.probe}: is of"
     problems = []
     if probe.place != place:
@@ -209,7 +214,7 @@ def next_steps(options: AdviseOptions) -> list[str]:
 
 
 def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> str:
-    """Return the experiment file of what is recommended, with a short check to be run first."""
+    """Return a valid experiment file; raise :class:`RevocabError` where none can be made."""
     facts, advice, best = findings.facts, findings.advice, findings.facts.best
     size, tokens = given.source.tokens + best.added, int(facts.planned)
     choices = choose(given.source, given.texts, given.keep, vocabulary=size, tokens=tokens)

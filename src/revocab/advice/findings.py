@@ -124,6 +124,7 @@ def look(
     say: Say,
     probe: Probe | None = None,
 ) -> Findings:
+    """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on."""
     from transformers import AutoConfig
 
     from revocab.tokenizers.load import load_tokenizer
@@ -217,7 +218,7 @@ def curves_of(
 ) -> list[Curve]:
     """Return the curves that can be drawn, of vocabularies that are multiples of 64.
 
-    What the text can teach is among their sizes.
+    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
     """
     training = [document for sample in samples for document in sample.training]
     heldout = [document for sample in samples for document in sample.heldout]

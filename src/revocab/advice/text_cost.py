@@ -58,7 +58,11 @@ class TextCost:
 def measure_text(
     tokenizer: PreTrainedTokenizerFast, documents: list[str], language: str
 ) -> TextCost:
-    """Return what documents cost; ``language`` (ISO 639) says how words are counted."""
+    """Return what ``documents`` cost; ``language`` (ISO 639) says how words are counted.
+
+    Memory holds all; :func:`revocab.advice.sample.sample_text` bounds them. Raises
+    :class:`RevocabError` where there is no word, or no floor can be told.
+    """
     splitter = available_splitter(language)
     wait = start_splitting(documents, language, splitter)
     counted = count_token_classes(tokenizer, documents)

@@ -60,6 +60,10 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
+    """Return the conversations of a source, none of them answered.
+
+    Raises :class:`RevocabError` for rows without messages, and where nothing is asked.
+    """
     where = place(job.source, files)
     dialogues = []
     messages, wanted = MessageReader(job.message_roles), RowFilter(job.keep)
@@ -114,7 +118,8 @@ def answer_folder(
     """Write conversations whose answers are a model's own, in the order of their source.
 
     Each row has ``messages``, and for each of its ``answers`` how it ended. A killed call's answers
-    are recorded beside ``out``, and the next one goes on from them.
+    are recorded beside ``out``, and the next one goes on from them. Raises :class:`RevocabError` as
+    its parts do, and if no question leaves room for an answer.
     """
     output = OutputFolder(out, "answered conversations", [model, *files])
     check_model_folder(model)

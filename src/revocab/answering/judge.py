@@ -82,4 +82,5 @@ def find_judge(name: str) -> Judge:
 
 
 def judge_options(judge: Judge, options: Mapping[str, Any]) -> Any:
+    """Return a judge's options, checked; raise :class:`RevocabError` for those that are wrong."""
     return checked(judge.options, {**options, "kind": judge.name}, "option")

@@ -19,6 +19,10 @@ from revocab.output import OutputFolder
 
 
 def read_conversations(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of conversations.
+
+    Raises :class:`RevocabError` listing rows that are none, and for a file without any.
+    """
     if not path.is_file():
         raise RevocabError(f"{path}: no such file; give a file of conversations (.jsonl, .gz)")
     rows = [{**row, "id": str(row.get("id", n))} for n, row in enumerate(read_jsonl(path))]
@@ -39,9 +43,11 @@ def judge_folder(
 ) -> None:
     """Write the conversations that a judge keeps, as they are, and ``verdicts.jsonl.gz`` of all.
 
-    What a judging model gives is recorded beside ``out`` until the folder is whole, for the call
-    after a killed one. What has no text, of a model that ended at once, is left out and asked of no
-    judge.
+    What a judging model gives is recorded beside ``out`` until the folder is whole: the call after
+    a killed one goes on from there, and so does one with another threshold where none was kept.
+    A model may end an answer at once: what has no text is left out, and asked of no judge. Raises
+    :class:`RevocabError` for options that are wrong, for a model that is needed or of no use, and
+    if none is kept.
     """
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
     judge = find_judge(job.kind)

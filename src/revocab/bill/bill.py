@@ -109,6 +109,7 @@ def told(amount: Amount | None) -> dict[str, Any] | None:
 
 
 def bill_of(plan: Plan, options: BillOptions) -> Bill:
+    """Return the bill; raise :class:`RevocabError` for ids in ``options`` that the file has not."""
     sizes = Sizes(plan, options.shape, options.vocabulary)
     trainings = list(trainings_of(plan, sizes, options))
     hours = hours_of(plan, trainings, options)

@@ -46,6 +46,7 @@ class Outline:
     """A Llama-like decoder by its configuration, with the adapters of a training's stages."""
 
     def __init__(self, config: Mapping[str, Any], plan: StagePlan | None = None):
+        """Raise :class:`RevocabError` for a configuration whose sizes are missing or unknown."""
         self.config = SimpleNamespace(**with_defaults(config))
         self.weights = {name: Weight(size) for name, size in weight_shapes(self.config).items()}
         embedding = self.weights["model.embed_tokens.weight"]

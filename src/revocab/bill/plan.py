@@ -15,6 +15,10 @@ from revocab.plan.show import add_experiment, planned
 
 
 def plan(words: Sequence[str]) -> str:
+    """Return the bill of ``--configfile FILE … [--gpu NAME] …``, as text or JSON.
+
+    Raises :class:`RevocabError` for a device that is not known, and for what ``read`` refuses.
+    """
     arguments = parser().parse_args(words)
     fields = dict(leaves(BillOptions))
     values = {

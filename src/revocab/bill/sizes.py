@@ -25,6 +25,7 @@ class Sizes:
     """Configurations of models and sizes of vocabularies, by id; what is not known is listed."""
 
     def __init__(self, plan: Plan, shapes: Mapping[str, Path], vocabularies: Mapping[str, int]):
+        """Raise :class:`RevocabError` for a model or tokenizer that the experiment has not."""
         self.plan, self.experiment = plan, plan.experiment
         self.shapes, self.vocabularies = shapes, vocabularies
         #: Why a size is not known, by what has it.
@@ -154,7 +155,10 @@ class Sizes:
 
 
 def read_config(place: Path) -> Config:
-    """Return a ``config.json``, or that of a folder; of a composite one the text part."""
+    """Return a ``config.json``, or that of a folder; of a composite one the text part.
+
+    Raises :class:`RevocabError` where there is none, or it is no mapping.
+    """
     file = place / "config.json" if place.is_dir() else place
     if not file.is_file():
         raise RevocabError(f"{file}: no such file; give a config.json, or a folder that has one")

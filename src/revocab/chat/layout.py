@@ -102,7 +102,12 @@ class Layout:
         aliases: Mapping[str, str],
         changes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Layout:
-        """Return the layout, changed, in words of the answer's language or that of ``changes``."""
+        """Return the layout, with the fields of ``changes``, in words of the language that is
+        answered in, or that ``changes`` name.
+
+        Raises :class:`RevocabError` naming the words that the language lacks, and those that have
+        them, and for labels that are more or fewer than the layout's own.
+        """
         others = dict(changes)
         language = others.pop("language", languages[-1])
         labels = tuple(others.pop("labels", self.labels))

@@ -38,7 +38,10 @@ class MessageReader:
     unknown: dict[str, tuple[int, str]] = field(default_factory=dict, init=False)
 
     def read(self, value: Any, where: str) -> list[Message]:
-        """Return a row's messages as ``role`` and ``content`` alone; None is no message."""
+        """Return a row's messages as ``role`` and ``content`` alone; None is no message.
+
+        Raises :class:`RevocabError`, naming ``where``, for what is no list of messages with both.
+        """
         if value is None:
             return []
         if not isinstance(value, list):
@@ -48,6 +51,7 @@ class MessageReader:
         ]
 
     def check(self) -> None:
+        """Raise :class:`RevocabError` if a message that was read has a role that nobody knows."""
         if self.unknown:
             known = ", ".join(sorted({**usual_roles(), **self.names}))
             raise RevocabError(
@@ -90,7 +94,10 @@ def checked_messages(value: Any, where: str) -> list[Message]:
 
 
 def filled(messages: Iterable[Message], texts: Mapping[str, Any], where: str) -> list[Message]:
-    """Return messages with ``{name}`` replaced by the text of that name; ``{{`` is a brace."""
+    """Return messages with ``{name}`` replaced by the text of that name; ``{{`` is a brace.
+
+    Nothing else is read in braces. Raises :class:`RevocabError` naming a text that is not there.
+    """
 
     def text(brace: re.Match[str]) -> str:
         name = brace[1]

@@ -45,7 +45,10 @@ def chat_template_field() -> Any:
 
 
 def find_template(named: str | Path) -> Path:
-    """Return a template's file: the path that is given, or the package's template of that name."""
+    """Return a template's file: the path that is given, or the package's template of that name.
+
+    Raises :class:`RevocabError` for what is neither.
+    """
     path = Path(named)
     if path.is_file():
         return path
@@ -58,6 +61,10 @@ def find_template(named: str | Path) -> Path:
 
 
 def read_template(named: str | Path) -> str:
+    """Return the text of a template that :func:`find_template` finds.
+
+    Raises :class:`RevocabError` with file and line for what is no template.
+    """
     from jinja2 import Environment, TemplateSyntaxError
 
     path = find_template(named)
@@ -92,7 +99,11 @@ class ChatTemplate:
     tokens: Mapping[str, Any] = field(default_factory=dict)
 
     def rendered(self, messages: Sequence[Message], where: str) -> Rendered:
-        """Return the text of a conversation (``where`` it is, for messages) and its answers."""
+        """Return the text of a conversation and its answers.
+
+        Raises :class:`RevocabError`, naming ``where``, for what the template refuses: its own
+        complaints, mistakes in it, and what the sandbox does not allow.
+        """
         from transformers.utils.chat_template_utils import render_jinja_template
 
         from revocab.sandbox import explain, limit_chat_templates
@@ -123,7 +134,11 @@ def own_template(tokenizer: Any) -> str:
 
 
 def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None) -> ChatTemplate:
-    """Return the template that is named, or the tokenizer's, if a model can learn from it."""
+    """Return the template in a file or of the package or, where none is named, the tokenizer's own.
+
+    ``folder`` is the tokenizer's. Raises :class:`RevocabError` if there is none, and for each thing
+    that is wrong with it, see :func:`template_problems`.
+    """
     if named is not None:
         path = find_template(named)
         text, place = read_template(path), str(path)

@@ -47,6 +47,9 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for a section that names only half of what is measured, for trainings without
+    held-out text, and for corpora without any.
+    """
     e = experiment
     if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
         yield (

@@ -147,6 +147,11 @@ def read_stated(*paths: str | Path) -> Experiment:
 
 
 def read_values(path: str | Path) -> dict[str, Any]:
+    """Return what an experiment file or overlay says.
+
+    Raises :class:`RevocabError` for what is no file, no UTF-8, no YAML (with the line) or no
+    mapping.
+    """
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:

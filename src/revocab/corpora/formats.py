@@ -39,7 +39,10 @@ def content_of(path: Path) -> tuple[str, str | None] | None:
 
 
 def data_files(path: str | Path) -> list[Path]:
-    """Return a file, or a folder's files of known kinds, sorted by their path in it."""
+    """Return a file, or a folder's files of known kinds, sorted by their path in it.
+
+    Raises :class:`RevocabError` for a place that is not there or holds no such file.
+    """
     path = Path(path)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and content_of(file))

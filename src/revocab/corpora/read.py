@@ -14,10 +14,14 @@ Split = Literal["train", "heldout"]
 
 
 def corpus_manifest(folder: str | Path) -> dict[str, Any]:
+    """Return the manifest of a prepared corpus; raise :class:`RevocabError` for another folder."""
     return read_manifest(folder, CORPUS, ("language",), "revocab prepare")
 
 
 def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> None:
+    """Raise :class:`RevocabError` for every corpus that does not hold what is asked for:
+    conversations, or text.
+    """
     wrong = [
         name for name, folder in folders.items() if holds_conversations(folder) != conversations
     ]

@@ -130,6 +130,7 @@ class Source(Closed):
 
 
 def matching(pattern: str) -> list[str]:
+    """Return the files that a pattern names, sorted; raise :class:`RevocabError` if none fits."""
     import glob
 
     # Not Path.glob: the pattern may be absolute.
@@ -164,6 +165,7 @@ def read_rows(
 
 
 def check_number(form: Form, files: Sequence[Path]) -> None:
+    """Raise :class:`RevocabError` unless there are as many files as a source has."""
     names = ", ".join(map(str, files)) or "none"
     if form.kind == "hub":
         fits, due = not files, "no file, because its rows come from the Hub"
@@ -180,7 +182,10 @@ def check_number(form: Form, files: Sequence[Path]) -> None:
 def read_numbered(
     form: Form, files: Sequence[Path] = (), limit: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return the rows of a source, each with a text ``id``; at most the first ``limit``."""
+    """Return the rows of a source, each with a text ``id``; at most the first ``limit``.
+
+    Raises :class:`RevocabError` for a source without rows, too.
+    """
     rows = list(read_rows(form, files))
     if not rows:
         raise RevocabError(f"{place(form, files)}: no rows")
@@ -245,7 +250,8 @@ def configuration(
 def joined(by_language: dict[str, list[dict[str, Any]]], where: str) -> Iterator[dict[str, Any]]:
     """Yield one row per id: each language's ``text`` under the language's name.
 
-    In the order of the first language.
+    In the order of the first language. Raises :class:`RevocabError` for an id that is missing,
+    repeated, or not there in every language.
     """
     indexed: dict[str, dict[Any, str]] = {}
     for language, rows in by_language.items():

@@ -35,7 +35,8 @@ def reading_of(files: Sequence[Path], asked: TextDocuments) -> Reading | None:
     """Return how the text files among ``files`` and folders are read; None where there are none.
 
     Without an answer of the user's, a single file without an empty line is read line by line if its
-    lines are sentences. Several files keep theirs together, each as a document or more.
+    lines are sentences. Several files keep theirs together, each as a document or more. Raises
+    :class:`RevocabError` for an answer about files that are no text.
     """
     known = [(file, content_of(file)) for path in files for file in data_files(path)]
     texts = [(file, content[1]) for file, content in known if content and content[0] == "text"]

@@ -62,7 +62,10 @@ def available_splitter(language: str) -> str:
 
 
 def choose_splitter(choice: Choice, language: str) -> str:
-    """Return the splitter that ``choice`` means for ``language`` on this machine."""
+    """Return the splitter that an experiment's ``choice`` means for ``language`` on this machine.
+
+    Raises :class:`RevocabError` for a choice that does not exist.
+    """
     if choice == "nltk":
         return available_splitter(language)
     return UNICODE if choice == "unicode" else RULES

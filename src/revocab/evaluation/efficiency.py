@@ -29,7 +29,10 @@ from revocab.tokenizers.load import load_tokenizer
 
 
 def read_text(path: Path, characters: int) -> str:
-    """Return the beginning of a corpus file's documents, joined by line feeds."""
+    """Return the beginning of a corpus file's documents, joined by line feeds.
+
+    Raises :class:`RevocabError` if there is too little text.
+    """
     parts, size = [], 0
     for row in read_jsonl(path):
         parts.append(" ".join(str(row["text"]).split()))
@@ -57,7 +60,9 @@ def peak_memory(device: str) -> int:
 def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware) -> dict[str, Any]:
     """Return what one checkpoint costs on a text; see :mod:`revocab.report.tables.efficiency`.
 
-    One process measures one checkpoint, so that its peak memory is its own.
+    One process measures one checkpoint, so that its peak memory is its own. Raises
+    :class:`RevocabError` for a folder that is no model, weights that are missing or not finite,
+    logits that are not, too little text, or too short a context.
     """
     import torch
     from transformers import AutoConfig

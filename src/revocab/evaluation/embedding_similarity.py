@@ -130,6 +130,7 @@ class RunModels:
 
 
 def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
+    """Return the matrix; raise :class:`RevocabError` naming rows that are not finite."""
     if broken := broken_rows(matrix_VD):
         raise RevocabError(
             f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"

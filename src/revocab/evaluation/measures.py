@@ -86,7 +86,10 @@ def together(values: Iterable[float], groups: Iterable[Hashable]) -> list[float]
 
 
 def category_weights(parts: Sequence[str], categories: Mapping[str, Sequence[str]]) -> list[float]:
-    """Return what each part weighs in a mean over categories, of the means over their parts."""
+    """Return what each part weighs in a mean over categories, of the means over their parts.
+
+    Raises ``ValueError`` naming parts of no category or of several, and those that are not there.
+    """
     listed = [part for members in categories.values() for part in members]
     wrong = {
         "of no category": set(parts) - set(listed),

@@ -84,7 +84,8 @@ def mean_items(
     """Return items whose score is their mean.
 
     ``parts`` are the sizes of consecutive parts. With ``by_part`` the score is the mean of the
-    parts' means: unweighted, or by these weights, whose sum is 1.
+    parts' means: unweighted, or by these weights, whose sum is 1. Raises ``ValueError`` if the
+    sizes do not add up.
     """
     values_N = np.asarray(values, dtype=np.float64)
     sizes = np.asarray(parts if parts else [len(values_N)])
@@ -138,8 +139,9 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
 
 
 def mean_of_seeds(items: Sequence[Items]) -> Items:
-    """Return the items whose score is the mean of the scores of several seeds' on the same
-    items.
+    """Return the items whose score is the mean of the scores of several seeds' on the same items.
+
+    Raises ``ValueError`` if the items are not the same in number.
     """
     first = items[0]
     if len(items) == 1:
@@ -243,7 +245,8 @@ def compare(
     The interval is the paired bootstrap's, the p-value the permutation test's: the share of
     exchanges, item by item, that differ at least as much. Never 0: at least 1 / (exchanges + 1).
     ``scores`` are both systems' :func:`bootstrap_scores`, where they are at hand. ``comparisons``:
-    how many the p-value will be adjusted for. None for fewer than two items.
+    how many the p-value will be adjusted for. None for fewer than two items. Raises
+    ``ValueError`` if the items are not the same in number.
     """
     if first.counts_NK.shape != second.counts_NK.shape:
         raise ValueError(f"{first.counts_NK.shape} items against {second.counts_NK.shape}")

@@ -36,7 +36,10 @@ def rotations(settings: Any) -> dict[str, Any]:
 
 
 def usual_rotation(settings: Any) -> dict[str, Any]:
-    """Return the keys of one rotation for all layers, if its scaling can be carried over."""
+    """Return the keys of one rotation for all layers.
+
+    Raises :class:`RevocabError` for a scaling of positions that is not carried over.
+    """
     rope = rotations(settings)
     kind = rope.get("rope_type", "default")
     keys: dict[str, Any] = {"rope.freq_base": float(rope["rope_theta"])}
@@ -69,6 +72,7 @@ class Architecture:
     tensors: Callable[[Any], dict[str, Tensor]] = lambda settings: {}
 
     def metadata(self, settings: Any) -> dict[str, Any]:
+        """Return the keys of a GGUF that say the model's shape, without the architecture's name."""
         keys = {
             key: kind(value)
             for name, key, kind in (*SHAPE, *self.settings)
@@ -102,7 +106,11 @@ def by_model_type() -> dict[str, Architecture]:
 
 
 def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
-    """Return a model's architecture and settings, with every default of transformers."""
+    """Return a model's architecture and its settings, with every default of transformers.
+
+    Raises :class:`RevocabError` for one that llama.cpp does not compute, or not with these
+    settings.
+    """
     from transformers import AutoConfig
 
     kind = folder.config.get("model_type")

@@ -64,6 +64,7 @@ def formats() -> dict[str, Format]:
 
 
 def export(words: Sequence[str]) -> str:
+    """Return what was written, after writing it; or raise :class:`RevocabError`."""
     missing = f"MODEL comes first, a folder or a Hub id: {NAME}"
     named, options = named_and_flags(ExportOptions, placed(words), NAME, ABOUT, missing)
     kind = look_up("--to", options.to, formats(), "format")

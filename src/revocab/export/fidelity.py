@@ -58,7 +58,11 @@ def share(count: int, total: int) -> str:
 
 
 def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate: bool) -> Measured:
-    """Return the best known way that gives the same tokens; ``approximate``: or the nearest."""
+    """Return the best known way that gives the same tokens on every line.
+
+    With ``approximate`` the one with the fewest others. Raises :class:`RevocabError`, which names
+    what llama.cpp lacks and the share, where every way gives others.
+    """
     texts, own = [*lines_of(vocabulary, lines)], own_texts(vocabulary)
     notes = []
     for what, is_changed in vocabulary.normalised.items():

@@ -147,7 +147,10 @@ class Vocabulary:
         return tests
 
     def frame(self) -> tuple[bool, bool]:
-        """Return whether the tokenizer puts its first token before a text, and its last after."""
+        """Return whether the tokenizer puts its first token before a text, and its last after.
+
+        Raises :class:`RevocabError` where it adds others.
+        """
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         whole = self.tokenizer("a")["input_ids"]
         for first in (False, True):

@@ -61,7 +61,10 @@ class Tensor:
 
 
 def stored_type(folder: ModelFolder) -> str:
-    """Return the outtype of a model's embedding; :class:`RevocabError` for less than two bytes."""
+    """Return the outtype of a model's embedding as it is stored.
+
+    Raises :class:`RevocabError` for one of a type with less than two bytes.
+    """
     name = folder.vocabulary_tensors["input"]
     dtype = folder.parts[folder.tensors[name][0]][name].dtype
     if dtype not in STORED:
@@ -74,6 +77,10 @@ def stored_type(folder: ModelFolder) -> str:
 def tensors_of(
     folder: ModelFolder, architecture: Architecture, settings: Any, tokens: int, outtype: str
 ) -> Iterator[Tensor]:
+    """Yield the tensors, embedding first, then the layers.
+
+    Raises :class:`RevocabError` with all tensors that llama.cpp's architecture does not have.
+    """
     import gguf
 
     types = gguf.GGMLQuantizationType

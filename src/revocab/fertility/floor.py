@@ -49,7 +49,10 @@ class Floor:
 
 
 def measure_floor(tokenizer: PreTrainedTokenizerFast, documents: Sequence[str]) -> Floor:
-    """Return the floor of texts; without a splitter, that of a tokenizer that can be extended."""
+    """Return the floor of texts.
+
+    Raises :class:`RevocabError` for a tokenizer without a splitter that cannot be extended.
+    """
     backend = tokenizer.backend_tokenizer
     if not splits_words(backend):
         tokens = trainer_floor(EditableVocabulary.read(tokenizer), documents)

@@ -134,9 +134,11 @@ def fertility_row(
 def measure_fertility(
     tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: list[Text]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measure every tokenizer on every corpus: return rows of :data:`COLUMNS`, and distributions.
+    """Measure every tokenizer on every corpus.
 
-    These have ``tokenizer``, ``corpus``, and by document the lists ``fertility`` and ``words``.
+    Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus``, and
+    ``fertility`` and ``words``, lists with one value per document. Raises :class:`RevocabError` for
+    a corpus without a word.
     """
     rows, distributions = [], []
     for text in corpora:
@@ -164,7 +166,10 @@ def measure_fertility(
 def parallel_lines(
     rows: list[dict[str, Any]], languages: list[str], where: str
 ) -> dict[str, list[str]]:
-    """Return the sentences of each language, from rows with one text field per language."""
+    """Return the sentences of each language, from rows with one text field per language.
+
+    Raises :class:`RevocabError` for a language that a row does not have, and for no text at all.
+    """
     for number, row in enumerate(rows, 1):
         missing = [language for language in languages if not isinstance(row.get(language), str)]
         if missing:

@@ -118,9 +118,11 @@ def initialise_model(
 ) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
-    Beside the model: ``new_rows.npy`` (and ``source_weights.npz`` where the method says them),
-    ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
+    Writes, beside the model, ``new_rows.npy`` (and ``source_weights.npz`` where the method says
+    them), ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
+    helper, and for options and folders that do not fit.
     """
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)

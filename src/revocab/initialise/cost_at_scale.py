@@ -48,6 +48,7 @@ def watched_memory() -> Iterator[list[int]]:
 
 
 def random_matrix(rows: int, width: int, seed: int) -> Tensor:
+    """Return seeded N(0, 0.02) float32 values: the scale of real embeddings."""
     import torch
 
     matrix_VD = torch.empty(rows, width)
@@ -55,6 +56,7 @@ def random_matrix(rows: int, width: int, seed: int) -> Tensor:
 
 
 def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOptions]:
+    """Return a method and its options; raise for one that has nothing to measure."""
     method = find_method(chosen.method)
     if method.keeps_vocabulary:
         raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")

@@ -49,6 +49,7 @@ def norms_of(rows_ND: Tensor | Rows) -> Tensor:
 
 
 def mean_row(rows_ND: Tensor | Rows) -> Tensor:
+    """Return the mean of at least one row (float32)."""
     total_D: Any = sum(chunk.float().sum(0).double() for chunk in chunks(rows_ND))
     return (total_D / len(rows_ND)).float()
 

@@ -63,7 +63,9 @@ class InitInputs(Closed):
     )
 
     def check(self, method: Method, options: MethodOptions) -> None:
-        """Refuse what the method needs and is not given, and what is given and it does not read."""
+        """Raise :class:`RevocabError` naming all that the method needs and that is not given, and
+        all that is given and that it does not read.
+        """
         needed: dict[str, str] = {}
         if not method.keeps_vocabulary:
             needed["target_tokenizer"] = "the new vocabulary"
@@ -96,6 +98,7 @@ class ChosenMethod(Closed):
     )
 
     def options(self) -> MethodOptions:
+        """Return the method's own options; raise :class:`RevocabError` for what is wrong."""
         return check_options(find_method(self.method), self.option)
 
 
@@ -132,6 +135,7 @@ def find_method(name: str) -> Method:
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
+    """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
         chosen = method.options(**options)
     except ValidationError as error:
@@ -146,6 +150,10 @@ def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
 
 
 def table_method(method: Method, options: MethodOptions) -> tuple[Method, MethodOptions]:
+    """Return what fills further tensors with a row per token, and its options.
+
+    Raises :class:`RevocabError` where ``tables`` names a method that cannot.
+    """
     name = getattr(options, "tables", None)
     if name is None:
         name = method.name if method.fills_tables else TABLES

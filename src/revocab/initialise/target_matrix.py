@@ -63,9 +63,10 @@ def own_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Te
 
 
 def _checked(rows_ND: Tensor, inputs: MethodInputs, method: Method) -> Tensor:
-    """Return the rows, all finite; a row of zeros becomes the mean source row, and is counted.
+    """Return the rows without zeros; raise for anything that is not a number.
 
-    It is made of zeros alone: of reserved tokens that were never trained.
+    A new row can only be zero where all it is made of is zero (reserved tokens that were never
+    trained): it becomes the mean source row, and is counted.
     """
     import torch
 
@@ -154,7 +155,8 @@ def new_tables(
     """Yield each table of ``names``, filled by what :func:`table_method` has for ``method``.
 
     ``inputs`` are the input embedding's; of their ``source_VD`` only the number of rows counts.
-    Tokens that a helper or auxiliary embeddings lack get the mean of their source pieces.
+    Tokens that a helper or auxiliary embeddings lack get the mean of their source pieces. Raises
+    :class:`RevocabError` for quantised tables.
     """
     filler, its_options = table_method(method, options)
     inputs = replace(inputs, donor=None)

@@ -81,8 +81,10 @@ def intersect(
 ) -> Intersection:
     """Return the tokens that two tokenizers share, sorted by target id.
 
-    ``roles`` declares roles of special tokens by spelling, for whichever side holds them. Of
-    several source tokens that match a target token one is taken by a fixed rule; all are counted.
+    ``roles`` declares roles of special tokens by spelling, for whichever side holds them;
+    ``source_roles`` and ``target_roles`` declare them for one side. A target token that matches
+    several source tokens gets one of them by a fixed rule; all are counted. Raises
+    :class:`RevocabError` for spellings that are not there and for broken vocabularies.
     """
     sides = {"source": source.get_vocab(), "target": target.get_vocab()}
     declared = {

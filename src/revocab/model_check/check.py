@@ -91,10 +91,10 @@ def mend(
 
 
 def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFolder) -> list[str]:
-    """Write the copy, whole or not at all; return the names of folders that are not in it.
+    """Write the copy; return the names of folders that are not in it.
 
-    What needs no guess is mended in it, and all else is as it was: what transformers reads of the
-    folder stays the same, and other programs then read that, too.
+    The copy appears whole or not at all. Raises :class:`RevocabError` for files that are links out
+    of the folder.
     """
     mended = Mended(subject)
     for finding in findings:

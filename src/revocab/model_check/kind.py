@@ -29,7 +29,10 @@ TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 
 @dataclass(frozen=True)
 class Subject:
-    """A model folder or adapter; what of it cannot be read is an error where it is asked for."""
+    """A model folder; what cannot be read of it raises :class:`RevocabError` where it is asked for.
+
+    Raises :class:`RevocabError` for what is neither a model nor an adapter.
+    """
 
     path: Path
 
@@ -155,7 +158,10 @@ def kinds() -> dict[str, Kind]:
 
 
 def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
-    """Return what is wrong with a model folder, errors first, by all kinds or those of ``only``."""
+    """Return what is wrong with a model folder, errors first, by all kinds or by those of ``only``.
+
+    Raises :class:`RevocabError` for what is no model folder at all.
+    """
     subject = Subject(folder)
     findings: dict[str, Finding] = {}
     for kind in kinds().values() if only is None else only:

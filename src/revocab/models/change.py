@@ -44,7 +44,10 @@ class ChangeOptions(Closed):
         yield from ()
 
     def blocks_after(self, blocks: int) -> int:
-        """Return how many blocks a body of so many has after the change, if it can change so."""
+        """Return how many blocks a body of so many blocks has after the change.
+
+        Raises :class:`RevocabError` where such a body cannot be changed so.
+        """
         return blocks
 
     def given(self) -> dict[str, Any]:

@@ -36,8 +36,11 @@ def change_model(
 ) -> None:
     """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
 
-    Shards, dtypes, tying, tokenizer and all documents but the card are the body's; ``config.json``
-    has what the change sets, and ``manifest.json``, written last, says what it was made of.
+    ``others`` are the models that the options name. Shards, dtypes and tying are the body's, and so
+    are its tokenizer and all documents but the model card; ``config.json`` has what the change
+    sets. ``manifest.json``, written last, says what it was made of. Raises :class:`RevocabError`,
+    before anything is written, for options that are wrong, models that are not named or not given,
+    and all that :func:`revocab.models.load.check_model` refuses.
     """
     output = OutputFolder(out, "changed model", [model, *others.values()])
     change = find_change(job.change)
@@ -68,7 +71,7 @@ def change_model(
 
 
 def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Path]) -> None:
-    """Refuse options that make no sense, and ``others`` that are not what they name."""
+    """Raise :class:`RevocabError` unless ``others`` are the models that sound options name."""
     named = {reference_name(reference): key for key, reference in options.given_models()}
     problems = [f"option.{problem}" for problem in options.problems(None)]
     problems += [
@@ -85,6 +88,7 @@ def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Pat
 
 
 def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInputs:
+    """Raise :class:`RevocabError` for all that is wrong with any of the models."""
     problems: list[str] = []
     for folder in (model, *others.values()):
         say(f"reading {folder}")

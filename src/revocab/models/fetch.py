@@ -78,7 +78,12 @@ def check_snapshot(folder: Path, named: Path) -> None:
 
 
 def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is no whole model."""
+    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
+
+    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
+    damaged or did not all arrive, for a model without a tokenizer, and where another folder's
+    manifest, or the user's, stands beside the snapshot.
+    """
     output = OutputFolder(snapshot, "model snapshot", [path])
     manifest = snapshot.parent / "manifest.json"
     check_files(manifest)

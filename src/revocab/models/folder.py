@@ -66,6 +66,7 @@ def text_part(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_tokenizer_folder(tokenizer: Path) -> None:
+    """Raise :class:`RevocabError` unless the tokenizer files of a folder can be copied."""
     if not (tokenizer / "tokenizer_config.json").is_file():
         raise RevocabError(
             f"{tokenizer}: no tokenizer_config.json; give a Hugging Face tokenizer folder"
@@ -74,13 +75,16 @@ def check_tokenizer_folder(tokenizer: Path) -> None:
 
 
 def copy_tokenizer(tokenizer: Path, out: Path) -> None:
-    """Copy the tokenizer files of one folder to another, byte for byte."""
+    """Copy the tokenizer files of one folder to another, byte for byte.
+
+    Raises :class:`RevocabError` as :func:`check_tokenizer_folder` does.
+    """
     check_tokenizer_folder(tokenizer)
     copy_present(tokenizer, TOKENIZER_FILES, out)
 
 
 def check_model_folder(folder: str | Path) -> None:
-    """Refuse what is not there, or does not look like a model."""
+    """Raise :class:`RevocabError` unless ``folder`` is there and looks like a model."""
     folder = Path(folder)
     if not folder.is_dir():
         raise RevocabError(
@@ -175,6 +179,11 @@ class ModelFolder:
 
     @cached_property
     def tensors(self) -> dict[str, tuple[str, list[int]]]:
+        """Return each tensor's file and shape, from the files' headers.
+
+        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
+        shards do not hold the same tensors.
+        """
         return {
             name: (file, list(part.shape))
             for file, parts in self.parts.items()
@@ -242,6 +251,7 @@ class ModelFolder:
         return stored_names[0], stored_names[1]
 
     def read(self, name: str) -> Tensor:
+        """Return one tensor by its stored name, on the CPU, in its stored dtype."""
         return read_tensor(self.path / self.tensors[name][0], name)
 
     def matrix(self, which: Which, tokens: int) -> Tensor:

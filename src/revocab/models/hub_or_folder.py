@@ -39,7 +39,10 @@ model_field, tokenizer_field = partial(_field, "model"), partial(_field, "tokeni
 
 
 def fetch_inputs(inputs: Closed) -> Any:
-    """Return a command's inputs with every Hub id replaced by the folder of its snapshot."""
+    """Return a command's inputs with every Hub id replaced by the folder of its snapshot.
+
+    Raises :class:`RevocabError` for what is neither a folder here nor a repository there.
+    """
     folders: dict[str, Any] = {}
     for name, field in type(inputs).model_fields.items():
         extra, value = field.json_schema_extra, getattr(inputs, name)

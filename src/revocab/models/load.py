@@ -71,7 +71,8 @@ def load_causal_lm(
 
     ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows of padding
     (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps them.
-    ``options`` go through to transformers. What :func:`check_model` refuses is refused.
+    ``options`` go through to transformers. Raises :class:`RevocabError` for what
+    :func:`check_model` refuses.
     """
     from transformers import AutoModelForCausalLM
 
@@ -91,6 +92,7 @@ def load_causal_lm(
 
 
 def load_shape(folder: str | Path) -> Any:
+    """Return a folder's causal language model on the meta device: its shapes, without weights."""
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -110,9 +112,11 @@ def shape_of(config: Any) -> Any:
 def check_model(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless a model folder has every weight, and all are finite.
 
-    What the architecture ignores (``rotary_emb.inv_freq``) and true copies of a tied head are
-    allowed. Nothing is loaded: the files' headers are compared with the architecture, then their
-    bytes are read once, in blocks.
+    Names what is missing, what the architecture does not have, what has another shape, a stored
+    copy of a tied matrix that is none, and tensors with NaN or infinity, all at once. What the
+    architecture ignores (``rotary_emb.inv_freq``) and true copies of a tied head are allowed.
+    Nothing is loaded: the files' headers are compared with the architecture, then their bytes are
+    read once, in blocks.
     """
     model = ModelFolder(Path(folder))
     _refuse(folder, chain(_structural(model), finite_findings(model.path, model.files)))

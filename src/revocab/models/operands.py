@@ -72,6 +72,7 @@ class Operands:
 
     @classmethod
     def of(cls, body: ModelFolder, others: Mapping[str, ModelFolder]) -> Operands:
+        """Raise :class:`RevocabError` for models that are quantised, or not of one architecture."""
         operands = {name: Operand(repr(name), folder) for name, folder in others.items()}
         together = cls(Operand("the body", body), operands)
         refuse(together.problems())
@@ -142,7 +143,11 @@ class Operands:
             yield body, dict(zip(self.others, others, strict=True))
 
     def computed(self, part: Part, formula: Callable[[], Formula]) -> Part:
-        """Return a tensor by a formula, which is asked for in its turn, rounded once."""
+        """Return a tensor computed by a formula, rounded once; ``formula()`` is asked when its turn
+        comes.
+
+        Raises :class:`RevocabError`, in its turn, for a value that its dtype cannot hold.
+        """
         import torch
 
         dtype = torch_dtype(part)

@@ -122,6 +122,7 @@ def weight_shapes(config: Any) -> dict[str, tuple[int, ...]]:
 
 
 def config_keys(architecture: Architecture, vocabulary_size: int) -> dict[str, Any]:
+    """Return the shape of a model as ``config.json`` names it."""
     return {
         "vocab_size": vocabulary_size,
         "hidden_size": architecture.hidden_size,
@@ -169,7 +170,10 @@ def head_width(config: Any) -> int:
 
 
 def cache_bytes_per_token(config: Any, dtype: str) -> int:
-    """Return the bytes of a token's keys and values in all layers; ``auto``: as stored."""
+    """Return the bytes of keys and values that one token takes in all layers.
+
+    ``dtype`` is a torch name; ``auto`` stands for the one that the configuration stores.
+    """
     import torch
 
     text = config.get_text_config()

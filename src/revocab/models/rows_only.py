@@ -34,6 +34,11 @@ _DOCUMENTS = (*TOKENIZER_PATTERNS, "README.md", "LICENSE*")
 
 
 def fetch_rows(name: str, commit: str, folder: Path) -> None:
+    """Write the embedding and head of a repository, and its tokenizer, as a model folder.
+
+    Raises :class:`RevocabError` where no weights are there, or where embedding or head are not
+    told by their names.
+    """
     fetch = partial(snapshot, name, commit, "model", folder)
     fetch(_DOCUMENTS)
     placed = _index(folder)
@@ -93,6 +98,7 @@ def _ending(names: Iterable[str], ends: tuple[str, ...]) -> Iterator[str]:
 
 
 def read_rows(path: Path, name: str) -> Tensor:
+    """Return one tensor of a shard, in its stored dtype."""
     if path.suffix == ".safetensors":
         return read_tensor(path, name)
     tensors = _unpickled(path)

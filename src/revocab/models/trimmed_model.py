@@ -102,7 +102,11 @@ def write_trimmed(
     *,
     progress: bool = False,
 ) -> list[str]:
-    """Write the rows of ``kept_N`` and all else into an empty folder; return dropped settings."""
+    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
+
+    Returns the settings that were dropped. Raises :class:`RevocabError` where the result would not
+    be what its architecture asks for.
+    """
     source = model.folder
     rows_N = model.rows(kept_N)
     changed = {

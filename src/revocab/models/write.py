@@ -16,6 +16,7 @@ from revocab.models.weights.index import INDEX
 
 
 def with_tensors(model: ModelFolder, tensors: Mapping[str, Tensor | None]) -> dict[str, list[Part]]:
+    """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
     own: dict[str, dict[str, Tensor | None]] = {}
     for name, tensor in tensors.items():
         own.setdefault(model.tensors[name][0], {})[name] = tensor

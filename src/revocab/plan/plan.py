@@ -81,6 +81,10 @@ class Plan(Artefacts):
         self._waits: dict[str, set[str]] = {}
 
     def step(self, rule: str, **wildcards: str) -> Step:
+        """Return the job of a rule for its wildcards.
+
+        Raises :class:`RevocabError` for an unknown rule.
+        """
         return self.job(JOIN.join([rule, *(wildcards[name] for name in find_rule(rule).wildcards)]))
 
     def job(self, name: str) -> Step:

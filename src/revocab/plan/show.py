@@ -16,7 +16,10 @@ from revocab.plan.plan import Plan, find_rule, rules
 
 
 def show_job(words: Sequence[str]) -> str:
-    """Return the command of ``RULE [NAME=VALUE …] [--configfile FILE] [--config KEY=VALUE …]``."""
+    """Return the command of ``RULE [NAME=VALUE …] [--configfile FILE] [--config KEY=VALUE …]``.
+
+    Raises :class:`RevocabError` for a rule or id that the experiment does not have.
+    """
     parser = Parser(prog="revocab job", description=__doc__)
     parser.add_argument("rule", help=f"one of {', '.join(sorted(rules()))}")
     parser.add_argument("wildcards", nargs="*", metavar="NAME=VALUE", help="such as run=demo-sava")
@@ -59,6 +62,10 @@ def flags_of(files: Iterable[str | Path], keys: Sequence[str]) -> list[str]:
 
 
 def planned(arguments: Namespace) -> Plan:
+    """Return the plan of the experiment that a command line names.
+
+    Raises :class:`RevocabError` for an experiment that is not valid.
+    """
     return Plan(read(*arguments.configfile, **pairs(arguments.config)))
 
 

@@ -46,6 +46,7 @@ class PublishOptions(Closed):
 
 
 def publish(words: Sequence[str]) -> str:
+    """Return what was, or would be, uploaded; raise :class:`RevocabError` with all problems."""
     verb = "revocab publish FOLDER OWNER/NAME"
     missing = f"give a folder and a name: {verb} --dry-run"
     (place, name), options = named_and_flags(PublishOptions, words, verb, ABOUT, missing, 2)

@@ -146,7 +146,8 @@ def check_artefacts(
 ) -> None:
     """Check a results folder and write what was checked to ``out``.
 
-    ``changed`` tells problems of what the results were made from.
+    ``changed`` tells problems of what the results were made from. Raises :class:`RevocabError`
+    listing every problem; ``out`` is written only without any.
     """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)

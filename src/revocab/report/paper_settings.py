@@ -97,7 +97,10 @@ class Compared:
     """The rows of a settings file, each with our value."""
 
     def __init__(self, file: Path, root: Path) -> None:
-        """Read ``file``, which names the experiment as seen from ``root``."""
+        """Read ``file``, which names the experiment as seen from ``root``.
+
+        Raises :class:`RevocabError` with all problems.
+        """
         values, repeated = yaml_file.read(file)
         self.file, self.root = file.relative_to(root), root
         self.settings: Settings = checked(Settings, values, str(self.file))
@@ -210,7 +213,10 @@ class Compared:
 
 
 def values_at(experiment: Experiment, key: str) -> list[Any]:
-    """Return what a dotted path leads to, several things where it has a ``*``."""
+    """Return what a dotted path leads to, several things where it has a ``*``.
+
+    Raises :class:`RevocabError` where the path ends before the key does.
+    """
     reached: list[Any] = [experiment]
     way: list[str] = []
     for part in key.split("."):

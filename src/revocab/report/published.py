@@ -163,6 +163,7 @@ def _run_key(row: dict[str, Any]) -> tuple[str, int, str]:
 
 
 def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell]:
+    """Return the cells of a file; raise :class:`RevocabError` naming every line that is wrong."""
     problems = [
         f"{path}, line {line}: {problem}"
         for line, row in enumerate(rows, start=2)

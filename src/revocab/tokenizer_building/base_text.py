@@ -24,6 +24,10 @@ COMPARED_BYTES = 4_000_000
 
 
 def with_marks_joined(tokenizer: PreTrainedTokenizerFast) -> tuple[PreTrainedTokenizerFast, Repair]:
+    """Return a tokenizer whose splitter keeps marks in words, and the repair.
+
+    Raises :class:`RevocabError` where there is nothing to repair, and where no repair is exact.
+    """
     vocabulary = EditableVocabulary.read(tokenizer)
     repair = repair_splitter(tokenizer.backend_tokenizer)
     where = f"construction 'extend', option join_marks = True: base {tokenizer.name_or_path}"

@@ -33,6 +33,7 @@ PROBE = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
 def check_construction_options(
     construction: Construction, options: dict[str, Any]
 ) -> ConstructionOptions:
+    """Return a construction's options; raise :class:`RevocabError` naming each that is wrong."""
     try:
         return construction.options(**options)
     except ValidationError as error:
@@ -88,6 +89,11 @@ def save_tokenizer(
 def build_tokenizer(
     name: str, raw_options: dict[str, Any], inputs: BuildInputs, out: str | Path
 ) -> dict[str, Any]:
+    """Build by the construction ``name`` with options ``given``; return the manifest of ``out``.
+
+    ``inputs`` holds the corpora and tokenizers that the options name. Raises :class:`RevocabError`
+    before anything is written.
+    """
     construction = find_construction(name)
     options = check_construction_options(construction, raw_options)
     own = [Path(path) for _, path in options.named(options.folders)]
@@ -106,6 +112,7 @@ def build_from_folders(
     """Build a tokenizer from a job and the folders behind its options; return the manifest.
 
     ``mixtures`` are corpora by id, by option; ``folders`` tokenizers and chat templates, by option.
+    Raises :class:`RevocabError` naming every one that the construction does not take or lacks.
     """
     allowed = find_construction(job.construction).options
     taken = (*allowed.mixtures, *allowed.tokenizers, *allowed.folders, *allowed.templates)

@@ -71,6 +71,7 @@ class EditableVocabulary:
 
     @classmethod
     def read(cls, tokenizer: PreTrainedTokenizerFast, role: str = "base") -> EditableVocabulary:
+        """Read a tokenizer; raise :class:`RevocabError` for one that cannot be edited."""
         name = f"{role} {tokenizer.name_or_path or 'tokenizer'}"
         state = json.loads(tokenizer.backend_tokenizer.to_str())
         model = state["model"]["type"]
@@ -259,6 +260,10 @@ class EditableVocabulary:
         return Tokenizer.from_str(json.dumps(self._state()))
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
+        """Return a tokenizer with this vocabulary; all else as in the base.
+
+        Raises :class:`RevocabError` where ids have holes.
+        """
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             self.base.save_pretrained(temporary)

@@ -196,6 +196,7 @@ def _donated(
 
 
 def check_reach(expansion: Expansion) -> None:
+    """Raise :class:`RevocabError` where a new token is not what its own text is encoded as."""
     tokenize = expansion.vocabulary.backend.model.tokenize
     missed = [token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]]
     if missed:
@@ -239,8 +240,10 @@ class Change:
     ) -> Expansion:
         """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
 
-        They are the donor's most frequent (:mod:`.donor`) or, without one, learned from the corpus
-        (:mod:`.continued_bpe`), after frequent characters that the vocabulary lacks.
+        Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after
+        frequent characters that the vocabulary lacks; with one they are the donor's most frequent
+        (:mod:`.donor`). None of them is ``forbidden``. Raises :class:`RevocabError` where there are
+        too few, and where a new token cannot be reached.
         """
         if wanted == 0:
             return Expansion(vocabulary, [], Counter(), 0)

@@ -126,9 +126,12 @@ def train_tokenizer(
     digits: alphabets.Digits | None = None,
     whitespace: alphabets.Whitespace = "grouped",
 ) -> PreTrainedTokenizerFast:
-    """Train a tokenizer of exactly ``vocabulary_size`` tokens, which puts bos before every text.
+    """Train a tokenizer of exactly ``vocabulary_size`` tokens on ``batches`` of texts.
 
-    ``characters`` (``byte_fallback`` only) get a token each; ``digits`` None is what is published.
+    ``characters`` (``byte_fallback`` only) get a token each; see
+    :func:`revocab.tokenizers.alphabets.frequent_characters`. ``digits`` None is what is published
+    with the alphabet. Every text gets bos in front. Raises :class:`RevocabError` when the size
+    cannot be met exactly.
     """
     from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast

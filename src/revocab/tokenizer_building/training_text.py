@@ -29,7 +29,8 @@ class TrainingText:
 def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None) -> dict[str, int]:
     """Return bytes to take of each corpus: as much as the shares and the scarcest corpus allow.
 
-    Which corpus that is, is said on stderr where others have more to give.
+    Which corpus that is, is said on stderr where others have more to give. Raises
+    :class:`RevocabError` for shares that do not sum to 1 and for corpora without text.
     """
     problems = [
         f"share {part.share} of corpus {part.corpus}: allowed is above 0 and at most 1"
@@ -75,7 +76,10 @@ def shortage(parts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iterator[str]:
-    """Yield each corpus's documents in order up to its budget; the last one is cut to fit."""
+    """Yield each corpus's documents in order up to its budget; the last one is cut to fit.
+
+    Raises :class:`RevocabError` for a document that cannot be UTF-8.
+    """
     for part in mixture:
         left = budgets[part.corpus]
         for text in texts(part.folder):

@@ -33,6 +33,7 @@ MULTIPLE = 64
 
 
 def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> ndarray:
+    """Return how often each id occurs in texts, int64 [V]."""
     import numpy as np
 
     counts_V = np.zeros(len(tokenizer), np.int64)
@@ -98,7 +99,11 @@ def tokens_in_scripts(vocabulary: EditableVocabulary, scripts: Iterable[str]) ->
 
 
 def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> frozenset[str]:
-    """Return what else must stay where not every byte has a token, if that is ``allowed``."""
+    """Return what else must stay where not every byte has a token: all single characters.
+
+    Raises :class:`RevocabError` unless that is ``allowed``: characters outside the vocabulary
+    are unknown, and so they stay.
+    """
     missing = vocabulary.missing_bytes
     characters = frozenset(token for token in vocabulary.ids if len(token) == 1) if missing else ()
     if missing and not allowed:
@@ -137,7 +142,10 @@ class Trim:
         measure: Measure,
         stay: Collection[str] = (),
     ) -> Trim:
-        """Return what goes, as measured, beside ``stay`` and what is always kept."""
+        """Raise :class:`RevocabError` where nothing may go, or less than is asked for.
+
+        ``stay``: tokens that are kept beside those that always are.
+        """
         import numpy as np
 
         always = chat_tokens(vocabulary.base) | CHAT_ROLES.keys() | digit_tokens(vocabulary)
@@ -210,7 +218,11 @@ class Compared:
 
 
 def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
-    """Compare what becomes of lines of texts; one that breaks the rules is a fault of ours."""
+    """Return what becomes of the lines of texts.
+
+    Raises :class:`RevocabError` for a line of kept tokens alone that has other ids now, and for one
+    that decodes to another text than before: that would be a fault of ours.
+    """
     import numpy as np
 
     new_V = np.full(len(trim.vocabulary), -1)

@@ -103,8 +103,8 @@ def special_and_added(tokenizer: PreTrainedTokenizerFast) -> set[int]:
 def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
     """Return every token's spelling, indexed by id.
 
-    The ids must be 0, 1, 2 … with one token each: otherwise rows of an embedding matrix would have
-    no token, or two.
+    Raises :class:`RevocabError` unless the ids are 0, 1, 2 … with one token each: otherwise rows of
+    an embedding matrix would have no token, or two.
     """
     vocabulary = tokenizer.get_vocab()
     strings: list[str | None] = [None] * (max(vocabulary.values(), default=-1) + 1)
@@ -158,7 +158,11 @@ def _canonical(style: Style, string: str, prefix: str) -> CanonicalToken:
 def canonical_vocabulary(
     tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None
 ) -> list[CanonicalToken]:
-    """Return the canonical form of every token by id; ``roles`` as for :func:`token_roles`."""
+    """Return the canonical form of every token, indexed by id; as long as ``len(tokenizer)``.
+
+    ``roles`` maps spellings of further special tokens to roles (see :func:`token_roles`). Raises
+    :class:`RevocabError` for vocabularies with holes, two tokens on an id, or of another family.
+    """
     style = tokenizer_style(tokenizer)
     strings = strings_by_id(tokenizer)
     special = token_roles(tokenizer, roles)

@@ -80,7 +80,10 @@ def keep_golden_ids(folder: Path, tokenizer: PreTrainedTokenizerFast | None = No
 
 
 def read_golden_ids(folder: Path) -> GoldenIds | None:
-    """Return what is written beside a tokenizer, None where nothing is."""
+    """Return what is written beside a tokenizer, None where nothing is.
+
+    Raises :class:`RevocabError` for a file that holds something else.
+    """
     path = folder / GOLDEN_IDS
     if not path.is_file():
         return None

@@ -25,7 +25,8 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     A folder with a ``.tiktoken`` file in place of ``tokenizer.json``, or that file itself, loads as
     byte-level BPE (:mod:`revocab.tokenizers.tiktoken`). ``truncation`` and ``padding`` that a
     ``tokenizer.json`` asks for are off: a text gives the tokens of the whole text and no others,
-    wherever it is measured, packed, scored or continued.
+    wherever it is measured, packed, scored or continued. Raises :class:`RevocabError` when there is
+    no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -155,7 +156,10 @@ def _components(part: Any) -> list[dict[str, Any]]:
 
 
 def tokenizer_style(tokenizer: PreTrainedTokenizerFast) -> Style:
-    """Return the family of a tokenizer's vocabulary, told from its pipeline, not from its name."""
+    """Return the family of a tokenizer's vocabulary, told from its pipeline, not from its name.
+
+    Raises :class:`RevocabError` for a pipeline whose tokens do not say which bytes they stand for.
+    """
     backend = tokenizer.backend_tokenizer
     model = type(backend.model).__name__
     steps = [

@@ -40,7 +40,11 @@ SHOWN = 10
 
 
 def tiktoken_file(path: str | Path) -> Path | None:
-    """Return the ``.tiktoken`` file that ``path`` is, or has in place of a ``tokenizer.json``."""
+    """Return the ``.tiktoken`` file that ``path`` is, or the one in it; None where there is none.
+
+    A folder with a ``tokenizer.json`` is a Hugging Face folder, whatever else lies in it. Raises
+    :class:`RevocabError` for a folder with several such files.
+    """
     path = Path(path)
     if path.suffix == ".tiktoken" and path.is_file():
         return path
@@ -54,7 +58,11 @@ def tiktoken_file(path: str | Path) -> Path | None:
 
 
 def read_ranks(path: Path) -> list[bytes]:
-    """Return the tokens of a ``.tiktoken`` file, in the order of their ranks 0, 1, 2 …"""
+    """Return the tokens of a ``.tiktoken`` file, in the order of their ranks 0, 1, 2 …
+
+    Raises :class:`RevocabError` with every problem: lines that are not base64 and a number,
+    repeated tokens, repeated ranks, ranks left out, single bytes that are missing.
+    """
     tokens: dict[int, bytes] = {}
     lines_of: dict[bytes, int] = {}
     problems = []
@@ -137,7 +145,11 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
-    """Return byte-level BPE that encodes as tiktoken does: words that are tokens stay whole."""
+    """Return the tokenizer of a ``.tiktoken`` file: byte-level BPE that encodes as tiktoken does.
+
+    A word that is a token is never merged up from its bytes, as in tiktoken. Raises
+    :class:`RevocabError` for a broken file or sidecar.
+    """
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

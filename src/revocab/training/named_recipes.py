@@ -118,7 +118,10 @@ class NamedRecipe(Shorthand):
     )
 
     def spelt_out(self, flags: dict[str, Any], job: type[Job]) -> dict[str, Any]:
-        """Return the flags with what the recipe says of a job; ``rows`` are those of its steps."""
+        """Return the flags with what the recipe says of a job; ``rows`` are those of its steps.
+
+        Raises :class:`RevocabError` for a name that there is not, and for flags that contradict.
+        """
         if self.recipe is None:
             return flags
         if self.recipe not in recipe_names():
@@ -158,7 +161,10 @@ class RowBudget(NamedRecipe):
         return self.model_dump(exclude={"recipe"}, exclude_none=True)
 
     def spelt_out(self, values: dict[str, Any], job: type[Job]) -> dict[str, Any]:
-        """Return the flags with the rows that the training reads."""
+        """Return the flags with the rows that the training reads.
+
+        Raises :class:`RevocabError` for budgets that contradict, or do not say how many rows.
+        """
         asked = self.changes()
         if asked and "rows" in values:
             raise RevocabError(

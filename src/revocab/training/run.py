@@ -64,7 +64,10 @@ class Settings(TrainingOptions, Job):
         return settings
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
-        """Return (sequences per process and pass, passes per step) that make up ``batch_size``."""
+        """Return (sequences per process and pass, passes per step) that make up ``batch_size``.
+
+        Raises :class:`RevocabError` if the batch does not divide.
+        """
         micro = requested or max(1, self.batch_size // processes)
         passes, rest = divmod(self.batch_size, micro * processes)
         if rest or passes == 0:

@@ -79,7 +79,8 @@ class StagePlan:
     def groups(self, model: Any) -> list[ParameterGroup]:
         """Split the model's parameters by their rates, in the model's order.
 
-        What no stage trains is left out.
+        What no stage trains is left out. Raises :class:`RevocabError` for a name or pattern that
+        fits no parameter.
         """
         named = list(model.named_parameters())
         members = [

@@ -136,7 +136,12 @@ class TrainingInputs:
 
 
 def load_inputs(run: TrainingRun) -> TrainingInputs:
-    """Load data and model (float32 weights whatever the source's dtype); check that they fit."""
+    """Load data and model (float32 weights whatever the source's dtype); check that they fit.
+
+    Raises :class:`RevocabError` for damaged or too little data, for data mixed for other stages,
+    for ids or lengths that the model does not have, and for what
+    :func:`revocab.models.load.check_model` refuses.
+    """
     import torch
     from transformers import AutoConfig
 
@@ -174,10 +179,11 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
 def train(run: TrainingRun) -> dict[str, Any]:
     """Train, resuming from the last good state if there is one; return the manifest.
 
-    A run that is finished, with the same settings and inputs, is left as it is. Writes
-    ``checkpoints/step-NNNNNN/``, ``losses.csv``, ``heldout.csv``, ``timing.json``, and
+    A run that is finished, with the same settings and inputs, is left as it is.
+    Writes ``checkpoints/step-NNNNNN/``, ``losses.csv``, ``heldout.csv``, ``timing.json``, and
     ``manifest.json`` last; ``state/`` lives only while the run is unfinished. Of several processes
-    (torchrun) only the first writes and returns the manifest.
+    (torchrun) only the first writes and returns the manifest. Raises :class:`RevocabError`, see
+    :func:`load_inputs`.
     """
     began = run.started or time.time()
     writes = os.environ.get("RANK", "0") == "0"

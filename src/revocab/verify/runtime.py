@@ -76,7 +76,10 @@ def runtimes() -> Mapping[str, Runtime]:
 def ask_there(
     environment: Environment, words: Sequence[str], request: Mapping[str, Any]
 ) -> list[Answer]:
-    """Run Python of an environment of its own with the paths of a request and of its answers."""
+    """Run Python of an environment of its own with the paths of a request and of its answers.
+
+    Raises :class:`Missing` where there is no such environment, :class:`RevocabError` if it fails.
+    """
     python = environment.installed()
     if python is None:
         raise Missing(

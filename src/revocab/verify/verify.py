@@ -111,6 +111,7 @@ def lines_of(result: Result) -> Iterator[str]:
 
 
 def verified_model(named: str, options: VerifyOptions) -> Verified:
+    """Raise :class:`RevocabError` for what cannot be read, or a named runtime that is missing."""
     check_files(options)
     folder = local(Path(named), "model")
     if not (folder / "tokenizer.json").is_file():
@@ -201,6 +202,7 @@ def logit_requests(texts: Sequence[GoldenText], size: int) -> list[tuple[list[in
 
 
 def reference_logits(folder: Path, asked: Sequence[tuple[list[int], list[int]]]) -> Any:
+    """Return transformers' logits in float32, a row for each position."""
     import torch
 
     from revocab.models.load import load_causal_lm

@@ -47,7 +47,11 @@ ASKED = ("model", "text", "vocabulary")
 
 
 def new(words: Sequence[str]) -> str:
-    """Write the file that the words ask for; return what it plans and the command that runs it."""
+    """Write the file that the words ask for, and return what it plans and the command that runs it.
+
+    Raises :class:`RevocabError`, and writes nothing, where an answer is missing or the experiment
+    would not be valid.
+    """
     named = [*words[:1]] if words and not words[0].startswith("-") else []
     flags = [*words[len(named) :]]
     options = read(flags)
@@ -91,6 +95,10 @@ def answer(key: str) -> list[str]:
 
 
 def filled(file: Path, options: NewOptions) -> dict[str, Any]:
+    """Return what the template of an experiment names.
+
+    Raises :class:`RevocabError` for a model, text or vocabulary that no experiment can be made of.
+    """
     from revocab.adapting import choices
     from revocab.adapting.experiment_file import flow
     from revocab.adapting.source import LONGEST_ROW, look_at

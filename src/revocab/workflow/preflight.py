@@ -89,6 +89,7 @@ def parser() -> Parser:
 
 
 def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
+    """Raise :class:`RevocabError` naming what has to be made first, and how."""
     asked = []
     for rule, name in (("score_multiple_choice", "tasks"), ("generate_text", "prompts")):
         if step := step_of(plan, rule, run):
@@ -155,6 +156,7 @@ def scratch_folder(run: str, parent: Path | None, nodes: int) -> Path:
 
 
 def check_devices(resources: Mapping[str, Any]) -> None:
+    """Raise :class:`RevocabError` if this machine has GPUs, but fewer than a training asks for."""
     import torch
 
     nodes, tasks = nodes_and_tasks(resources)

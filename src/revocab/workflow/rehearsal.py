@@ -169,6 +169,7 @@ class Rehearsal:
     def _wait(
         self, process: subprocess.Popen[bytes], name: str, reached: Callable[[], bool]
     ) -> None:
+        """Wait until something holds; raise if the process ends before it does."""
         while not reached():
             if process.poll() is not None and not reached():
                 raise self._failed(name, f"training ended with exit status {process.returncode}")

@@ -234,7 +234,10 @@ def _problems(locks: Path, locked: dict[str, int], holders: list[Holder]) -> Ite
 
 
 def run(words: Sequence[str]) -> str:
-    """Become Snakemake with these words, in this process; return the help if that is asked for."""
+    """Become Snakemake with these words, in this process; return the help if that is asked for.
+
+    Raises :class:`RevocabError` where there is no experiment, and if the lock is held, or may be.
+    """
     if {"-h", "--help"} & {*words}:
         return USAGE
     parser = Parser(prog="revocab run", add_help=False, allow_abbrev=False)

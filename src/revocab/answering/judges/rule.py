@@ -41,7 +41,11 @@ class RuleOptions(JudgeOptions):
 
 
 def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
-    """Yield a verdict per conversation; the first rule that is broken is the reason."""
+    """Yield a verdict per conversation; the first rule that is broken is the reason.
+
+    Raises :class:`RevocabError` for a row that does not say how its answers ended, and for checks
+    of a row that there are not.
+    """
     problems = [problem for row in rows for problem in row_problems(row, options)]
     refuse(problems)
     for row in rows:

@@ -42,7 +42,10 @@ class Comet:
         return Path(self.name).exists()
 
     def checkpoint(self) -> Path:
-        """Return the checkpoint file; that of a Hub id is downloaded, at its current commit."""
+        """Return the checkpoint file; that of a Hub id is downloaded, at its current commit.
+
+        Raises :class:`RevocabError` for a folder without checkpoints or a model that cannot be had.
+        """
         path = Path(self.name)
         if path.is_file():
             return path
@@ -101,6 +104,7 @@ def placed(device: str) -> dict[str, Any]:
 
 
 def only_checkpoint(folder: Path) -> Path:
+    """Return the one checkpoint below a folder; raise :class:`RevocabError` if there is no one."""
     files = sorted(folder.rglob("*.ckpt"))
     if len(files) == 1:
         return files[0]
@@ -111,7 +115,10 @@ def only_checkpoint(folder: Path) -> Path:
 def samples(
     prompts: Sequence[dict[str, Any]], outputs: Sequence[dict[str, Any]], where: str
 ) -> list[dict[str, str]]:
-    """Return what COMET compares: source, output and reference of each item."""
+    """Return what COMET compares: source, output and reference of each item.
+
+    Raises :class:`RevocabError` if the outputs are not those of the prompts.
+    """
     if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
         raise RevocabError(f"{where}: its items do not match the prompts; generate again")
     source = find_kind(prompts[0]["kind"]).comet_source
@@ -184,6 +191,10 @@ def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, 
 
 
 def comet_version() -> str:
+    """Return the installed version of unbabel-comet.
+
+    Raises :class:`RevocabError` where there is none.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     try:

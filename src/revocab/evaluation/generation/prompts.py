@@ -56,7 +56,10 @@ class PromptJob(PromptOptions, Job):
     )
 
     def options(self) -> PromptOptions:
-        """Return the options of the kind."""
+        """Return the options of the kind.
+
+        Raises :class:`RevocabError` naming each option that is wrong, and those that there are.
+        """
         kind = find_kind(self.kind)
         own = ", ".join(kind.own_options) or "none"
         strange = [name for name in self.option if name not in kind.own_options]
@@ -118,7 +121,8 @@ def usable_rows(
 ) -> list[Row]:
     """Return the queries or shots of a source's rows.
 
-    Those with an empty field are left out and counted.
+    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
+    a field altogether, or if no row is left.
     """
     own = own_messages(options)
     rows = kind.rows(filled_rows(rows, where) if own else rows, options, where)
@@ -247,7 +251,10 @@ def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout
 
 
 def filled_rows(rows: Sequence[Row], where: str) -> list[Row]:
-    """Return rows with the usual roles and their inputs in their messages."""
+    """Return rows with the usual roles and their inputs in their messages.
+
+    Raises :class:`RevocabError` naming every row whose messages are none, or ask nothing.
+    """
     problems: list[str] = []
     asking = []
     for row in rows:

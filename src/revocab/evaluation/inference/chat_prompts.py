@@ -42,7 +42,10 @@ def chat_template_input() -> Any:
 
 
 def template_text(named: Path | None, chat: ChatOptions | None) -> str | None:
-    """Return the text of a template that is given for all models; None: each has its own."""
+    """Return the text of a template that is given for all models; None: each has its own.
+
+    Raises :class:`RevocabError` for one that is not there, and for one without ``chat``.
+    """
     if named is None:
         return None
     if chat is None:
@@ -53,7 +56,10 @@ def template_text(named: Path | None, chat: ChatOptions | None) -> str | None:
 
 
 def set_template(tokenizer: Any, folder: Path, text: str | None) -> None:
-    """Give the tokenizer in ``folder`` the template ``text``; None: it keeps its own."""
+    """Give the tokenizer in ``folder`` the template ``text``; None: it keeps its own.
+
+    Raises :class:`RevocabError` if it has none then.
+    """
     from revocab.sandbox import limit_chat_templates
 
     limit_chat_templates()
@@ -86,6 +92,7 @@ class ChatFormat:
         """Return the text of messages, up to where an answer begins unless the last is one.
 
         If the last message is an answer's and not ``answered``, the answer goes on after it.
+        Raises :class:`RevocabError` for messages that the template refuses.
         """
         from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
 

@@ -108,8 +108,9 @@ class TextGenerator(ABC):
     def log_probabilities(
         self, context: list[int], continuations: Sequence[list[int]]
     ) -> list[float]:
-        """Return the summed log-probability of each continuation, of as many tokens as the
-        others.
+        """Return the summed log-probability of each continuation, of as many tokens as the others.
+
+        Raises :class:`RevocabError` where it is not finite, and of an engine without this.
         """
         raise RevocabError(
             f"{type(self).__name__} has no log-probabilities of given text, which this task is"

@@ -39,8 +39,10 @@ class Environment:
         return f"REVOCAB_{self.name.upper().replace('-', '_')}_PYTHON"
 
     def python(self, key: str, others: Sequence[str]) -> str:
-        """Return the interpreter: the one that the variable names, the installed one, or this
-        one.
+        """Return the interpreter: the one that the variable names, the installed one, or this one.
+
+        Raises :class:`RevocabError` where none of them has the module, naming the configuration
+        ``key`` that asks for it and the ``others`` that it may hold.
         """
         if installed := self.installed():
             return installed
@@ -53,7 +55,10 @@ class Environment:
         )
 
     def installed(self) -> str | None:
-        """Return the interpreter that the variable names, or the installed one, if any."""
+        """Return the interpreter that the variable names, or the installed one, if any.
+
+        Raises :class:`RevocabError` where the variable names none.
+        """
         named = os.environ.get(self.variable)
         if not named:
             return str(self.path) if self.path.is_file() else None

@@ -29,6 +29,7 @@ def cause(dtype: Any) -> str:
 def refuse_likelihoods(
     requests: Sequence[Any], results: Sequence[tuple[float, bool]], dtype: Any
 ) -> None:
+    """Raise :class:`RevocabError` if a log-likelihood of the harness's requests is not finite."""
     broken = [i for i, (value, _) in enumerate(results) if not math.isfinite(value)]
     if broken:
         first = requests[broken[0]]
@@ -40,6 +41,7 @@ def refuse_likelihoods(
 
 
 def refuse_sums(values: Sequence[float], describe: Callable[[int], str], dtype: Any) -> None:
+    """Raise :class:`RevocabError` if a log-probability is not finite; ``describe`` names a text."""
     broken = [i for i, value in enumerate(values) if not math.isfinite(value)]
     if broken:
         raise RevocabError(

@@ -113,6 +113,7 @@ def files_of_hub(config: dict[str, Any]) -> dict[str, Any]:
 def load_files(
     repository: str, content: str, files: dict[str, list[str]], /, **_: Any
 ) -> DatasetDict:
+    """Return the splits of a Hub data set; raise :class:`RevocabError` if they cannot be had."""
     import datasets
 
     try:
@@ -124,7 +125,8 @@ def load_files(
 def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskDict]:
     """Return the loaded tasks of each task file, by file name without ending.
 
-    The options' ``shots`` hold for tasks that do not say their own.
+    The options' ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError`
+    listing every task and data set that cannot be had.
     """
     from lm_eval.tasks import TaskManager
 

@@ -40,7 +40,10 @@ def value_of(row: Mapping[str, Any], field: str) -> Any:
 def with_parts(
     path: str | Path, loaded: TaskDict, config: dict[str, Any], metadata: Metadata
 ) -> TaskDict:
-    """Return a loaded task with its variants, and as a group of tasks where it has parts."""
+    """Return a loaded task with its variants, and as a group of tasks where it has parts.
+
+    Raises :class:`RevocabError` for fixed examples out of the split that is scored.
+    """
     task = next(iter(loaded["tasks"].values()))
     if metadata.shots is not None and config.get("fewshot_split") in (None, config["test_split"]):
         raise RevocabError(
@@ -140,6 +143,7 @@ class FixedShots:
         self.shots = shots
 
     def sample(self, n: int, eval_doc: Any = None, **_: Any) -> list[dict[str, Any]]:
+        """Return ``n`` rows; raise :class:`RevocabError` where there are fewer."""
         first = self.shots.first
         if first + n > len(self.rows):
             raise RevocabError(
@@ -158,7 +162,11 @@ LABELS, GROUP, CHOICES = "labels", "group", "choices"
 
 
 def noted(task: Task, doc: Any, results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """Return what the task's measure needs of an item, by the log-likelihoods of its choices."""
+    """Return what the task's measure needs of an item, by the log-likelihoods of its choices.
+
+    Raises :class:`RevocabError` for an item without the field of its group, or whose gold label is
+    none of its choices.
+    """
     measure = task.measure
     if measure is None or measure.categories:
         return {}

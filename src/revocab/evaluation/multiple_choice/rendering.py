@@ -54,6 +54,7 @@ def compiled(template: str) -> Template:
 
 
 def compile_template(template: str, where: str) -> Template:
+    """Return a template, compiled; raise :class:`RevocabError` if it is none."""
     try:
         return compiled(template)
     except Exception as error:  # it may fail in any way that Python code can

@@ -25,6 +25,7 @@ else:
 
 
 def data_set(path: str) -> str:
+    """Return the name of a data set; raise ``ValueError`` for that of a script or a file format."""
     if path == "json" or re.fullmatch(r"[\w.-]+/[\w.-]+", path) or Path(path).is_dir():
         return path
     raise ValueError("must be OWNER/NAME on the Hub, a folder, or json for a local file of rows")
@@ -154,6 +155,7 @@ RENDERED = ("description", "doc_to_text", "doc_to_choice", "doc_to_target", "gen
 
 
 def check_keys(path: str | Path, config: dict[str, Any], keys: type[Closed]) -> None:
+    """Raise :class:`RevocabError` naming the file and each key that is not one of ``keys``."""
     try:
         checked(keys, config)
     except RevocabError as error:

@@ -117,6 +117,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def read_task(path: Path) -> dict[str, Any]:
+    """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
     config = read_yaml(path)
     check_keys(path, config, ShippedTask if "harness" in config else TaskFile)
     return config
@@ -128,8 +129,9 @@ def template_names(own: Path | None = None) -> list[str]:
 
 
 def find_template(name: str, own: Path | None = None, key: str = "template") -> Path:
-    """Return the file of a template: in one's own folder or, where it is not there, the
-    package's.
+    """Return the file of a template: in one's own folder or, where it is not there, the package's.
+
+    Raises :class:`RevocabError` with the nearest names, under ``key``.
     """
     if own is not None and (own / f"{name}.yaml").is_file():
         return own / f"{name}.yaml"
@@ -158,7 +160,10 @@ def load_template(path: str | Path) -> dict[str, Any]:
 
 
 def template_files(path: str | Path) -> list[Path]:
-    """Return a template's file and those that it includes, in order."""
+    """Return a template's file and those that it includes, in order.
+
+    Raises :class:`RevocabError` for one that is not there, or that includes itself.
+    """
     files = [Path(path)]
     while include := read_yaml(files[-1]).get("include"):
         beside = files[-1].parent / str(include)
@@ -175,7 +180,9 @@ def fill_words(
     """Return a template with each ``<<word>>`` replaced: by its own word, or the language's.
 
     The template's own ``language`` goes before the task's; without either, one with ``words`` of
-    its own is in the first of their languages.
+    its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
+    that it has, or the words that are missing, the file where they belong and the languages that
+    have them; and for a text that is no template.
     """
     words = config.get("words", {})
     language = config.get("language", language) or next(iter(words), None)
@@ -214,6 +221,8 @@ def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str,
 def check_rows(path: str | Path, fields: Iterable[str]) -> None:
     """Check every row of a local task file; ``fields`` are those that the template cannot do
     without, beside ``choices`` and ``answer``.
+
+    Raises :class:`RevocabError` naming file, row and field.
     """
     row = None
     for number, row in enumerate(read_jsonl(path), 1):

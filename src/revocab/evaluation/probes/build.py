@@ -41,7 +41,10 @@ class ProbeJob(ProbeOptions, Job):
 
 
 def draw_rounds(kind: ProbeKind, job: ProbeJob, documents: list[str]) -> list[Round]:
-    """Return as many rounds as give ``job.number`` items, one of every set of rounds in turn."""
+    """Return as many rounds as give ``job.number`` items, one of every set of rounds in turn.
+
+    Raises :class:`RevocabError` if the documents do not give so many.
+    """
     draw = random.Random(f"{job.seed}:{kind.name}")
     sets = [
         draw.sample(rounds, len(rounds)) for rounds in kind.rounds(documents, job.language, draw)
@@ -69,8 +72,10 @@ def row(item: Item, number: int, draw: random.Random) -> dict[str, Any]:
 
 
 def build_items(job: ProbeJob, documents: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of a probe. Items of a round stand together, so that the first rows alone are
-    as balanced as all.
+    """Return the rows of a probe. Items of a round stand together, so that the first rows alone
+    are as balanced as all.
+
+    Raises :class:`RevocabError` for an unknown kind, and for documents that give too few items.
     """
     kind = find_probe(job.kind)
     problems = kind.problems(job, job.language)

@@ -19,7 +19,10 @@ ROLES = ("unk", "bos", "eos", "pad")
 
 
 def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> list[str]:
-    """Write ``tokenizer.model``, if scores can say how the tokenizer cuts; return what to tell."""
+    """Write ``tokenizer.model``; return what to tell of it.
+
+    Raises :class:`RevocabError` where scores cannot say how the tokenizer cuts.
+    """
     vocabulary = Vocabulary.read(model.path)
     unknown = vocabulary.kinds.count("unknown")
     if vocabulary.byte_level or unknown != 1:

@@ -8,7 +8,10 @@ from revocab.initialise.method import Method, MethodInputs, MethodOptions
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> Tensor:
-    """Return the helper's row of every target token; they must be as wide as the source's."""
+    """Return the helper's row of every target token.
+
+    Raises :class:`RevocabError` where its rows are not as wide as the source's.
+    """
     theirs, ours = inputs.guide_VX.shape[1], inputs.source_VD.shape[1]
     if theirs != ours:
         raise RevocabError(

@@ -119,7 +119,10 @@ def in_turn(corpora: Sequence[Iterable[str]]) -> Iterator[str]:
 
 
 def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
-    """Return a CBOW model; one thread and a fixed hash, so that a text gives the same bits."""
+    """Return a CBOW model; one thread and a fixed hash, so that the same text gives the same bits.
+
+    Raises :class:`RevocabError` when no token is frequent enough.
+    """
     from gensim.models import FastText
 
     model = FastText(
@@ -213,7 +216,10 @@ def train_auxiliary(
 
 
 def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
-    """Return the vectors of two tokenizers from a folder that was made for these very ones."""
+    """Return the vectors of two tokenizers from a folder of :func:`train_auxiliary`.
+
+    Raises :class:`RevocabError` unless they were made for these very vocabularies.
+    """
     from safetensors.torch import load_file
 
     if not (folder / "manifest.json").is_file():

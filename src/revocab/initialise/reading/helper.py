@@ -53,6 +53,10 @@ def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
 def check_rows_fit(
     folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
 ) -> None:
+    """Raise :class:`RevocabError` unless a source can take a model's rows as they are.
+
+    Its tokenizer must be the target's, and it must not have two matrices where the source has one.
+    """
     where = f"method {method!r}, helper {folder}"
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
@@ -99,7 +103,10 @@ class Coverage:
         )
 
     def check(self, method: Method, helper: Path) -> None:
-        """Refuse one without an anchor, or a new token: rows would be those of another method."""
+        """Raise :class:`RevocabError` where it serves no anchor, or new tokens, but none of them.
+
+        Rows would then be those of another method.
+        """
         about = (
             f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
             f"{self.target_tokens} tokens, but none of the "
@@ -213,6 +220,11 @@ class Donor:
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
+        """Return both, checked.
+
+        Raises :class:`RevocabError` for broken folders, and where matrices of the three models
+        differ in width or tying.
+        """
         for folder in (adapted, base):
             check_model(folder)
         identity = vocabularies.identity

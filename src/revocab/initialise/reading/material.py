@@ -42,7 +42,11 @@ class Material:
 
     @classmethod
     def open(cls, inputs: InitInputs, job: InitJob, device: str, say: Say) -> Material:
-        """Return what the method reads, ``inputs`` being checked, if it fits together."""
+        """Return what the method reads, ``inputs`` being checked.
+
+        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
+        of the models, and for folders that do not fit each other.
+        """
         method, options = find_method(job.method), job.options()
         source = ModelFolder(inputs.source)
         assert inputs.target_tokenizer is not None  # InitInputs.check
@@ -116,6 +120,7 @@ class Material:
 
 
 def check_tables(source: ModelFolder, tables: Mapping[str, int], options: MethodOptions) -> None:
+    """Raise :class:`RevocabError` for options that do not fit a model's further tables."""
     problems, others = [], [name for name in tables if not is_per_layer(name)]
     if getattr(options, "tables", None) is not None and not tables:
         problems.append(

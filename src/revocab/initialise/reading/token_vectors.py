@@ -52,7 +52,12 @@ def texts_of(token: CanonicalToken) -> list[str]:
 
 
 def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
-    """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none."""
+    """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none.
+
+    Raises :class:`RevocabError` for a file that is not there or not in one of the formats, if the
+    file has none of the target's tokens, and, all at once, for lines of another width, numbers that
+    are not finite, a token with two different vectors, and fewer vectors than announced.
+    """
     import torch
 
     looked_for = [
@@ -203,6 +208,7 @@ def _is_number(text: str) -> bool:
 
 
 def _numbers(text: str, values: Sequence[str]) -> ndarray:
+    """Return a vector; raise :class:`ValueError` for what is no finite number."""
     import numpy as np
 
     with np.errstate(over="ignore"):

@@ -33,7 +33,9 @@ def shared_tokens(
 ) -> Intersection:
     """Return the tokens that two tokenizers share, read from ``pairs`` where they are given.
 
-    ``identity`` None: the one of ``pairs``, else bytes; ``side`` is what messages call ``first``.
+    ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
+    tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
+    sizes and by every pair's two tokens) or of another identity.
     """
     if pairs is None:
         return intersect(first, target, identity or "bytes")
@@ -113,6 +115,7 @@ class Vocabularies:
 
     @cached_property
     def intersection(self) -> Intersection:
+        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
         both = self.source_tokenizer, self.target_tokenizer
         shared = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
         return with_spelled_alike(shared, *both) if self.spelled_alike else shared

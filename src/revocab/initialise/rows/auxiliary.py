@@ -72,7 +72,8 @@ def compare(
     Candidates are all source tokens that have an auxiliary embedding, if ``source_tokens`` and the
     space holds source tokens; else the shared tokens, by their target rows. ``trained_only`` leaves
     out target tokens whose vector was only spelled out of n-grams. Tokens without an auxiliary
-    embedding are neither asked for nor offered, and are counted in the notes.
+    embedding are neither asked for nor offered, and are counted in the notes. Raises
+    :class:`RevocabError` when no candidate is left.
     """
     auxiliary = inputs.auxiliary or Auxiliary(inputs.guide_VX)
     target_VA = auxiliary.target_VA

@@ -118,6 +118,7 @@ class SourceWeights:
         )
 
     def source_of_shared(self) -> Tensor:
+        """Return the source id of each shared row, in the order of ``shared_S`` (int64)."""
         return self.source_K[self.starts_N[self.shared_S]].long()
 
 
@@ -201,7 +202,11 @@ def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -
 
 
 def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
-    """Return the weights of a model's matrices, if the method that made it says them."""
+    """Return the weights of a model's matrices.
+
+    Raises :class:`RevocabError` where the folder has none, since another method made it, and for a
+    damaged file.
+    """
     from zipfile import BadZipFile
 
     import numpy as np
@@ -239,6 +244,7 @@ def write_new_rows(folder: Path, new_N: Any) -> None:
 
 
 def new_rows_file(folder: Path) -> Path:
+    """Return the record's path; raise :class:`RevocabError` where the folder has none."""
     if not (folder / NEW_ROWS).is_file():
         raise RevocabError(
             f"{folder}: no {NEW_ROWS}, which says what rows are new; 'revocab init' writes it"
@@ -249,6 +255,11 @@ def new_rows_file(folder: Path) -> Path:
 
 
 def read_new_rows(folder: Path, rows: int) -> Tensor:
+    """Return which of a matrix' rows are new, bool [rows].
+
+    Raises :class:`RevocabError` where the folder does not say, where no row is new, and for a
+    damaged file.
+    """
     import numpy as np
     import torch
 

@@ -26,7 +26,10 @@ def differs(file: str, what: str) -> Finding:
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
-    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model."""
+    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model.
+
+    Raises :class:`RevocabError` for what is no such file.
+    """
     content = subject.settings(TOKENIZER)
     try:
         model, added = content["model"], content.get("added_tokens") or ()

@@ -59,7 +59,10 @@ class Expansion:
 
     @classmethod
     def of(cls, blocks: int, share: float) -> Expansion:
-        """Return the expansion: a copy after every (1 / share)-th block, at equal distances."""
+        """Return the expansion of ``blocks`` blocks: a copy after every (1 / share)-th of them.
+
+        Raises :class:`RevocabError` where that gives no whole number of equal steps.
+        """
         wanted = share * blocks
         new = round(wanted)
         if abs(wanted - new) > _ROUNDING or new == 0 or blocks % new:
@@ -109,7 +112,11 @@ def block_numbers(model: ModelFolder) -> set[int]:
 
 
 def check_form(body: ModelFolder) -> int:
-    """Return the number of blocks of a model that can be expanded, as Llama's can."""
+    """Return the number of blocks of a model that can be expanded.
+
+    Raises :class:`RevocabError` unless its blocks are named as Llama's are, and write through an
+    ``o_proj`` and a ``down_proj`` each.
+    """
     needed = f"blocks model.layers.N with {' and '.join(WRITING)}, as Llama, Mistral and Qwen2 have"
     kind = f"{body.path}: block expansion of {body.config.get('model_type')!r}"
     if "quantization_config" in body.config:
@@ -129,7 +136,10 @@ def check_form(body: ModelFolder) -> int:
 
 
 def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
-    """Return the settings of the expanded model, if its new blocks compute nothing: it is tried."""
+    """Return the settings of the expanded model, whose new blocks compute nothing.
+
+    Raises :class:`RevocabError` for an architecture in which that does not hold: it is tried.
+    """
     from transformers import AutoConfig
 
     from revocab.models.load import loading
@@ -158,7 +168,11 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 
 
 def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
-    """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without."""
+    """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
+
+    ``config`` is the large model's, of transformers. Raises whatever transformers does for an
+    architecture that no twin can be made of, or that the expansion does not fit.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 

@@ -37,7 +37,11 @@ def token_rows(config: Any) -> int | None:
 
 
 def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
-    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean."""
+    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
+
+    ``rows``: as many as it has. Of the same dtype, on the same device; a copy, unless no row is
+    added or replaced.
+    """
     import torch
 
     rows = len(matrix_VD) if rows is None else rows

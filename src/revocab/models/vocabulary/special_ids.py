@@ -74,7 +74,10 @@ class _Side:
 
 @dataclass(frozen=True)
 class Counterparts:
-    """Special tokens of a source tokenizer, found again in a target; roles are by spelling."""
+    """Special tokens of a source tokenizer, found again in a target tokenizer.
+
+    ``source_roles`` and ``target_roles`` declare roles by spelling, as for an intersection.
+    """
 
     source: PreTrainedTokenizerFast
     target: PreTrainedTokenizerFast

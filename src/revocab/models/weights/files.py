@@ -34,9 +34,12 @@ FLOATS = {
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
-    """Return a file's header and the offset at which its tensors begin, if the library takes it.
+    """Return a file's header and the offset at which its tensors begin.
 
-    Beside ``__metadata__``, an entry has ``dtype``, ``shape`` and ``data_offsets``.
+    The header may have ``__metadata__``; every other entry has ``dtype``, ``shape`` and
+    ``data_offsets``. Raises :class:`RevocabError` for what the library refuses: a file cut short,
+    a header that is not JSON, tensors outside the file, overlapping, or of other lengths than dtype
+    and shape say.
     """
     from safetensors import SafetensorError, safe_open
 

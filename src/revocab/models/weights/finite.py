@@ -30,7 +30,10 @@ def _positions(values_N: Tensor) -> Tensor:
 
 
 def broken_rows(tensor: Tensor) -> list[int]:
-    """Return the rows (first dimension) that hold NaN or infinity, sorted."""
+    """Return the rows (first dimension) that hold NaN or infinity, sorted.
+
+    ``tensor``: any shape, floating point; of a vector every value is a row.
+    """
     if not tensor.dtype.is_floating_point:
         return []
     width = max(1, math.prod(tensor.shape[1:]))
@@ -74,6 +77,10 @@ def describe(
 def finite_findings(
     folder: Path, files: list[str], label: Callable[[str, int], str] = _number
 ) -> Iterator[Finding]:
+    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows.
+
+    Every byte is read once. Raises :class:`RevocabError` for a file that is cut off.
+    """
     broken = {
         name: (rows, count)
         for file in files

@@ -71,7 +71,11 @@ def _index_problems(index: Any, ending: str) -> Iterator[str]:
 
 
 def read_index(path: Path, ending: str = _ENDING) -> dict[str, Any]:
-    """Return a shard index whose ``weight_map`` holds names of files in the same folder only."""
+    """Return a shard index whose ``weight_map`` holds names of files in the same folder only.
+
+    Raises :class:`RevocabError` naming every entry that is an absolute path, lies in another folder
+    or is no name of a file with that ending, and totals that are no numbers.
+    """
     index = read_json(path)
     problems = first_of(list(_index_problems(index, ending)))
     refuse(

@@ -117,7 +117,10 @@ def export_results(
     experiment: str | Path | None = None,
     without: Sequence[str] = (),
 ) -> None:
-    """Write the page to ``out`` and copy the figures (SVG) into ``figure_folder``."""
+    """Write the page to ``out`` and copy the figures (SVG) into ``figure_folder``.
+
+    Raises :class:`RevocabError` if configured figures have not been drawn.
+    """
     results = Results(root, experiment)
     out, folder = Path(out), Path(figure_folder)
     check_files(out, inputs=results.inputs)

@@ -46,7 +46,12 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
-    """Return the validated experiment of ``experiment.json`` and its runs."""
+    """Return the validated experiment of ``experiment.json`` and its runs.
+
+    Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
+    written with every default, but for keys that are left out where they say nothing, so that what
+    is missing is older than the key.
+    """
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.config.expand import Run
     from revocab.config.schema import Experiment

@@ -64,7 +64,10 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
 
 
 def find_pins(results: Results, resources: Path) -> Pins:
-    """Return the commits of every Hub source of finished results."""
+    """Return the commits of every Hub source of finished results.
+
+    Raises :class:`RevocabError` naming every file that is not there.
+    """
     pins, problems = Pins(), []
     for keys, file, inside in recorded(results, resources):
         if not file.is_file():
@@ -123,7 +126,10 @@ def pin_comet(pins: Pins, results: Results) -> None:
 def write_pins(
     root: Path, out: Path, experiment: Path | None = None, resources: Path | None = None
 ) -> Pins:
-    """Write the overlay and return what it holds."""
+    """Write the overlay and return what it holds.
+
+    Raises :class:`RevocabError` if the results lack a file, or nothing in them is of the Hub.
+    """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     pins = find_pins(results, resources or results.resources)

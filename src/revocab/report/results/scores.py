@@ -116,7 +116,8 @@ def with_tasks(
 ) -> Iterator[tuple[Record, AnyTask]]:
     """Yield the rows of a run's file, each with its task in the experiment.
 
-    Those of another group that shows the same model are left out.
+    Those of another group that shows the same model are left out. Raises :class:`RevocabError`
+    where a task is not in the experiment.
     """
     own = group_tasks(results.experiment, run.group)
     for row in rows:

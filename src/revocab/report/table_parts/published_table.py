@@ -17,7 +17,8 @@ NORMAL_95 = 1.96
 def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
     """Put published values into a table's cells, and their notes under it.
 
-    Those without a place in the table (a model that we do not run) are listed under it.
+    Those without a place in the table (a model that we do not run) are listed under it. Raises
+    :class:`RevocabError` if none has one: the file then names another table's rows or columns.
     """
     if not cells:
         return

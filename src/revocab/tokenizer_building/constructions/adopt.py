@@ -57,9 +57,11 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     """Return the base, its ids unchanged, with the chat tokens at the end.
 
     Those of a chat tokenizer come in the order of their ids, as special or plain and cut out of the
-    text as there; one that the base has keeps its id. Chat template, end token and padding replace
-    the base's; its beginning token stays, since the base puts it before every text. The end token
-    of a template is the special token that ends its answers.
+    text in the same way as there; one that the base has already keeps its id. The chat template and
+    end token replace the base's, and so does the chat tokenizer's padding token where it has one;
+    the base's beginning token stays, since the base puts it before every text. The end token of a
+    template is the special token that ends its answers. Raises :class:`RevocabError` for a chat
+    tokenizer without a template or an end token, and for a template that cannot be learned from.
     """
     base = EditableVocabulary.read(inputs.tokenizers["base"])
     if options.template:
@@ -100,6 +102,11 @@ def build(inputs: BuildInputs, options: Any) -> Built:
 
 
 def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> None:
+    """Make the token that ends the template's answers the tokenizer's end token.
+
+    Raises :class:`RevocabError` for a template that no model can learn from with these tokens, and
+    for tokens that it never writes.
+    """
     where = f"construction 'adopt', option template = {options.template}"
     try:
         template = load_template(tokenizer, find_template(options.template), options.template)

@@ -41,6 +41,7 @@ class SubstituteOptions(ConstructionOptions):
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
+    """Return the tokenizer as it is; raise :class:`RevocabError` if it cannot be used."""
     if options.path is not None:
         tokenizer = load_tokenizer(Path(options.path))
         origin = {"path": Path(options.path).name}

@@ -92,7 +92,11 @@ class Adapters:
         parallel: bool = False,
         sharded: bool = False,
     ):
-        """Put the adapters into ``model``, with first values drawn by ``seed``."""
+        """Put the adapters into ``model``, with first values drawn by ``seed``.
+
+        Raises :class:`RevocabError` naming every layer and module that the model does not have,
+        and for a model whose weights are ``sharded`` over processes: merging needs whole ones.
+        """
         self.model = model
         self.plan = plan
         self.parallel = parallel
@@ -189,6 +193,7 @@ class Adapters:
 
 
 def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, Any]:
+    """Return PEFT's configuration for each stage; raise :class:`RevocabError` with all problems."""
     from peft import LoraConfig
     from torch import nn
 

@@ -25,7 +25,8 @@ def open_adapters(
     """Return the first adapters of a model that was loaded from ``folder``, by their matrices.
 
     ``source`` is the model whose rows they combine; the auxiliary loss is the mean over all. One
-    that both matrices share starts as the input's.
+    that both matrices share starts as the input's. Raises :class:`RevocabError` where the folder
+    does not say what its rows are made of, or the rows are not made of this source.
     """
     weights, read = read_source_weights(folder), ModelFolder(source)
     matrices = dict(matrices_of(model))

@@ -62,7 +62,11 @@ class Conversation:
 
 
 def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) -> ChatTokenizer:
-    """Load a tokenizer folder with a chat template; None stands for the tokenizer's own."""
+    """Load a tokenizer folder with a chat template; None stands for the tokenizer's own.
+
+    Raises :class:`RevocabError` as :func:`~revocab.chat.template.load_template` does, and for a
+    template that begins a conversation with more than one bos.
+    """
     from revocab.tokenizers.load import load_tokenizer
 
     folder = Path(folder)
@@ -96,7 +100,8 @@ def encoded(
 
     One whose messages hold the text of a special token is left out, and counted: its tokens would
     be those of another conversation. Of one that is longer than ``cut_at``, so many tokens are
-    left; where none of them is learned, it is left out, and counted.
+    left; where none of them is learned, it is left out, and counted. Raises :class:`RevocabError`
+    naming the conversation that the template refuses, or in which it marks nothing.
     """
     for batch in batched(rows):
         kept = []
@@ -190,7 +195,10 @@ def fitting(
     *,
     cut_too_long: bool = False,
 ) -> Iterator[Conversation]:
-    """Yield the conversations of at most ``length`` tokens, in order; ``count`` the others."""
+    """Yield the conversations of at most ``length`` tokens, in order; ``count`` the others.
+
+    Raises :class:`RevocabError` for one that is too long and may not be left out or cut.
+    """
     for conversation in encoded(tokenizer, rows, count, length if cut_too_long else None):
         if len(conversation.ids) <= length:
             yield conversation
@@ -214,7 +222,8 @@ def filled_rows(
     """Yield the conversations of one row after another, in order, until there are ``count.rows``.
 
     ``read`` opens the corpus again on each call, for another pass where it may repeat. ``count`` is
-    filled on the way.
+    filled on the way. Raises :class:`RevocabError` as :func:`fitting` does, for a corpus without
+    any conversation that fits, and if the corpus ends first.
     """
     length = options.sequence_length
     row: list[Conversation] = []

@@ -34,6 +34,7 @@ class TextTokenizer:
     folder: Path
 
     def require(self, special_id: int | None, role: str, advice: str) -> int:
+        """Return ``special_id``, or raise :class:`RevocabError` if the tokenizer has none."""
         if special_id is None:
             raise RevocabError(f"{self.folder}: tokenizer has no {role} token; {advice}")
         return special_id
@@ -77,7 +78,10 @@ def batched(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def tokenise(tokenizer: TextTokenizer, rows: Iterable[dict[str, Any]]) -> Iterator[Document]:
-    """Yield every ``{"id", "text"}`` row as a :class:`Document`, in order, tokenised in batches."""
+    """Yield every ``{"id", "text"}`` row as a :class:`Document`, in order, tokenised in batches.
+
+    Raises :class:`RevocabError` naming the document if its text is not valid Unicode.
+    """
     for batch in batched(rows):
         texts = [row["text"] for row in batch]
         try:

@@ -89,6 +89,7 @@ def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Win
 
 
 def padded(rows: Sequence[Sequence[int]], length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ids int32 [rows, length], padded with 0, and lengths int32 [rows]."""
     import numpy as np
 
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
@@ -133,7 +134,9 @@ def pack_heldout_folder(
     """Write ``out/<corpus>.safetensors`` from each ``heldout.jsonl.gz``; return the manifest.
 
     A corpus of conversations is made text of by ``chat_template``: a file, a name of the package's,
-    or None, the tokenizer's own.
+    or None, the tokenizer's own. Raises :class:`RevocabError` for a corpus without held-out text,
+    and as :func:`conversation_windows` and
+    :func:`~revocab.training.data.conversations.load_chat_tokenizer` do.
     """
     from safetensors.numpy import save_file
 

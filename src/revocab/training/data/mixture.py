@@ -37,7 +37,8 @@ def shares_by_size(
 def rows_by_share(shares: Mapping[str, float], rows: int) -> dict[str, int]:
     """Split ``rows`` by ``shares`` (sum 1) by largest remainder, ties in the order given.
 
-    Rows have equal length, so this is the split by tokens, exact to one row.
+    Rows have equal length, so this is the split by tokens, exact to one row. Raises
+    :class:`RevocabError` when shares do not sum to 1 or a corpus would get no row.
     """
     total = sum(shares.values())
     if abs(total - 1.0) > 1e-6 or min(shares.values(), default=0) <= 0:
@@ -96,7 +97,8 @@ def layout(
     """Return for each corpus, stage by stage, the positions (int64) of its rows in the whole run.
 
     ``shares`` has one share per stage for every corpus (0: it has no part in that one), ``stages``
-    are names and rows; the rows of a stage lie after those of the one before it.
+    are names and rows; the rows of a stage lie after those of the one before it. Raises
+    :class:`RevocabError` as :func:`rows_by_share` does, for all stages at once.
     """
     import numpy as np
 

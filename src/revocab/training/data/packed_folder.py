@@ -46,8 +46,10 @@ def pack_folder(
     tokens of vocabulary, else uint32. With ``loss: answers`` corpora hold conversations, which
     ``chat_template`` makes text of (a file, a name of the package's, or None: the tokenizer's own);
     ``starts-*.npy`` mark the first token of each, and ``answers-*.npy`` the tokens that are
-    learned. Documents that a folder of ``heldout`` holds out are left out of every corpus. Errors,
-    also of a disk without room, leave nothing.
+    learned. Documents that a folder of ``heldout`` holds
+    out are left out of every corpus. A shard has at most ``shard_bytes`` of tokens (None:
+    :data:`~revocab.training.data.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts
+    do, and ``OSError`` for a disk without room; both leave nothing.
     """
     heldout = list(heldout)
     templates = [] if chat_template is None else [find_template(chat_template)]
@@ -169,7 +171,11 @@ def described_rows(
 def resolved_shares(
     described: Mapping[str, Mapping[str, Any]], options: PackingJob
 ) -> tuple[dict[str, list[float]], dict[str, int]]:
-    """Return each corpus' share of every stage, and the bytes of those drawn by size."""
+    """Return each corpus' share of every stage, and the bytes of those drawn by size.
+
+    ``described`` are the corpora's manifests. Raises :class:`RevocabError` where a corpus has not
+    one share per stage.
+    """
     stages = len(options.parts)
     alone: list[Share] = [1.0] * stages if len(described) == 1 else []
     asked = {name: options.shares.get(name, alone) for name in described}

@@ -121,6 +121,7 @@ def as_collated(batch: Any) -> dict[str, torch.Tensor]:
 
 
 def packed_manifest(folder: str | Path) -> dict[str, Any]:
+    """Return the manifest of packed rows; raise :class:`RevocabError` for another folder."""
     return read_manifest(folder, PACKED_TOKENS, ("rows", "sha256"), "revocab pack")
 
 
@@ -130,7 +131,8 @@ def open_packed(
     """Open a folder written by ``pack_tokens`` for ``rows`` rows of training.
 
     They come in an order drawn by ``seed``; without one, or with that of the packing, as they were
-    packed. Only the shards that hold those rows are read.
+    packed. Only the shards that hold those rows are read. Raises :class:`RevocabError` naming every
+    damaged one, or if there are too few rows.
     """
     folder = Path(folder)
     manifest = packed_manifest(folder)
@@ -147,6 +149,7 @@ def open_packed(
 
 
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:
+    """Raise :class:`RevocabError` unless ids and lengths of the data suit the model."""
     problems = []
     largest, rows = packed.manifest["largest_id"], token_rows(config) or config.vocab_size
     if largest >= rows:
@@ -179,8 +182,8 @@ def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterato
 
 
 def check_recipe(manifest: Mapping[str, Any], settings: Settings) -> None:
-    """Refuse rows that were packed for another loss, or mixed for other stages. Rows with one
-    mixture throughout suit any stages.
+    """Raise :class:`RevocabError` if rows were packed for another loss than ``settings`` take, or
+    mixed for other stages than they train. Rows with one mixture throughout suit any stages.
     """
     loss = manifest.get("loss", ALL)
     if loss != settings.loss:

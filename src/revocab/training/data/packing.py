@@ -132,7 +132,8 @@ def token_stream(
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
     ``read`` opens the corpus again on each call. ``count`` is filled on the way. The last document
-    is cut at the budget, and others as :class:`RowSpace` says.
+    is cut at the budget, and others as :class:`RowSpace` says. Raises :class:`RevocabError` if the
+    corpus ends first and may not repeat.
     """
     before, after = [], []
     if options.document_start:
@@ -196,8 +197,10 @@ def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
 def assigned_rows(
     shares: Mapping[str, Sequence[float]], options: PackingJob
 ) -> tuple[Packed, dict[str, np.ndarray]]:
-    """Return the counts of nothing packed yet, and each corpus's places (int64) in the run, in the
-    order in which it fills them.
+    """Return the counts of nothing packed yet, and each corpus's places (int64) in the run.
+
+    The places are in the order in which a corpus fills them. Raises :class:`RevocabError` as
+    :func:`layout` does.
     """
     import numpy as np
 

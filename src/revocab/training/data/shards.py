@@ -123,7 +123,11 @@ def whole_sha256(files: Sequence[Path], rows: int) -> str:
 
 
 def create_array(path: Path, dtype: Any, shape: tuple[int, int]) -> None:
-    """Make a new array file with its room on disk already taken."""
+    """Make a new array file with its room on disk already taken.
+
+    Raises ``OSError`` where the disk is too small: a write to a map of a file with holes would end
+    the process instead.
+    """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     try:
         np.lib.format.open_memmap(path, "w+", dtype, shape)
@@ -149,7 +153,8 @@ def new_shards(
     """Yield shards to fill; they get their names only if the block succeeds.
 
     ``conversations`` have marks beside their tokens. ``out`` holds no other shards. A shard has at
-    most ``shard_bytes`` of tokens, and at least one row.
+    most ``shard_bytes`` of tokens, and at least one row. Raises :class:`RevocabError` for a size
+    below 1, ``OSError`` for a disk without room.
     """
     if shard_bytes < 1:
         raise RevocabError(f"--shard-bytes: {shard_bytes}; give 1 or more")
@@ -177,6 +182,8 @@ def new_shards(
 def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[str, ShardedRows]:
     """Return the first ``rows`` rows, verified, by what they hold: ``tokens``, and ``starts`` and
     ``answers`` where the manifest has their checksums.
+
+    Raises :class:`RevocabError` naming every missing or damaged shard.
     """
     if "shards" not in manifest:
         raise RevocabError(f"{folder}: its manifest has no index of shards; pack again")

@@ -96,7 +96,9 @@ def with_lessons(
 ) -> PackedRows:
     """Return rows in which stages that learn from the source model have their lessons.
 
-    ``new_V`` says which tokens of the student are new, where a stage trains these alone.
+    ``new_V`` says which tokens of the student are new, where a stage trains these alone. Raises
+    :class:`RevocabError` where a snippet is longer than a row, where no new token is in the rows,
+    and where two tokenizations have no chunk in common.
     """
     stages = {n: stage for n, stage in enumerate(settings.plan.stages) if stage.taught}
     if not stages:

@@ -44,7 +44,8 @@ class HeldoutCorpus:
 def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any]]:
     """Load a held-out folder: its corpora in manifest order, and the manifest.
 
-    Windows are sorted by length, so that batches carry little padding.
+    Windows are sorted by length, so that batches carry little padding. Raises
+    :class:`RevocabError` if a file is damaged.
     """
     folder = Path(folder)
     keys = ("corpora", "sequence_length")
@@ -142,6 +143,7 @@ def batch_loss(
 
 
 def check_heldout(rows: list[tuple[Any, ...]]) -> None:
+    """Raise :class:`RevocabError` if a loss in rows of :func:`heldout_rows` is not finite."""
     broken = [name for _, name, _, loss, *_ in rows if not math.isfinite(loss)]
     if broken:
         step = rows[0][0]
@@ -173,7 +175,9 @@ def measure_heldout(
 ) -> None:
     """Write the table of held-out losses of finished models, as training writes it of its own.
 
-    ``models`` are folders by step, loaded one after the other in float32.
+    ``models`` are folders by step, loaded one after the other in float32. Raises
+    :class:`RevocabError` for damaged folders, for windows that do not suit a model, and for losses
+    that are not finite.
     """
     from transformers import AutoConfig
 

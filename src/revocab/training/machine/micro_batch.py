@@ -65,7 +65,11 @@ class MicroBatch:
         io.write_json(self.root / FILE, record)
 
     def halve(self) -> str:
-        """Halve the size, record it, and return a line that says so."""
+        """Halve the size, record it, and return a line that says so.
+
+        Raises :class:`RevocabError` where there is nothing to halve, and among several processes:
+        those that still have memory wait for this one, so all have to start again.
+        """
         before, smaller = self.size, halved(self.size, self.share)
         if smaller is None:
             raise RevocabError(

@@ -51,7 +51,10 @@ COMPANIONS = (
 
 
 def weight_files(model_folder: Path) -> list[Path]:
-    """Return a model folder's safetensors files, sorted; with an index, those that it names."""
+    """Return a model folder's safetensors files, sorted; with an index, those that it names.
+
+    Raises :class:`RevocabError` if there are none, and as :class:`ModelFolder` does.
+    """
     if not any(model_folder.glob("*.safetensors")):
         raise RevocabError(f"{model_folder}: no *.safetensors; give a folder in safetensors format")
     return [model_folder / name for name in ModelFolder(model_folder).files]
@@ -113,8 +116,8 @@ def export(
 
     Tied matrices stay one tensor. Configuration and tokenizer are the source's own bytes: training
     changes nothing but weights; ``texts`` are files beside them, such as a card, or a chat template
-    that they have learned in place of the source's. Weights that are not finite are refused, also
-    once they are cast, and nothing is written.
+    that they have learned in place of the source's. Raises :class:`RevocabError`, and writes
+    nothing, if a weight is not finite, or is not once it is cast.
     """
     trained = state
     cast: dict[int, torch.Tensor] = {}
@@ -131,6 +134,7 @@ def export(
 
 
 def check_judged(heldout: Collection[str], trained_on: Collection[str]) -> None:
+    """Raise :class:`RevocabError` if no corpus that is trained on has held-out text."""
     if not {*heldout} & {*trained_on}:
         raise RevocabError(
             "keep_best: no held-out text of a corpus that is trained on (trained on:"

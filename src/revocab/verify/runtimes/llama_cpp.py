@@ -66,10 +66,11 @@ def ask_llama(
 ) -> LlamaAnswer:
     """Ask llama.cpp, on one thread of the CPU with keys and values in float32.
 
-    ``texts`` are encoded, with special tokens in them recognised if ``special``, ``decode`` are
-    ids; ``logits`` are ids and the positions whose logits are asked for, ``greedy`` ids and how
-    many tokens to write after them, fewer where the end comes. Weights are read only for the last
-    two.
+    ``texts`` are encoded, with special tokens in them recognised if ``special``. ``decode`` are
+    ids, whose texts are told without control tokens; ``logits`` ids and the positions whose logits
+    are asked for; ``greedy`` ids and how many tokens to write after them, fewer where the end
+    comes. Weights are read only for the last two.
+    Raises :class:`RevocabError` where llama.cpp is missing, or does not read the file.
     """
     folder = llama_folder()
     request = {

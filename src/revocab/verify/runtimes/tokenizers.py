@@ -23,6 +23,10 @@ def ask(asked: Asked) -> list[Answer]:
 
 
 def load(folder: Path) -> Tokenizer:
+    """Return a folder's tokenizer without truncation and padding.
+
+    Raises :class:`RevocabError` for a file that the library does not read.
+    """
     from tokenizers import Tokenizer
 
     try:

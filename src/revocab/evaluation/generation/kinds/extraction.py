@@ -38,6 +38,7 @@ def marked(rows: list[Row], options: Extraction, where: str) -> list[Row]:
     out, and the others counted anew.
 
     Rows without an important sentence are named and left out: no share of them can be found.
+    Raises :class:`RevocabError` naming every row with a place that no sentence has.
     """
     problems, unmarked, made = [], [], []
     for row in rows:

@@ -66,8 +66,9 @@ def start_settings(
 ) -> dict[str, Any]:
     """Return the keyword arguments of ``vllm.LLM`` beside the model.
 
-    With ``sequences`` it runs in this process and holds that many full contexts, so that memory can
-    be measured; else only a CPU is told how much to hold.
+    With ``sequences`` it runs in this process and holds that many full contexts, so that memory
+    can be measured; else only a CPU is told how much to hold. Raises ``ValueError`` for a shape
+    that vLLM cannot run there.
     """
     settings: dict[str, Any] = {
         "dtype": dtype,
@@ -186,7 +187,10 @@ class VllmGenerator(TextGenerator):
 
 
 def refuse_outputs(results: Sequence[Any], describe: Callable[[int], str], dtype: Any) -> None:
-    """Refuse outputs whose log-probability, which vLLM was asked for, is not finite."""
+    """Raise :class:`RevocabError` if vLLM's log-probability of an output is not finite.
+
+    vLLM must have been asked for ``logprobs``.
+    """
     for i, result in enumerate(results):
         total = result.outputs[0].cumulative_logprob
         if total is not None and not math.isfinite(total):
