@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from fake_results import copy_of_demo, experiment_alone, finished_demo
 from hypothesis import given
@@ -9,10 +12,11 @@ from hypothesis import strategies as st
 
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.palette import Palette, own_colours
 from revocab.report.figure_parts.style import readable
 from revocab.report.figures.fertility import span
 from revocab.report.figures.loss import smooth
+from revocab.report.figures.sweep import shares
 from revocab.report.make_figures import make_figures
 from revocab.report.names import headed
 from revocab.report.results import Results
@@ -72,6 +76,21 @@ def test_colours_are_fixed_and_different():
     assert palette.line("sava")["color"] == methods()["sava"].colour
     assert len({palette.line(name)["color"] for name in names}) == 4
     assert Palette([*names, "other"]).line("sava-helper1b") == palette.line("sava-helper1b")
+
+
+def test_other_names_have_the_colours_of_methods_that_are_not_there():
+    names = ["base", *(f"extend{number}" for number in range(7))]
+    colours = [Palette(names).line(name)["color"] for name in names]
+    assert len({*colours}) == 8
+    assert {*colours[1:]} <= {*own_colours().values()} - {methods()["base"].colour}
+
+
+def test_a_sweep_is_coloured_by_ratios_where_numbers_differ_by_a_factor_of_two():
+    numbers = np.array([[1.0, 2.0], [4.0, math.nan]])
+    assert np.array_equal(shares(numbers), [[0, 0.5], [1, math.nan]], equal_nan=True)
+    assert shares(np.array([1.0, 1.5, 2.0])).tolist() == [0, 0.5, 1]
+    assert shares(np.array([-1.0, 0.0, 3.0])).tolist() == [0, 0.25, 1]
+    assert shares(np.array([2.0, 2.0])).tolist() == [0, 0]
     assert readable("#ffffff") == "#cccccc"
 
 

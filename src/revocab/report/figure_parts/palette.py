@@ -12,7 +12,8 @@ from typing import Any
 from revocab.initialise.method import methods
 
 #: For names that have no colour of their own, in the order of the experiment's runs: of a grid over
-#: sRGB, those farthest from each other and from the methods' own.
+#: sRGB, those farthest from each other and from the methods' own. Those of methods come before them
+#: where the experiment has few of these.
 SPARE_COLOURS = ("#0000BB", "#00CC33", "#8877FF", "#882277", "#6600FF", "#440066", "#99CC99")
 #: No spare colour is drawn as a solid line, which the methods' own are.
 SPARE_DASHES = ((0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)))
@@ -32,10 +33,14 @@ class Palette:
     """Colours of run names: the same name has the same colour in every figure of an experiment."""
 
     def __init__(self, names: list[str]):
+        from revocab.config.expand import BASE  # stands on the schema
+
         own = own_colours()
         others = [name for name in dict.fromkeys(names) if name not in own]
-        # Seven colours and four dashes: the same look comes again after 28 names.
-        looks = zip(cycle(SPARE_DASHES), cycle(SPARE_COLOURS), strict=False)
+        free = [colour for name, colour in reversed(own.items()) if name not in (*names, BASE)]
+        colours = SPARE_COLOURS if len(free) <= len(own) / 2 else (*free, *SPARE_COLOURS)
+        # The same look comes again only after all colours with all dashes.
+        looks = zip(cycle(SPARE_DASHES), cycle(colours), strict=False)
         self._spare = dict(zip(others, looks, strict=False))
         self._own = own
 
