@@ -13,7 +13,7 @@ from refusals import problems
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab import __main__ as entry
-from revocab.adapting import adapt, probe
+from revocab.adapting import adapt, from_texts, probe
 from revocab.io import read_json, write_json
 
 #: How each verb is called; ``MODEL`` is a folder below, and flags follow.
@@ -77,9 +77,9 @@ FLAGS = {
     "adapt --tokens 0": "--tokens: expected at least 1",
     "adapt --minutes 0": "--minutes: expected more than 0",
     "adapt --method fvtt": "did you mean 'fvt'?",
-    "adapt --method sava": "method 'sava' needs a helper model",
+    "adapt --method sava": "--method: method 'sava' reads more than a model and texts",
     "adapt --way sideways": "--way: invalid choice",
-    "probe --methods fvt sava": "method 'sava' needs a helper model",
+    "probe --methods fvt sava": "--methods.1: method 'sava' reads more than a model and texts",
     "probe --methods fvt fvtt": "did you mean 'fvt'?",
     "probe --ways sideways": "--ways.0: expected",
     "probe --seeds 0": "--seeds: expected at least 1",
@@ -182,7 +182,8 @@ def nothing_runs(monkeypatch, folder) -> Iterator[None]:
 
     for verb in (adapt, probe):
         monkeypatch.setattr(verb, "run", begun)
-        monkeypatch.setattr(verb, "flops", lambda: 1e9)
+    for module in (from_texts, probe):
+        monkeypatch.setattr(module, "flops", lambda: 1e9)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     monkeypatch.chdir(folder)
     yield

@@ -10,6 +10,7 @@ from pydantic import Field
 from revocab.adapting.choices import TOGETHER, Way
 from revocab.adapting.experiment_file import SAMPLES, TABLE, Asked, experiment_text
 from revocab.adapting.from_texts import (
+    Start,
     TextOptions,
     choose_for,
     look_at_inputs,
@@ -17,7 +18,6 @@ from revocab.adapting.from_texts import (
     run,
     write_once,
 )
-from revocab.closed import Id
 from revocab.config.load import read
 from revocab.io import read_json
 from revocab.limits import Positive
@@ -37,7 +37,7 @@ class AdaptOptions(TextOptions):
     """The flags of `revocab adapt`."""
 
     out: Path = Field(default=Path("adapted"), description="folder to write")
-    method: Id = Field(default="fvt", description="how new rows are made")
+    method: Start = Field(default="fvt", description="how new rows are made")
     way: Way = Field(
         default=TOGETHER,
         description="what is trained: everything together, or first new rows or embeddings alone",

@@ -14,23 +14,43 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from revocab.adapting.choices import Choices, check_stand_in_text, choose
 from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure_texts, overlaps
-from revocab.closed import Closed
+from revocab.closed import Closed, Id, near
 from revocab.command import options_of
 from revocab.config.load import validate
 from revocab.errors import RevocabError, all_of, ending
 from revocab.flags import leading
+from revocab.initialise.method import methods
 from revocab.io import write_text
 from revocab.limits import Count, Size, Tokens
 
 AnyOptions = TypeVar("AnyOptions", bound="TextOptions")
+
+
+def check_start(name: str) -> str:
+    """Return a method's name; raise ``ValueError`` for one that reads more than model and texts."""
+    known = methods()
+    starts = [
+        method.name
+        for method in known.values()
+        if not (method.keeps_vocabulary or method.needs_helper or method.needs_donor)
+    ]
+    if name not in starts:
+        what = "reads more than a model and texts" if name in known else "does not exist"
+        hint = near(name, starts) or ";"
+        raise ValueError(f"method {name!r} {what}{hint} allowed: {', '.join(sorted(starts))}")
+    return name
+
+
+#: A method that needs nothing but the model and the texts.
+Start = Annotated[Id, AfterValidator(check_start)]
 #: Where in the output folder the generated text of a stand-in is.
 WORLD = "demo-text"
 

@@ -19,6 +19,7 @@ from revocab.adapting.adapt import FILE as ADAPT_FILE
 from revocab.adapting.choices import TOGETHER, Way, choose
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.from_texts import (
+    Start,
     TextOptions,
     check_free,
     choose_for,
@@ -42,7 +43,6 @@ from revocab.adapting.probe_findings import RECORD, Probe, sentences
 from revocab.adapting.probe_results import read_results
 from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text
-from revocab.closed import Id
 from revocab.config.expand import run_id
 from revocab.config.load import read, validate
 from revocab.io import read_json, write_json, write_text
@@ -63,7 +63,7 @@ class ProbeOptions(TextOptions):
     """The flags of `revocab probe`."""
 
     out: Path = Field(default=Path("probed"), description="folder to write")
-    methods: list[Id] = Field(
+    methods: list[Start] = Field(
         default=["fvt", "last-piece", "mean", "random"],
         min_length=1,
         description="how new rows are made; of those not told apart the first is recommended",
