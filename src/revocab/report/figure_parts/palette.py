@@ -33,11 +33,9 @@ class Palette:
     """Colours of run names: the same name has the same colour in every figure of an experiment."""
 
     def __init__(self, names: list[str]):
-        from revocab.config.expand import BASE  # stands on the schema
-
         own = own_colours()
         others = [name for name in dict.fromkeys(names) if name not in own]
-        free = [colour for name, colour in reversed(own.items()) if name not in (*names, BASE)]
+        free = [colour for name, colour in reversed(own.items()) if name not in names]
         colours = SPARE_COLOURS if len(free) <= len(own) / 2 else (*free, *SPARE_COLOURS)
         # The same look comes again only after all colours with all dashes.
         looks = zip(cycle(SPARE_DASHES), cycle(colours), strict=False)
