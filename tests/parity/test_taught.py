@@ -72,7 +72,7 @@ def test_bfloat16(folders, alone, tmp_path):
 
 def test_the_source_models_operations_are_counted(folders, alone):
     """A token's of the teacher in both stages, the more where it has more tokens to read."""
-    from revocab.models.load import load_shape
+    from revocab.models.shape import load_shape
     from revocab.training.machine.costs import mean_flops_per_token
     from revocab.training.machine.operations import operations
 

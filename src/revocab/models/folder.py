@@ -228,7 +228,7 @@ class ModelFolder:
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:
-        from revocab.models.load import load_shape
+        from revocab.models.shape import load_shape
 
         model = load_shape(self.path)
         names = {id(module): name for name, module in model.named_modules()}

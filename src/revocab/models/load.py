@@ -91,24 +91,6 @@ def load_causal_lm(
     return model.to(device)
 
 
-def load_shape(folder: str | Path) -> Any:
-    """Return a folder's causal language model on the meta device: its shapes, without weights."""
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    return shape_of(config)
-
-
-def shape_of(config: Any) -> Any:
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    with torch.device("meta"):
-        shape = AutoModelForCausalLM.from_config(config)
-        shape.tie_weights()
-    return shape
-
-
 def check_model(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless a model folder has every weight, and all are finite.
 

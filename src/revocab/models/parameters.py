@@ -145,7 +145,7 @@ def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
 
 def config_parameters(config: PretrainedConfig) -> int:
     """Return the number of parameters of a configuration's model; a tied matrix counts once."""
-    from revocab.models.load import shape_of
+    from revocab.models.shape import shape_of
 
     return sum(parameter.numel() for parameter in shape_of(config).parameters())
 

@@ -128,7 +128,7 @@ def settings_of(step: Step) -> Settings:
 def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
     import torch
 
-    from revocab.models.load import load_shape
+    from revocab.models.shape import load_shape
     from revocab.training.adapters.lora import Adapters
     from revocab.training.estimates import estimate
     from revocab.training.outputs.checkpoints import stored_dtype

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from revocab.errors import refuse
-from revocab.models.load import check_model, load_causal_lm, load_shape
+from revocab.models.load import check_model, load_causal_lm
+from revocab.models.shape import load_shape
 from revocab.training.loop.chunk_likelihoods import likelihoods_lesson
 from revocab.training.loop.distillation import has_own_head, hidden_states_lesson
 from revocab.training.machine.head import PLAIN_HEADS, has_plain_head
