@@ -25,7 +25,8 @@ from revocab.evaluation.options import EfficiencyJob, Generating, Hardware, Scor
 from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.weights.finite import _BLOCK_BYTES, broken_rows
+from revocab.models.weights.files import BLOCK_BYTES
+from revocab.models.weights.finite import broken_rows
 from revocab.training.outputs import checkpoints
 
 SHORT = EfficiencyJob(
@@ -215,7 +216,7 @@ def test_rows_are_counted_across_blocks(tmp_path):
 
     from revocab.models.weights.finite import finite_findings
 
-    values = _BLOCK_BYTES // 2
+    values = BLOCK_BYTES // 2
     width = 1000  # rows that lie across the border of two blocks
     tensor = torch.zeros(values * 2 // width, width, dtype=torch.bfloat16)
     border = values // width
