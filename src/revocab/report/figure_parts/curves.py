@@ -168,7 +168,7 @@ def draw_level(axes: Axes, level: float, name: str, line: dict[str, Any]) -> Lab
         away = max(math.log(low / level), math.log(level / high))
         if away > max(FAR * math.log(high / low), SLIGHT):
             arrow = "↓" if level < low else "↑"
-            return level, f"{name} {level:.3g} {arrow}", line["color"]
+            return level, f"{name}\n{level:.3g} {arrow}", line["color"]
     axes.axhline(level, **line)
     return level, name, line["color"]
 

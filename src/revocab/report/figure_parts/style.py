@@ -80,7 +80,9 @@ def label_ends(axes: Axes, labels: list[Label]) -> None:
     to_points = 72 / axes.figure.dpi
     right = axes.get_xlim()[1]
     ends = [axes.transData.transform((right, y))[1] * to_points for y, _, _ in ordered]
-    for end, place, (y, content, colour) in zip(ends, spread(ends), ordered, strict=True):
+    lines = [1 + content.count("\n") for _, content, _ in ordered]
+    gaps = [LABEL_GAP * (below + above) / 2 for below, above in pairwise(lines)]
+    for end, place, (y, content, colour) in zip(ends, spread(ends, gaps), ordered, strict=True):
         leader = {"arrowstyle": "-", "linewidth": 0.6, "color": colour, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(
             content,
@@ -95,12 +97,14 @@ def label_ends(axes: Axes, labels: list[Label]) -> None:
         )
 
 
-def spread(ends: Sequence[float], gap: float = LABEL_GAP) -> list[float]:
-    """Return ascending places moved apart to at least ``gap``, around where they were."""
+def spread(ends: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """Return ascending places moved apart to at least ``gaps``, around where they were."""
     places = list(ends)
     for _ in range(400):
-        lacks = [gap - (high - low) for low, high in pairwise(places)]
-        if max(lacks, default=0) <= gap * 1e-3:
+        lacks = [
+            gap - (high - low) for gap, (low, high) in zip(gaps, pairwise(places), strict=True)
+        ]
+        if all(lack <= gap * 1e-3 for lack, gap in zip(lacks, gaps, strict=True)):
             break
         for i, lack in enumerate(lacks):
             if lack > 0:
