@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from revocab.report.annotations import Figure
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
@@ -31,6 +29,7 @@ class SweepFigure(SweepOptions, FigureOptions):
     )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
+        import numpy as np
         from matplotlib import pyplot
 
         down, across = values_of(self.grid(results.experiment))
@@ -70,6 +69,8 @@ class SweepFigure(SweepOptions, FigureOptions):
 
 def shares(numbers: Any) -> Any:
     """Return where numbers lie between the lowest and the highest, 0 to 1; NaN stays."""
+    import numpy as np
+
     low, high = np.nanmin(numbers), np.nanmax(numbers)
     if low > 0 and high > FACTOR * low:
         numbers, low, high = np.log(numbers), np.log(low), np.log(high)
