@@ -11,10 +11,12 @@ import pytest
 import yaml
 
 from revocab import io
+from revocab.bill import inference
 from revocab.bill.bill import FILE, bill_of, stated_by
 from revocab.bill.device import BillOptions, known
 from revocab.bill.outline import Outline
 from revocab.bill.plan import plan as plan_verb
+from revocab.bill.sizes import Sizes
 from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.plan import Plan
@@ -194,6 +196,35 @@ def test_what_is_not_known_is_listed_and_can_be_given(repository, monkeypatch, t
     for content, why in (("{}", "without hidden_size"), ("[]", "expected a mapping")):
         config.write_text(content, encoding="utf-8")
         assert why in a_bill(file, shape={"smollm2": config}).unknown["models.smollm2"]
+
+
+@pytest.mark.parametrize(
+    ("paper", "items", "queries"),
+    [
+        ("paper", {"hellaswag_it": 10042, "mmlu_en": 14042, "piqa_it": 1615},
+         {"flores_en_it": 1012, "squad_it": 7609}),
+        ("vocadt", {"xnli_sw": 2490, "xcopa_et": 500, "belebele_kk": 900}, {"flores_sw_en": 1012}),
+        ("bilingual", {"exams_ar": 562, "race_en": 1045}, {}),
+    ],
+)  # fmt: skip
+def test_sizes_of_benchmarks_on_the_hub_are_known(repository, monkeypatch, paper, items, queries):
+    monkeypatch.chdir(repository)
+    plan = Plan(read(f"config/{paper}.yaml"))
+    sizes = Sizes(plan, {}, {})
+    assert items == {task: inference.choice_items(plan, sizes, task) for task in items}
+    assert queries == {task: inference.queries(plan, sizes, task) for task in queries}
+    assert not sizes.untold
+    bill = bill_of(plan, BillOptions(gpu="a100-80gb"))
+    assert not [name for name in bill.unknown if name.startswith(("items", "corpora"))]
+
+
+def test_what_nothing_tells_is_assumed_and_listed(repository, monkeypatch):
+    """Darumeru's items, and its corpora, are of no known size: none counts as nothing."""
+    monkeypatch.chdir(repository)
+    plan = Plan(read("config/lep.yaml"))
+    sizes = Sizes(plan, {}, {})
+    assert inference.choice_items(plan, sizes, "daru_parus") == inference.ITEMS
+    assert any("daru_parus" in name for name in bill_of(plan, BillOptions()).assumed)
 
 
 def test_a_measured_step_stands_for_a_device(repository, monkeypatch, tmp_path):

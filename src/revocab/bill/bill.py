@@ -14,7 +14,7 @@ from revocab import yaml_file
 from revocab.bill.amounts import KILO, Amount, device_hours, short, total
 from revocab.bill.device import BillOptions, speed_of
 from revocab.bill.disk import disk_of, peaks_of
-from revocab.bill.inference import inference_of
+from revocab.bill.inference import ITEMS, inference_of
 from revocab.bill.sizes import Sizes
 from revocab.bill.trainings import Training, hours_of, trainings_of
 from revocab.closed import Closed, OneLine, checked
@@ -64,7 +64,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Bill:
-    """What an experiment costs; what is not known is listed, and counted as nothing."""
+    """What an experiment costs; what is assumed, or counted as nothing, is listed."""
 
     experiment: str
     trainings: list[Training]
@@ -74,6 +74,7 @@ class Bill:
     #: Of the whole experiment, by name.
     totals: Mapping[str, Amount]
     stated: list[Compared]
+    assumed: Mapping[str, str]
     unknown: Mapping[str, str]
     notes: Mapping[str, str]
 
@@ -97,6 +98,7 @@ class Bill:
                  "difference": entry.difference}
                 for entry in self.stated
             ],
+            "assumed": dict(self.assumed),
             "unknown": dict(self.unknown),
             "notes": dict(self.notes),
         }  # fmt: skip
@@ -131,10 +133,10 @@ def bill_of(plan: Plan, options: BillOptions) -> Bill:
     stated = list(compared(plan.experiment.paper_values, totals))
     for key in dict.fromkeys(sizes.untold.values()):
         tasks = [task for task, asked in sizes.untold.items() if asked == key]
-        sizes.unknown[f"items of {', '.join(tasks)}"] = f"give {key}"
+        sizes.assumed[f"{ITEMS:,} items of each of {', '.join(tasks)}"] = f"give {key}"
     return Bill(
         plan.experiment.experiment, trainings, hours, disk, totals, stated,
-        sizes.unknown, sizes.notes,
+        sizes.assumed, sizes.unknown, sizes.notes,
     )  # fmt: skip
 
 

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from revocab.bill.amounts import Amount, Factor
+from revocab.bill.device import known
 from revocab.bill.inference import queries
 from revocab.bill.outline import Outline
 from revocab.bill.sizes import Config, Sizes
 from revocab.bill.trainings import Training, tokens_held_out
 from revocab.commands.drop_checkpoints import dropped_steps
 from revocab.config.expand import Run
+from revocab.corpora.source import Source
 from revocab.plan.plan import Plan
 from revocab.rule import JOIN
 from revocab.training.recipe import ANSWERS
@@ -28,6 +30,8 @@ TOKENIZER = 56
 WORLD_DOCUMENT, WORLD_ROW = 90, 30
 #: Bytes of a document from elsewhere (assumed), and what gzip leaves of text.
 DOCUMENT, GZIPPED = 4000, 0.4
+#: Documents of a corpus whose size no file tells (assumed).
+DOCUMENTS = 1_000_000
 #: Tokens are held out in four bytes, and windows are filled by half.
 HELDOUT = 8
 #: Bytes of a start's figures and report, of card and settings beside weights, of a line of losses.
@@ -50,7 +54,7 @@ def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> list[Amo
         "models": [*models(plan, sizes)],
         "starts of runs": [part for run in plan.runs.values() for part in start_of(sizes, run)],
         "checkpoints": [*checkpoints(plan, trainings)],
-        "scores": [*scores(plan)],
+        "scores": [*scores(plan, sizes)],
         "figures, tables, logs": [
             [(len(plan.experiment.figures), "figures"), (FIGURE, "B")],
             [(len(plan.experiment.tables), "tables"), (TABLE, "B")],
@@ -78,7 +82,21 @@ def text(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
         elif (size := size_on_disk(corpus.source.files(plan.paths.world))) is not None:
             yield [(size, f"B of {name}"), compressed]
         else:
-            sizes.unknown[f"corpora.{name}"] = "give it limit_bytes or limit_documents"
+            number = known_documents(corpus.source)
+            if number is None:
+                number = DOCUMENTS
+                assumed = f"{number:,} documents of corpora.{name}"
+                sizes.assumed[assumed] = "give it limit_bytes or limit_documents"
+            yield [(number, f"documents of {name}"), (DOCUMENT, "B"), compressed]
+
+
+def known_documents(source: Source) -> int | None:
+    hub = source.hub
+    if hub is None:
+        return None
+    part = hub.name or hub.files
+    entry = known("data")["documents"].get(f"{hub.id} {part}" if part else hub.id)
+    return entry and int(entry["number"])
 
 
 def size_on_disk(files: Sequence[str]) -> int | None:
@@ -152,14 +170,14 @@ def dropped(plan: Plan, training: Training) -> int:
     return len(dropped_steps(plan, run)) if run else 0
 
 
-def scores(plan: Plan) -> Iterator[list[Factor]]:
+def scores(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
     evaluation = plan.experiment.evaluation
     for run in plan.evaluated():
         scored = len(run.select(evaluation.multiple_choice.steps))
         tasks = plan.choice_tasks(run)
         yield [(scored, f"checkpoints of {run.id}"), (len(tasks), "tasks"), (TASK, "B")]
         answered = len(run.select(evaluation.generation.steps))
-        asked = sum(queries(plan, task) or 0 for task in plan.generation_tasks(run))
+        asked = sum(queries(plan, sizes, task) for task in plan.generation_tasks(run))
         yield [(answered, f"checkpoints of {run.id}"), (asked, "answers"), (ANSWER, "B")]
 
 

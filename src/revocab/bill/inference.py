@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from revocab.bill.amounts import Amount, Factor
+from revocab.bill.device import known
 from revocab.bill.outline import Outline
 from revocab.bill.sizes import Sizes
 from revocab.config.expand import Run
@@ -17,22 +18,43 @@ ITEM_TOKENS = 400
 TEST_SHARE = 4
 
 
-def choice_items(plan: Plan, task: str) -> int | None:
+#: Items of a task whose number no file tells.
+ITEMS = 1000
+
+
+def choice_items(plan: Plan, sizes: Sizes, task: str) -> int:
+    """Return how many items a task has, of which ``limit`` may leave some: stated, known, or
+    assumed, which is noted.
+    """
     choices = plan.experiment.evaluation.multiple_choice
     entry, world = choices.tasks[task], plan.experiment.world
-    expected = entry.items.number if entry.items else None
-    made = world.items if world and entry.data and entry.data.world else None
-    known = [number for number in (choices.limit, expected, made) if number is not None]
-    return min(known) if known else None
+    number: int | None = None
+    if entry.items:
+        number = entry.items.number
+    elif world and entry.data and entry.data.world:
+        number = world.items
+    elif entry.harness or (entry.data and entry.data.hub):
+        number = known("data")["items"].get(entry.family, {}).get("number")
+    return counted(sizes, task, number, choices.limit, "evaluation.multiple_choice.limit")
 
 
-def queries(plan: Plan, task: str) -> int | None:
+def queries(plan: Plan, sizes: Sizes, task: str) -> int:
+    """Return how many queries a task has, as :func:`choice_items` does."""
     entry, world = plan.experiment.evaluation.generation.tasks[task], plan.experiment.world
-    if entry.limit is None and world and (name := entry.test.world):
+    number: int | None = None
+    if world and (name := entry.test.world):
         kind = name.partition(".")[0]
         made = {"parallel": world.parallel, "questions": world.questions}.get(kind)
-        return made and made // TEST_SHARE
-    return entry.limit
+        number = made and made // TEST_SHARE
+    elif hub := entry.test.hub:
+        number = known("data")["rows"].get(f"{hub.id} {hub.split}", {}).get("number")
+    return counted(sizes, task, number, entry.limit, "evaluation.generation.tasks.TASK.limit")
+
+
+def counted(sizes: Sizes, task: str, number: int | None, limit: int | None, key: str) -> int:
+    if number is None and limit is None:
+        sizes.untold[task], number = key, ITEMS
+    return min(size for size in (number, limit) if size is not None)
 
 
 def inference_of(plan: Plan, sizes: Sizes) -> Iterator[tuple[Amount, Amount]]:
@@ -54,10 +76,7 @@ def scoring(plan: Plan, sizes: Sizes, run: Run) -> tuple[str, list[list[Factor]]
     steps: Factor = (len(run.select(choices.steps)), "checkpoints")
     products: list[list[Factor]] = []
     for task in plan.choice_tasks(run):
-        items, shots = choice_items(plan, task), choices.tasks[task].shots
-        if items is None:
-            sizes.untold[task] = "evaluation.multiple_choice.limit"
-            continue
+        items, shots = choice_items(plan, sizes, task), choices.tasks[task].shots
         examples = 1 + (choices.shots if shots is None else shots)
         products.append([steps, (items, f"items of {task}"), (ITEM_TOKENS, "tokens"), examples])
     return "scoring", products, ITEM_TOKENS
@@ -69,10 +88,6 @@ def generation(plan: Plan, sizes: Sizes, run: Run) -> tuple[str, list[list[Facto
     steps: Factor = (len(run.select(options.steps)), "checkpoints")
     products: list[list[Factor]] = []
     for task in plan.generation_tasks(run):
-        asked = queries(plan, task)
-        if asked is None:
-            sizes.untold[task] = "evaluation.generation.tasks.TASK.limit"
-            continue
         full = (options.context_length, "tokens at most")
-        products.append([steps, (asked, f"queries of {task}"), full])
+        products.append([steps, (queries(plan, sizes, task), f"queries of {task}"), full])
     return "generation", products, options.context_length

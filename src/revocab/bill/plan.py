@@ -59,7 +59,11 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
         yield "in all:"
         amounts = (*bill.hours.values(), *bill.disk, *bill.totals.values())
         yield from (f"  {amount.told()}" for amount in amounts)
-    for title, entries in (("unknown, counted as zero:", bill.unknown), ("notes:", bill.notes)):
+    for title, entries in (
+        ("assumed:", bill.assumed),
+        ("unknown, counted as zero:", bill.unknown),
+        ("notes:", bill.notes),
+    ):
         if entries:
             yield title
             yield from (f"  {name}: {why}" for name, why in entries.items())

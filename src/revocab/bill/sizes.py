@@ -30,6 +30,8 @@ class Sizes:
         self.shapes, self.vocabularies = shapes, vocabularies
         #: Why a size is not known, by what has it.
         self.unknown: dict[str, str] = {}
+        #: What is assumed, and the key or flag that would tell it.
+        self.assumed: dict[str, str] = {}
         self.notes: dict[str, str] = {}
         #: Keys that would tell how many items a task has, by task.
         self.untold: dict[str, str] = {}
@@ -89,7 +91,7 @@ class Sizes:
     def _taken(self, options: Any) -> int | None:
         if options.hub:
             config = self._hub(options.hub, options.revision)
-            return config["vocab_size"] if config else None
+            return config.get("vocab_size") if config else None
         file = Path(options.path, "tokenizer.json")
         if not file.is_file():
             return None

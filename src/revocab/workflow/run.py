@@ -27,6 +27,7 @@ import psutil
 from revocab.errors import RevocabError
 from revocab.flags import Parser
 from revocab.io import read_json, write_json
+from revocab.plan.show import planned
 from revocab.rule import near
 from revocab.workflow.files import own_or_shipped, workflow_folder
 
@@ -44,13 +45,14 @@ NO_REASONS = "--quiet=reason"
 CORES = ("-c", "-j", "-e", "--cores", "--jobs", "--executor", "--profile")
 #: What Snakemake runs where no experiment is named.
 DEMO = Path("config/demo.yaml")
-USAGE = """usage: revocab run FILE.yaml … [--cores N] [--profile FOLDER] [FLAG …]
+USAGE = """usage: revocab run FILE.yaml … [--check] [--cores N] [--profile FOLDER] [FLAG …]
 
 Run an experiment in this folder: its file, and overlays. Snakemake runs the workflow that comes
 with revocab, and gets all other arguments (snakemake --help); default: --cores all. A profile is a
 folder here, or one that comes with revocab, such as profiles/slurm. If an earlier run was killed,
 its lock is removed first, but only if the process that held it ran on this host and has ended,
-along with its jobs."""
+along with its jobs. With --check nothing runs: the Hub is asked for each model and data set of the
+experiment, down to its fields, and the disk for room."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ def _problems(locks: Path, locked: dict[str, int], holders: list[Holder]) -> Ite
 
 
 def run(words: Sequence[str]) -> str:
-    """Become Snakemake with these words, in this process; return the help if that is asked for.
+    """Become Snakemake with these words, in this process; return text if one asks for that.
 
     Raises :class:`RevocabError` where there is no experiment, and if the lock is held, or may be.
     """
@@ -243,10 +245,16 @@ def run(words: Sequence[str]) -> str:
     parser = Parser(prog="revocab run", add_help=False, allow_abbrev=False)
     parser.add_argument("-d", "--directory", type=Path, default=Path())
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
+    parser.add_argument("--config", nargs="+", default=[])
+    parser.add_argument("--check", action="store_true")
     arguments, _ = parser.parse_known_args(words)
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
         raise RevocabError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
     check_files(arguments.configfile)
+    if arguments.check:
+        from revocab.workflow.check_hub import check_hub
+
+        return check_hub(planned(arguments))
     if not NO_LOCK & {*words}:
         hold_folder(arguments.directory / LOCKS)
         for line in remove_dead_locks(arguments.directory / LOCKS):

@@ -214,6 +214,23 @@ def repository_of(manager: TaskManager, spec: str | dict[str, Any]) -> str:
     return str(config.get("dataset_path") or spec)
 
 
+def data_sets_of(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the data sets of the tasks and groups that the harness ships, by their names."""
+    from lm_eval.tasks import TaskManager
+
+    index = TaskManager().task_index
+
+    def data_sets(name: str) -> Iterator[str]:
+        config = getattr(index.get(name), "cfg", None) or {}
+        if "dataset_path" in config:
+            yield str(config["dataset_path"])
+        parts = config.get("task")
+        for part in parts if isinstance(parts, list) else ():
+            yield from data_sets(part if isinstance(part, str) else str(part.get("task")))
+
+    return {name: list(dict.fromkeys(data_sets(name))) for name in names}
+
+
 def data_revision(loaded: TaskDict, config: dict[str, Any]) -> str:
     """Return the commits of the Hub data sets behind a task, as they were loaded.
 
