@@ -58,8 +58,6 @@ class Task(TaskOptions):
             raise ValueError("data belongs to a template; a harness task brings its own")
         if self.probe is not None and (self.data or self.items or self.harness):
             raise ValueError("probe makes the rows of a template; leave out data, items, harness")
-        if self.template is None and self.items is not None:
-            raise ValueError("items counts the rows of a template's data; leave it out")
         if self.harness is None and self.revision is not None:
             raise ValueError("revision pins a harness task; a template's goes under data.hub")
         return self

@@ -136,7 +136,7 @@ class AverageScoreFigure(FigureOptions):
     def draw_published(self, results: Results, axes: Axes, run: Run, colour: str) -> float | None:
         last = None
         for step in run.steps:
-            printed = self.average(results, run, step).published
+            printed = self.average(results, run, step).compared()
             if printed:
                 last = 100 * printed
                 axes.plot([step], [last], "D", color=colour, fillstyle="none", clip_on=False)

@@ -171,16 +171,17 @@ class LanguageTable(TableOptions):
             if head.change is None:
                 continue
             undefined = self.change == "percent" and base.value == 0
+            marks = {"published_mark": cell.published_mark, "provenance": cell.provenance}
             if cell.text is not None or undefined:
                 shown.append(text(MISSING))
             elif cell.value is None or base.value is None:
-                shown.append(Cell(provenance=cell.provenance))
+                shown.append(Cell(**marks))
             else:
                 change = cell.value - base.value
                 if self.change == "percent":
-                    shown.append(Cell(100 * change / base.value, provenance=cell.provenance))
+                    shown.append(Cell(100 * change / base.value, **marks))
                 else:
-                    shown.append(Cell(change, digits=cell.digits, provenance=cell.provenance))
+                    shown.append(Cell(change, digits=cell.digits, **marks))
         return shown
 
     def _notes(self, results: Results, shown: Languages) -> list[str]:
@@ -206,10 +207,12 @@ def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
     means = []
     for column in zip(*rows, strict=True):
         values = [cell.value for cell in column if cell.value is not None]
+        mark = max(cell.published_mark for cell in column)
         if any(cell.text is not None for cell in column):
             means.append(text(MISSING))
         elif len(values) < len(column):
-            means.append(Cell())
+            means.append(Cell(published_mark=mark))
         else:
-            means.append(Cell(sum(values) / len(values), digits=column[0].digits))
+            mean = sum(values) / len(values)
+            means.append(Cell(mean, digits=column[0].digits, published_mark=mark))
     return means
