@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from revocab.closed import unknown
+from revocab.closed import EVERY, unknown
 from revocab.config.check_files import check_sources
 from revocab.config.check_ids import check_names, check_references
 from revocab.config.check_models import check_answers, check_cycles, check_lengths, check_models
@@ -72,7 +72,8 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
 
 def check_scored_steps(experiment: Experiment) -> Iterator[str]:
     for section in ("multiple_choice", "generation"):
-        steps = getattr(experiment.evaluation, section).steps or ()
+        asked = getattr(experiment.evaluation, section).steps or ()
+        steps = [step for step in asked if step != EVERY]
         for group in experiment.runs:
             yield from wrong_steps(experiment, f"evaluation.{section}.steps", group, steps)
 

@@ -123,7 +123,7 @@ else:
 class Generation(GenerationOptions):
     """Greedy generation."""
 
-    #: Checkpoints that are asked.
+    #: Checkpoints that are asked; ``all``: every one.
     steps: list[Step] = Field(default=["first", "last"])
     #: A COMET model (Hub id or checkpoint path); none leaves COMET empty, with the reason.
     comet_model: OneLine | None = None
