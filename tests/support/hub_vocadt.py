@@ -91,6 +91,27 @@ def flores(root: Path, items: int) -> None:
     hub_content.flores_200(root, sentences)
 
 
+def nllb(root: Path, pairs: int = 60) -> None:
+    """Write NLLB as the Hub converts it: a folder for each pair of codes, with the LASER score.
+
+    https://huggingface.co/datasets/allenai/nllb: a loading script on main; the codes of a pair are
+    in the order of the alphabet. Its converted rows could not be read: ASSUME the script's fields.
+    """
+    from revocab.demoworld.build import parallel
+    from revocab.demoworld.stories import build
+
+    main = root / "datasets/allenai/nllb"
+    (main / "main").mkdir(parents=True)
+    (main / "main/nllb.py").write_text("raise SystemExit('never run')\n", encoding="utf-8")
+    texts = parallel(build(hub_content.SEED), pairs, hub_content.SEED, False)
+    for language, (code, *_) in LANGUAGES.items():
+        say = in_language(language)
+        both = [{"eng_Latn": row["en"], code: say(row["it"])} for row in texts]
+        rows = [{"translation": pair, "laser_score": 1 + n / 99} for n, pair in enumerate(both)]
+        name = "-".join(sorted((code, "eng_Latn")))
+        hub_content.parquet(main / f"refs%2Fconvert%2Fparquet/{name}/train/0000.parquet", rows)
+
+
 def models(root: Path, texts: dict[str, list[str]]) -> None:
     """Write Mistral and the released models, in shards and with vocabularies of their own."""
     wanted = {MISTRAL: ("en",), **RELEASED}
@@ -114,6 +135,7 @@ def write_hub(root: Path, documents: int = 100) -> Path:
     texts = texts_of(documents)
     madlad(root, texts)
     flores(root, items=2)
+    nllb(root)
     hub_harness.write_data_sets(root, hub_harness.MULTILINGUAL, ROWS)
     models(root, texts)
     return root

@@ -97,12 +97,17 @@ def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
         default=None,
         description="metric that is the task's score in means; default: the first of its kind",
     )
+    taught_by = Field(
+        default=None,
+        description="a corpus of parallel text: asked as that asks, in place of layout",
+    )
     return create_model(
         f"{options.__name__}Task",
         __base__=options,
         pool=(TaskText, ...),
         test=(TaskText, ...),
         score=(OneLine | None, score),
+        taught_by=(CorpusId | None, taught_by),
     )
 
 
@@ -114,6 +119,7 @@ if TYPE_CHECKING:
         pool: TaskText
         test: TaskText
         score: str | None
+        taught_by: str | None
 
 else:
     #: A generation task, the options of its kind with its sources.

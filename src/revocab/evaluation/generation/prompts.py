@@ -97,7 +97,9 @@ def build_prompts(
     pool_rows = usable_rows(kind, options, pool_rows, pool)
     queries = usable_rows(kind, options, queries, test)
     if job.items:
-        compare_items(job.task, test, len(queries), job.items)
+        pin = f"; write 'revision: {job.items.revision}' under its test.hub"
+        advice = pin if job.items.revision else ""
+        compare_items(job.task, test, len(queries), job.items, advice)
     queries = spread(queries, job.limit)
     shots = [draw_shots(job, query, pool_rows, pool) for query in queries]
     changes = kind.changed(options)

@@ -75,6 +75,9 @@ class LanguageTable(TableOptions):
     family: Id | None = Field(default=None, description="family of multiple-choice tasks")
     into: Id | None = Field(default=None, description="translation into this language")
     out_of: Id | None = Field(default=None, description="translation out of this language")
+    taught: bool = Field(
+        default=False, description="translations asked as their corpora teach; default: the others"
+    )
     heldout: Literal[True] | None = Field(default=None, description="held-out bits per byte")
     metrics: dict[Id, OneLine] = Field(
         default_factory=dict,
@@ -105,7 +108,9 @@ class LanguageTable(TableOptions):
         return [
             name
             for name, task in experiment.evaluation.generation.tasks.items()
-            if task.kind == TRANSLATION and list(task.direction) == pair
+            if task.kind == TRANSLATION
+            and list(task.direction) == pair
+            and (task.taught_by is not None) == self.taught
         ]
 
     def metrics_shown(self, experiment: Experiment) -> dict[str, str]:
@@ -123,7 +128,7 @@ class LanguageTable(TableOptions):
             return
         if self.into or self.out_of:
             way = f"into {self.into!r}" if self.into else f"out of {self.out_of!r}"
-            wanted = f"translation {way}"
+            wanted = f"translation {way}{' with taught_by' if self.taught else ''}"
         else:
             wanted = "multiple-choice task" + (f" of family {self.family!r}" if self.family else "")
         yield f"{key}: language {language!r} has no {wanted}; add one"
