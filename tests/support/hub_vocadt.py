@@ -30,6 +30,11 @@ RELEASED = {
     "h-j-han/Mistral-7B-VocADT-50k-Mixed": ("en", "ko", "el", "ru", "bg"),
     "h-j-han/Mistral-7B-VocADT-50k-Cyrillic": ("en", "ru", "bg", "uk", "kk"),
 }
+#: Their first uploads, where known, which the experiment names; they were replaced later.
+FIRST = {
+    "h-j-han/Mistral-7B-VocADT-50k-Latin": "1c5b072",
+    "h-j-han/Mistral-7B-VocADT-50k-Mixed": "67b0d17",
+}
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 VOCABULARY = 512
 #: As many as a translation with its examples takes, in bytes where a model has no words.
@@ -124,9 +129,8 @@ def models(root: Path, texts: dict[str, list[str]]) -> None:
     )
     shape = {"family": "mistral", "width": 16, "context": CONTEXT, "sharded": True}
     for number, (name, folder) in enumerate(folders.items()):
-        hub_content.model(
-            root / "models" / name / "main", folder, hub_content.SEED + number, **shape
-        )
+        out = root / "models" / name
+        hub_content.model(out / FIRST.get(name, "main"), folder, hub_content.SEED + number, **shape)
     shutil.rmtree(root / ".tokenizers")
 
 
