@@ -1,4 +1,4 @@
-"""Copying: sentences, paragraphs or the whole of any text, and the question that asks for one word for word.
+"""Copying: parts or the whole of any text, and the question that asks for one word for word.
 
 After Tikhomirov and Chernyshev 2024, "Facilitating large language model Russian adaptation with
 Learned Embedding Propagation": models are scored on it (section DaruCopy) and calibrated on it
@@ -16,8 +16,8 @@ from revocab.languages import fill
 
 Unit = Literal["sentence", "paragraph", "article"]
 
-#: Fewest and most words of a unit. The longest articles and their copies take some 8,000 tokens, the
-#: rows of LEP's self-calibration.
+#: Fewest and most words of a unit. The longest articles and their copies take some 8,000 tokens,
+#: the rows of LEP's self-calibration.
 WORDS: dict[str, tuple[int, int]] = {
     "sentence": (5, 50),
     "paragraph": (40, 200),

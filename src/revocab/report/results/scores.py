@@ -79,7 +79,7 @@ def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tup
     number is a must.
     """
     evaluation = experiment.evaluation
-    asked = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
+    asked: dict[str, Any] = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
     scored: dict[str, set[int]] = {}
     for row in rows:
         if row["items"] and not row["limit"]:

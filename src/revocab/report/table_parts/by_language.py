@@ -176,17 +176,17 @@ class LanguageTable(TableOptions):
             if head.change is None:
                 continue
             undefined = self.change == "percent" and base.value == 0
-            marks = {"published_mark": cell.published_mark, "provenance": cell.provenance}
             if cell.text is not None or undefined:
                 shown.append(text(MISSING))
-            elif cell.value is None or base.value is None:
-                shown.append(Cell(**marks))
-            else:
-                change = cell.value - base.value
+                continue
+            change = Cell(published_mark=cell.published_mark, provenance=cell.provenance)
+            if cell.value is not None and base.value is not None:
+                change.value = cell.value - base.value
                 if self.change == "percent":
-                    shown.append(Cell(100 * change / base.value, **marks))
+                    change.value = 100 * change.value / base.value
                 else:
-                    shown.append(Cell(change, digits=cell.digits, **marks))
+                    change.digits = cell.digits
+            shown.append(change)
         return shown
 
     def _notes(self, results: Results, shown: Languages) -> list[str]:
