@@ -61,6 +61,8 @@ Revision = Annotated[str, StringConstraints(pattern=wording.REVISION)]
 OneLine = Annotated[str, StringConstraints(pattern=wording.ONE_LINE, min_length=1)]
 #: Names of checkpoints by their place among those of a run.
 PLACES = ("first", "last")
+#: Among the checkpoints that are scored: every one.
+EVERY = "all"
 #: Name of the checkpoint of lowest held-out loss, of runs whose recipe keeps it; which one that is
 #: is known after training, so that a run or model can be made of it, but not a step be shown.
 BEST = "best"

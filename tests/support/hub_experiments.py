@@ -16,7 +16,7 @@ from run_snakemake import succeed
 #: What such an overlay may change: budgets, sizes of vocabularies and the name of the results.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_bytes|limit_documents|sequence_length|batch_size|steps"
-    r"|vocabulary_size|keep|step|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
+    r"|vocabulary_size|keep|count|step|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
     r"|[0-9]+"  # a step of the paper's
 )
 
@@ -31,8 +31,9 @@ def changes(before: Any, after: Any, name: str) -> Iterator[str]:
     if isinstance(after, dict):
         known = before if isinstance(before, dict) else {}
         for key, value in after.items():
-            # What a sweep holds is named by its corpus.
-            yield from changes(known.get(key), value, "tokens" if name == "hold" else str(key))
+            # What a sweep holds is named by its corpus, and a table's steps by their runs.
+            part = {"hold": "tokens", "steps": "step"}.get(name, str(key))
+            yield from changes(known.get(key), value, part)
     elif isinstance(after, list) and isinstance(before, list) and len(before) == len(after):
         for one, other in zip(before, after, strict=True):
             yield from changes(one, other, name)

@@ -30,6 +30,11 @@ RELEASED = {
     "h-j-han/Mistral-7B-VocADT-50k-Mixed": ("en", "ko", "el", "ru", "bg"),
     "h-j-han/Mistral-7B-VocADT-50k-Cyrillic": ("en", "ru", "bg", "uk", "kk"),
 }
+#: Their first uploads, where known, which the experiment names; they were replaced later.
+FIRST = {
+    "h-j-han/Mistral-7B-VocADT-50k-Latin": "1c5b072",
+    "h-j-han/Mistral-7B-VocADT-50k-Mixed": "67b0d17",
+}
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 VOCABULARY = 512
 #: As many as a translation with its examples takes, in bytes where a model has no words.
@@ -91,6 +96,27 @@ def flores(root: Path, items: int) -> None:
     hub_content.flores_200(root, sentences)
 
 
+def nllb(root: Path, pairs: int = 60) -> None:
+    """Write NLLB as the Hub converts it: a folder for each pair of codes, with the LASER score.
+
+    https://huggingface.co/datasets/allenai/nllb: a loading script on main; the codes of a pair are
+    in the order of the alphabet. Its converted rows could not be read: ASSUME the script's fields.
+    """
+    from revocab.demoworld.build import parallel
+    from revocab.demoworld.stories import build
+
+    main = root / "datasets/allenai/nllb"
+    (main / "main").mkdir(parents=True)
+    (main / "main/nllb.py").write_text("raise SystemExit('never run')\n", encoding="utf-8")
+    texts = parallel(build(hub_content.SEED), pairs, hub_content.SEED, False)
+    for language, (code, *_) in LANGUAGES.items():
+        say = in_language(language)
+        both = [{"eng_Latn": row["en"], code: say(row["it"])} for row in texts]
+        rows = [{"translation": pair, "laser_score": 1 + n / 99} for n, pair in enumerate(both)]
+        name = "-".join(sorted((code, "eng_Latn")))
+        hub_content.parquet(main / f"refs%2Fconvert%2Fparquet/{name}/train/0000.parquet", rows)
+
+
 def models(root: Path, texts: dict[str, list[str]]) -> None:
     """Write Mistral and the released models, in shards and with vocabularies of their own."""
     wanted = {MISTRAL: ("en",), **RELEASED}
@@ -103,9 +129,8 @@ def models(root: Path, texts: dict[str, list[str]]) -> None:
     )
     shape = {"family": "mistral", "width": 16, "context": CONTEXT, "sharded": True}
     for number, (name, folder) in enumerate(folders.items()):
-        hub_content.model(
-            root / "models" / name / "main", folder, hub_content.SEED + number, **shape
-        )
+        out = root / "models" / name
+        hub_content.model(out / FIRST.get(name, "main"), folder, hub_content.SEED + number, **shape)
     shutil.rmtree(root / ".tokenizers")
 
 
@@ -114,6 +139,7 @@ def write_hub(root: Path, documents: int = 100) -> Path:
     texts = texts_of(documents)
     madlad(root, texts)
     flores(root, items=2)
+    nllb(root)
     hub_harness.write_data_sets(root, hub_harness.MULTILINGUAL, ROWS)
     models(root, texts)
     return root

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ from revocab.config import read
 from revocab.plan import Plan
 from revocab.report.names import method_label
 from revocab.report.published import PaperValues
+from revocab.report.table_parts.table import RECOMPUTED
 
 #: A mean of values that are rounded to a tenth, rounded itself, is this near to the printed one.
 ROUNDING = 0.1
@@ -180,3 +183,33 @@ def test_losses_in_two_tables_agree_or_are_noted(printed, noted):
         values = [printed[table]["", row][column] for table, column in (first, second)]
         told = [noted[table, "", row, column] for table, column in (first, second)]
         assert (values[0] == values[1]) != any(told), (first, row)
+
+
+def test_arabic_means_are_over_the_tasks_that_are_scored_here(plan, printed, repository):
+    """The paper's Commonsense, Misinformation and Average count SIQA and CrowS-Pairs."""
+    paper = PaperValues(repository / "config/bilingual")
+    results = SimpleNamespace(experiment=plan.experiment, paper=paper)
+    tables = {name: plan.experiment.tables[name] for name in ("table03", "table09")}
+    shown = {
+        (name, *cell.place): cell for name, table in tables.items()
+        for cell in table.published(results, name)
+    }  # fmt: skip
+    shared = set(tables["table09"].categories)
+    for place, cells in printed["table09"].items():
+        values = {task: value for task, value in cells.items() if task in shared}
+        assert len(values) == 8 and not values.keys() & ARABIC_WITHOUT_DATA
+        others = values.keys() - KNOWLEDGE - MISINFORMATION
+        means = {
+            "Average": fmean(values.values()),
+            "Commonsense": fmean(values[task] for task in others),
+            "Misinformation": values["TruthfulQA"],
+        }
+        for column, mean in means.items():
+            cell = shown["table03", *place, column]
+            assert (cell.value, cell.mark) == (pytest.approx(mean), RECOMPUTED)
+        assert shown["table09", *place, "Average"].value == pytest.approx(means["Average"])
+        assert not shown["table03", *place, "Knowledge"].mark
+    adapted = shown["table03", "Llama-2-70B", "adapted", "Average"]
+    values = (37.7, 39.1, 61.6, 68.2, 66.9, 41.2, 33.2, 45.6)
+    assert adapted.value == pytest.approx(sum(values) / 8)
+    assert "Arabic accuracy" in plan.experiment.tables["table08"].uncompared

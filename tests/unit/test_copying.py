@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.corpora.copies import copying_task
+from revocab.corpora.copies import units as corpus_units
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import documents, holds_conversations
 from revocab.corpora.sentences import sentences
@@ -63,6 +64,16 @@ def test_units_have_a_length_and_do_not_repeat():
     assert found[0]["id"] == "a.0"
     (paragraph,) = units(rows, "paragraph", "it")
     assert paragraph["text"].startswith("La farina") and len(paragraph["text"].split()) == 48
+
+
+def test_an_article_is_the_whole_text_with_its_paragraphs():
+    """Neither too short nor too long, whitespace inside a line collapsed."""
+    ((number, text),) = corpus_units(DOCUMENT.replace("vende il", "vende   il"), "article")
+    first, second = text.split("\n")
+    assert number == 0 and first.startswith("Il fornaio vende il pane") and "Costa poco." in first
+    assert second.count("La farina") == 6
+    for words, found in ((39, 0), (40, 1), (2000, 1), (2001, 0)):
+        assert len([*corpus_units("parola " * words, "article")]) == found
 
 
 def longest_common(first, second):

@@ -14,12 +14,14 @@ from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
 from revocab.report.figure_parts.palette import Palette, own_colours
 from revocab.report.figure_parts.style import readable
+from revocab.report.figures.average_score import AverageScoreFigure
 from revocab.report.figures.fertility import span
 from revocab.report.figures.loss import smooth
 from revocab.report.figures.sweep import shares
 from revocab.report.make_figures import make_figures
 from revocab.report.names import headed
 from revocab.report.results import Results
+from revocab.report.values.task_scores import Average
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +127,21 @@ def test_token_counts_without_parallel_text(tmp_path):
     write_json(root / "experiment.json", content)
     make_figures(root, tmp_path / "figures")
     assert (tmp_path / "figures" / "token_counts.svg").stat().st_size > 10_000
+
+
+def test_the_average_of_named_tasks_is_drawn_at_the_checkpoints_where_all_are_scored():
+    """Tasks of both kinds, in the unit of the tables."""
+    results = Results(finished_demo())
+    tasks = results.experiment.evaluation
+    named = [next(iter(tasks.multiple_choice.tasks)), next(iter(tasks.generation.tasks))]
+    given = {"kind": "average_score", "title": "T", "group": "mistral", "named": named}
+    options = AverageScoreFigure.model_validate(given)
+    axes = options.draw(results, Palette(["sava"])).axes[0]
+    run = next(run for run in results.group("mistral") if run.name == "sava")
+    assert options.steps(results, run) == run.select(tasks.generation.steps)
+    value = Average(named=named).cell(results, run).value
+    drawn = [line.get_ydata()[-1] for line in axes.get_lines() if len(line.get_ydata())]
+    assert any(height == pytest.approx(value) for height in drawn)
+    assert {task for _, task in options.scores(results.experiment)} == set(named)
+    with pytest.raises(ValueError, match="language"):
+        AverageScoreFigure.model_validate({**given, "language": "it"})

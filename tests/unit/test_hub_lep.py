@@ -81,7 +81,7 @@ def test_every_corpus_is_prepared_and_copied_from_what_none_trains_on(
     for name, begins in DARULM.items():
         rows = read_jsonl(f"{below}/corpora/{name}/train.jsonl.gz")
         assert {row["text"] for row in rows} <= texts_of(root, begins)
-    assert found["copies"]["copying"] == "paragraph"
+    assert found["copies"]["copying"] == "article"
     trained = found["wikipedia-ru"]["train"]["documents"]
     assert trained + found["wikipedia-ru"]["heldout"]["documents"] == hub_lep.SHARDS - 1
     copied = {

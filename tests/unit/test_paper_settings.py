@@ -234,3 +234,40 @@ def test_every_paper_whose_values_are_published_has_a_page():
 def test_no_page_without_its_file():
     written = {Compared(file, REPOSITORY).settings.page for file in FILES}
     assert written == {page.stem for page in (REPOSITORY / "docs/papers").glob("*.md")}
+
+
+def test_what_savas_release_states_is_not_assumed():
+    """Facts of commit f4049c6, each of which our file has."""
+    compared = Compared(REPOSITORY / "config/paper/settings.yaml", REPOSITORY)
+    experiment = compared.experiment([])
+    steps = {name: experiment.recipes[name].warmup_steps for name in ("mistral", "llama")}
+    assert steps == {"mistral": 20, "llama": 30}
+    generation = experiment.evaluation.generation
+    assert generation.context_length - generation.max_new_tokens == 2048  # of a prompt
+    assert generation.tasks["squad_it"].pool_limit == 1000
+    assert experiment.fertility.limit_documents == 50000
+    released = {
+        "warm-up steps", "precision", "a second number of anchors", "documents of fertility",
+        "tokens of a prompt and its answer", "pool of its examples",
+    }  # fmt: skip
+    rows = {row.what: row for _, row in compared.settings.rows if row.what in released}
+    assert rows.keys() == released
+    assert all(row.released and "ASSUME" not in (row.reason or "") for row in rows.values())
+    assert "f4049c6" in compared.page
+
+
+def test_released_models_of_vocadt_are_the_first_uploads():
+    """Where their commits are known; their vocabularies are those of the same commits."""
+    compared = Compared(REPOSITORY / "config/vocadt/settings.yaml", REPOSITORY)
+    first = {"latin": "1c5b072", "mixed": "67b0d17", "cyrillic": None}
+    for overlays in ([], ["vocadt-released"]):
+        experiment = compared.experiment(overlays)
+        assert {name: experiment.tokenizers[name].revision for name in first} == first
+    assert {name: experiment.models[name].revision for name in first} == first
+
+
+def test_results_have_a_page_that_says_what_will_be_there():
+    page = (REPOSITORY / "results/README.md").read_text(encoding="utf-8")
+    assert all(name in page for name in ("report.html", "checks.json", "scores.csv", "tables/"))
+    ignored = (REPOSITORY / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert "!/results/README.md" in ignored

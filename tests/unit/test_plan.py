@@ -47,7 +47,7 @@ SHIPPED = [
     ("config/vocadt.yaml",),
     *[
         ("config/vocadt.yaml", f"config/overlays/{name}.yaml")
-        for name in ("vocadt-released", "vocadt-translation", "pico-vocadt")
+        for name in ("vocadt-released", "pico-vocadt")
     ],
     ("config/bilingual.yaml",),
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
@@ -59,10 +59,6 @@ SHIPPED = [
     ("tests/experiments/small.yaml",),
     ("tests/experiments/small.yaml", "tests/experiments/helper.yaml"),
 ]  # fmt: skip
-
-
-#: NLLB's pairs as files of the user's.
-NLLB = ("overlays/vocadt-translation", "overlays/nllb-files")
 
 
 def plan_of(*files: str, **values: str) -> Plan:
@@ -207,7 +203,7 @@ def test_every_job_on_the_data_folder(shared_folder, files):
     [
         (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_files),
         (
-            tuple(f"config/{one}.yaml" for one in ("vocadt", *NLLB)),
+            ("config/vocadt.yaml", "config/overlays/nllb-files.yaml"),
             make_pairs,
         ),
     ],

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_results import fake_results
+from fake_results import change_experiment, fake_results
 
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
 from revocab.report.published import CELLS, PaperValues
 from revocab.report.results import Results
+from revocab.report.results.scores import collect_scores
+from revocab.report.table_parts.published_table import beside_published
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import MISSING
 
@@ -129,3 +131,73 @@ def test_every_wrong_line_is_told(tmp_path):
     put(folder, "t,,SAVA,MMLU,4,,", "t,,SAVA,MMLU,5,,")
     with pytest.raises(RevocabError, match="t, SAVA, MMLU: given 2 times; keep one"):
         PaperValues(folder)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_values_of_other_items_have_a_mark_and_are_compared_with_nothing(tmp_path, strict):
+    """So do means over the task, and a strict number of items stops."""
+    step = "25 training steps"
+    found = results(
+        tmp_path,
+        *(f"choices,{step},SAVA,{column},47.5,," for column in ("MMLU", "BoolQ", "AVG")),
+    )
+    scored = found.csv("runs", "mistral-sava", "multiple_choice.csv")
+    (items,) = {int(row["items"]) for row in scored if row["task"] == "mmlu_it"}
+    for number in (items, items + 1):
+        where = ("evaluation", "multiple_choice", "tasks", "mmlu_it", "items")
+        change_experiment(found.root, *where, value={"number": number, "strict": strict})
+        if strict and number != items:
+            with pytest.raises(RevocabError, match="mmlu_it"):
+                collect_scores(found.root, found.root / "scores.parquet")
+            continue
+        collect_scores(found.root, found.root / "scores.parquet")
+        table = build_table(Results(found.root), "choices")
+        places = table.places()
+        marked = {name for name in ("MMLU", "BoolQ", "AVG") if
+                  places[step, "SAVA", name].published_number() == "47.50‡"}  # fmt: skip
+        assert marked == (set() if number == items else {"MMLU", "AVG"})
+        compared = {row[1] for row in beside_published(table)}
+        assert compared == {"MMLU", "BoolQ", "AVG"} - marked
+        said = any("mmlu_it" in note and str(number) in note for note in table.notes)
+        shown = "(47.50‡)" in to_markdown(table), "textdaggerdbl" in to_latex(table)
+        column = "MMLU published otherwise" in to_csv(table).splitlines()[0]
+        assert {said, *shown, column} == {bool(marked)}
+
+
+def test_published_means_are_computed_anew_over_the_tasks_that_are_scored(tmp_path):
+    tasks = {
+        "Knowledge": ["mmlu_it"],
+        "Reading": ["boolq_it"],
+        "Both": ["mmlu_it", "boolq_it"],
+    }
+    shared = {"kind": "categories", "title": "T", "runs": ["mistral-base", "mistral-sava"]}
+    single = {**shared, "categories": {name: tasks[name] for name in ("Knowledge", "Reading")}}
+    means = {
+        **shared,
+        "categories": {"Both": tasks["Both"]},
+        "recomputed": {"columns": ["Both"], "table": "single"},
+    }
+    lines = ("single,,SAVA,Knowledge,40,,", "single,,SAVA,Reading,50,,", "means,,SAVA,Both,60,,",
+             "single,,Mistral stand-in,Knowledge,40,,", "means,,Mistral stand-in,Both,60,,",
+             "single,,Mistral stand-in,Reading,,,missing")  # fmt: skip
+    values = put(tmp_path / "paper", *lines)
+    tables = {"single": single, "means": means}
+    root = fake_results(tmp_path / "demo", tables=tables, figures={}, paper_values=str(values))
+    table = build_table(Results(root), "means")
+    cells = {row: cell for (_, row, column), cell in table.places().items() if column == "Both"}
+    shown = {row: cell.published_number() for row, cell in cells.items()}
+    assert shown == {"SAVA": "45.00†", "Mistral stand-in": "60.00‡"}
+    assert [row[0] for row in beside_published(table)] in ([], ["SAVA"])
+    assert sum("†" in note for note in table.notes) == 1
+
+
+def test_a_column_may_be_shown_and_not_compared(tmp_path):
+    found = results(tmp_path, f"t,Mistral stand-in,SAVA,{LAST},0.75,,")
+    reason = {"Italian, bits per byte last checkpoint": "the paper's text is another"}
+    change_experiment(found.root, "tables", "t", "uncompared", value=reason)
+    table = build_table(Results(found.root), "t")
+    assert "(0.750‡)" in to_markdown(table)
+    assert any("the paper's text is another" in note for note in table.notes)
+    change_experiment(found.root, "tables", "t", "uncompared", value={"Italian": "x"})
+    with pytest.raises(RevocabError, match=r"tables\.t\.uncompared"):
+        build_table(Results(found.root), "t")

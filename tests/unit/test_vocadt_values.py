@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from revocab.config import as_json, read
+from revocab.config.checks import all_warnings
+from revocab.config.load import read_values, validate
+from revocab.errors import RevocabError
+from revocab.evaluation.generation.kinds.translation import KIND
 from revocab.io import write_json
+from revocab.plan import Plan
 from revocab.report.make_tables import build_table
 from revocab.report.published import PaperValues
 from revocab.report.results import Results
@@ -16,7 +21,6 @@ ROWS = {
     "table06": 5, "table07": 13, "table08": 6,
 }  # fmt: skip
 RUNS = {"Mistral", "VocADT-multi", "ZeTT-mono", "OFA-multi", "FOCUS-mono"}
-TRANSLATION = "config/overlays/vocadt-translation.yaml"
 CHANGE = " change (%)"
 #: Statements that the printed values do not bear out, by the table that a claim reads.
 WEAKENED = {
@@ -108,9 +112,9 @@ def test_where_the_papers_tables_weaken_its_sentences(printed):
     assert losing["table06"] == []
 
 
-def results_of(folder, *overlays) -> Results:
+def results_of(folder) -> Results:
     """Return the results, none so far, of the paper's experiment."""
-    experiment = read("config/vocadt.yaml", *overlays)
+    experiment = read("config/vocadt.yaml")
     write_json(folder / "experiment.json", as_json(experiment))
     return Results(folder)
 
@@ -118,7 +122,7 @@ def results_of(folder, *overlays) -> Results:
 def test_printed_values_stand_beside_ours(repository, tmp_path, monkeypatch):
     """Every printed value of a model that is run here has its place, and no other."""
     monkeypatch.chdir(repository)
-    results = results_of(tmp_path, TRANSLATION)
+    results = results_of(tmp_path)
     for name in ROWS:
         table = build_table(results, name)
         cells = [cell for row in table.data_rows() for cell in row.cells]
@@ -133,7 +137,7 @@ def test_printed_values_stand_beside_ours(repository, tmp_path, monkeypatch):
 def test_claims_on_the_printed_values(repository, tmp_path, monkeypatch):
     """Sentences that the paper's own tables weaken are marked (docs/papers.md)."""
     monkeypatch.chdir(repository)
-    results = results_of(tmp_path, TRANSLATION)
+    results = results_of(tmp_path)
     table = build_table(results, "claims")
     verdicts = {row.cells[0].text: row.cells[4].text for row in table.data_rows()}
     assert {row.cells[6].text for row in table.data_rows()} == {"not measured here"}
@@ -145,3 +149,40 @@ def test_claims_on_the_printed_values(repository, tmp_path, monkeypatch):
         "Every language gains by VocADT: into English",
         "Every language but Swahili gains by VocADT: out of English",
     }
+
+
+def test_models_of_table_2_are_asked_as_their_pairs_ask(repository, monkeypatch):
+    """Without examples, in both directions; a table that asks otherwise is warned of."""
+    monkeypatch.chdir(repository)
+    plan = Plan(read("config/vocadt.yaml"))
+    assert all_warnings(plan.experiment) == []
+    tasks = {
+        "latin-translation-vocadt": ("sw", "id", "et", "ht"),
+        "cyrillic-translation-mistral": ("uk", "kk"),
+        "greek-translation-focus": ("el",),
+    }
+    for run, languages in tasks.items():
+        asked = set(plan.step("generate_text", run=run).inputs["prompts"])
+        assert asked == {f"alma_{pair}" for one in languages for pair in (f"{one}_en", f"en_{one}")}
+    assert not any(
+        "alma" in task for task in plan.step("generate_text", run="latin-vocadt").inputs["prompts"]
+    )
+    for language in ("sw", "kk"):
+        taught = plan.experiment.corpora[f"nllb-{language}"].translation
+        for direction, layout in zip(taught.directions, taught.layouts, strict=True):
+            job = plan.step("build_prompts", task="alma_" + "_".join(direction)).job
+            asked = KIND.layout_in(job.direction, KIND.changed(job.options()))
+            assert (asked, job.shots) == (layout, 0)
+    values = read_values("config/vocadt.yaml")
+    for direction in ("into", "from"):
+        values["tables"][f"table02-{direction}-en"]["taught"] = False
+    warned = all_warnings(validate(values))
+    groups = {warning.partition(":")[0] for warning in warned}
+    assert groups == {f"runs.{name}" for name in plan.experiment.runs if "-translation" in name}
+    tasks = values["evaluation"]["generation"]["tasks"]
+    tasks["alma_sw_en"]["taught_by"] = "nllb-kk"
+    tasks["alma_en_sw"]["layout"] = {"instruction": ""}
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    wrong = [f"evaluation.generation.tasks.alma_{one}.taught_by" for one in ("sw_en", "en_sw")]
+    assert all(any(one in problem for problem in caught.value.problems) for one in wrong)

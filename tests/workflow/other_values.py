@@ -58,6 +58,7 @@ BY_HAND: dict[str, Changes] = {
         f"{TEXT}.world.direction": ["it"],
     },
     f"{TEXT}.*.score": {f"{TEXT}.copying.score": "copied_released"},
+    f"{TEXT}.*.taught_by": {f"{TEXT}.world.taught_by": "pairs"},
     "evaluation.multiple_choice.tasks.*.probe.kind": {
         "evaluation.multiple_choice.tasks.probe_en.probe.kind": "word_order"
     },

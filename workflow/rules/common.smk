@@ -13,6 +13,7 @@ from revocab import extensions
 extensions.use(config.get("extensions"))  # before anything is found
 
 from revocab.config import validate
+from revocab.config.checks import all_warnings
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.plan import Plan
@@ -29,6 +30,9 @@ except RevocabError as error:
     sys.exit(1)
 
 EXPERIMENT = PLAN.experiment
+if workflow.is_main_process:
+    for warning in all_warnings(EXPERIMENT):
+        print(f"warning: {warning}", file=sys.stderr)
 PATHS = PLAN.paths
 RESULTS = PATHS.results
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 
 from revocab.bill.amounts import short
@@ -10,6 +11,7 @@ from revocab.bill.bill import Bill, bill_of
 from revocab.bill.device import BillOptions, told
 from revocab.closed import plain
 from revocab.command import of_flags
+from revocab.config.checks import all_warnings
 from revocab.flags import Parser, add_flag, leaves, value_of
 from revocab.plan.show import add_experiment, planned
 
@@ -27,7 +29,10 @@ def plan(words: Sequence[str]) -> str:
         if hasattr(arguments, key)
     }
     options = of_flags(BillOptions, values)
-    bill = bill_of(planned(arguments), options)
+    plan_shown = planned(arguments)
+    for warning in all_warnings(plan_shown.experiment):
+        print(f"warning: {warning}", file=sys.stderr)
+    bill = bill_of(plan_shown, options)
     if arguments.json:
         return json.dumps(bill.as_json(), indent=2)
     return "\n".join(lines_of(bill, options, explain=arguments.explain))

@@ -34,7 +34,9 @@ COMMAND = Command(
 
 
 def planned(plan: Plan, task: str) -> Step:
-    entry = plan.experiment.evaluation.generation.tasks[task]
+    from revocab.config.check_tasks import asked_as_taught
+
+    entry = asked_as_taught(plan.experiment, plan.experiment.evaluation.generation.tasks[task])
     job = PromptJob.of(
         entry,
         option=entry.model_dump(mode="json", include=set(find_kind(entry.kind).own_options)),

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from revocab.closed import unknown
 from revocab.config.schema import Experiment, Source
 from revocab.config.schema.evaluation import GenerationTask, Probe
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
 from revocab.corpora.source import Kind
+from revocab.corpora.translations import LAYOUT
 from revocab.errors import RevocabError, refused
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
 from revocab.evaluation.probes.kind import find_probe
 from revocab.languages import missing_words
+from revocab.report.references import asked_scores
+from revocab.report.table_parts.by_language import TRANSLATION
 
 #: Where a multiple-choice task may take its rows from: the harness reads them itself.
 TASK_DATA: tuple[Kind, ...] = ("world", "path", "hub")
@@ -94,9 +99,83 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
                     f"{GENERATION}.{name}.{option}: {getattr(task, option)} leaves no room for a"
                     f" prompt (evaluation.generation.context_length: {room}); lower it"
                 )
-        kind, key = find_kind(task.kind), f"{GENERATION}.{name}.direction {task.direction}"
-        for problem in refused(kind.layout_in, task.direction, kind.changed(task)):
+        where = f"{GENERATION}.{name}"
+        yield from taught_by_problems(experiment, f"{where}.taught_by", task)
+        kind, key = find_kind(task.kind), f"{where}.direction {task.direction}"
+        asked = asked_as_taught(experiment, task)
+        for problem in refused(kind.layout_in, task.direction, kind.changed(asked)):
             yield f"{key}: {problem}"
+
+
+def taught_by_problems(experiment: Experiment, key: str, task: GenerationTask) -> Iterator[str]:
+    corpus = experiment.corpora.get(task.taught_by or "")
+    if corpus is None:
+        return
+    if task.layout is not None:
+        yield f"{key}: the layout is the corpus's, and layout is given, too; give one of them"
+    taught = corpus.translation.directions if corpus.translation else []
+    if task.kind != TRANSLATION or tuple(task.direction) not in taught:
+        listed = ", ".join(" ".join(direction) for direction in taught) or "no translation"
+        yield (
+            f"{key}: corpus {task.taught_by!r} teaches {listed}, and the task is of kind "
+            f"{task.kind!r}, {' '.join(task.direction)}; name one that teaches it"
+        )
+
+
+def asked_as_taught(experiment: Experiment, task: GenerationTask) -> GenerationTask:
+    """Return a task with the layout of the corpus that taught it, if it names one."""
+    corpus = experiment.corpora.get(task.taught_by or "")
+    if corpus is None or corpus.translation is None:
+        return task
+    return task.model_copy(update={"layout": corpus.translation.layout})
+
+
+def unasked_layouts(experiment: Experiment) -> Iterator[str]:
+    """Yield a warning for every way of asking that a mixture teaches, and that no task of the run
+    group asks by.
+    """
+    asked = asked_scores(experiment)
+    for group in experiment.runs:
+        runs = [run for run in experiment.expanded.values() if run.group == group]
+        named = {
+            corpus
+            for run in runs
+            if run.recipe and run.mixture
+            for mixture in (run.mixture, *run.stage_mixtures.values())
+            for corpus in experiment.mixtures.get(mixture, ())
+        }
+        if not any(run.evaluate for run in runs):
+            continue
+        tasks = experiment.evaluation.generation.tasks
+        asking = (
+            asked_as_taught(experiment, tasks[name])
+            for name in asked.get(group, set()) & tasks.keys()
+        )
+        ways = [
+            way_of_asking(find_kind(task.kind).changed(task))
+            for task in asking
+            if task.kind == TRANSLATION
+        ]
+        for corpus in sorted(named & experiment.corpora.keys()):
+            taught = experiment.corpora[corpus].translation
+            way = way_of_asking(taught.layout.given() if taught and taught.layout else {})
+            if taught is not None and way not in ways:
+                labels = ", ".join(way["labels"])
+                yield (
+                    f"runs.{group}: corpus {corpus!r} teaches to translate by "
+                    f"{way['instruction']!r} with labels {labels}, and no task that tables show of"
+                    f" the group asks so; give such a task 'taught_by: {corpus}'"
+                )
+
+
+def way_of_asking(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a prompt without examples is made of, words left out, of a translation's layout
+    with these changes.
+    """
+    layout = replace(LAYOUT, **{key: changes[key] for key in changes.keys() - {"language"}})
+    parts = ("instruction", "after_label", "before_text", "between_lines")
+    named = {part: getattr(layout, part) for part in parts}
+    return {**named, "labels": list(layout.labels), "language": changes.get("language")}
 
 
 def score_problems(experiment: Experiment) -> Iterator[str]:

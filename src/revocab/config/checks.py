@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from revocab.closed import unknown
+from revocab.closed import EVERY, unknown
 from revocab.config.check_files import check_sources
 from revocab.config.check_ids import check_names, check_references
 from revocab.config.check_models import check_answers, check_cycles, check_lengths, check_models
 from revocab.config.check_runs import check_identities, check_runs
-from revocab.config.check_tasks import check_tasks, holds_out_nothing
+from revocab.config.check_tasks import check_tasks, holds_out_nothing, unasked_layouts
 from revocab.config.check_trainings import (
     check_number_of_checkpoints,
     check_parameters,
@@ -72,7 +72,8 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
 
 def check_scored_steps(experiment: Experiment) -> Iterator[str]:
     for section in ("multiple_choice", "generation"):
-        steps = getattr(experiment.evaluation, section).steps or ()
+        asked = getattr(experiment.evaluation, section).steps or ()
+        steps = [step for step in asked if step != EVERY]
         for group in experiment.runs:
             yield from wrong_steps(experiment, f"evaluation.{section}.steps", group, steps)
 
@@ -126,6 +127,11 @@ CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
     check_sources,
     check_tasks,
 )
+
+
+def all_warnings(experiment: Experiment) -> list[str]:
+    """Return what a sound experiment will probably regret, in a stable order."""
+    return list(unasked_layouts(experiment))
 
 
 def all_problems(experiment: Experiment) -> list[str]:

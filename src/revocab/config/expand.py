@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any
 
-from revocab.closed import BEST, RunStep, Step
+from revocab.closed import BEST, EVERY, RunStep, Step
 from revocab.config.schema import Experiment, Recipe, RunGroup
 from revocab.config.schema.runs import Chat
 from revocab.initialise.method import Method, methods
@@ -104,11 +104,11 @@ def selected(
     """Return those of a run's ``steps`` that ``wanted`` names, ascending.
 
     A step is named by its number, as the ``first`` or ``last`` checkpoint, or by the stage that it
-    ends; None: every checkpoint. A run that is not trained has step 0, whatever is wanted.
+    ends; None or ``all``: every checkpoint. A run that is not trained has step 0 alone.
     """
     if len(steps) == 1:
         return list(steps)
-    if wanted is None:
+    if wanted is None or EVERY in (wanted := list(wanted)):
         return steps[1:]
     names: dict[Step, int] = {"first": steps[1], "last": steps[-1]}
     names.update(stage_ends)

@@ -1,4 +1,4 @@
-"""Copying: sentences or paragraphs of any text, and the question that asks for one word for word.
+"""Copying: parts or the whole of any text, and the question that asks for one word for word.
 
 After Tikhomirov and Chernyshev 2024, "Facilitating large language model Russian adaptation with
 Learned Embedding Propagation": models are scored on it (section DaruCopy) and calibrated on it
@@ -14,19 +14,29 @@ from revocab.chat.messages import ASSISTANT, Message
 from revocab.corpora.sentences import sentences
 from revocab.languages import fill
 
-Unit = Literal["sentence", "paragraph"]
+Unit = Literal["sentence", "paragraph", "article"]
 
-#: Fewest and most words of a unit.
-WORDS: dict[str, tuple[int, int]] = {"sentence": (5, 50), "paragraph": (40, 200)}
+#: Fewest and most words of a unit. The longest articles and their copies take some 8,000 tokens,
+#: the rows of LEP's self-calibration.
+WORDS: dict[str, tuple[int, int]] = {
+    "sentence": (5, 50),
+    "paragraph": (40, 200),
+    "article": (40, 2000),
+}
 #: What is asked, in the words of a language: the instruction, and what text and copy are called.
 INSTRUCTION, TEXT, COPY = "<<copy>>", "<<text>>", "<<copied>>"
 
 
 def units(text: str, unit: Unit) -> Iterator[tuple[int, str]]:
     """Yield the sentences or paragraphs that are neither too short nor too long, each as one line,
-    with its number among all of the text.
+    with its number among all of the text; or the whole, a line for each of its paragraphs.
     """
     low, high = WORDS[unit]
+    if unit == "article":
+        lines = [line for line in (" ".join(part.split()) for part in text.split("\n")) if line]
+        if low <= len(" ".join(lines).split()) <= high:
+            yield 0, "\n".join(lines)
+        return
     parts = sentences(text) if unit == "sentence" else text.split("\n")
     for number, part in enumerate(parts):
         words = part.split()

@@ -70,8 +70,8 @@ class CorpusOptions(Closed):
     )
     copying: Unit | None = Field(
         default=None,
-        description="makes conversations of text: each asks for one sentence or paragraph of it, "
-        "and the answer is the same, word for word; not with messages_field",
+        description="makes conversations of text: each asks for one sentence or paragraph of it, or"
+        " for all of it, and the answer is the same, word for word; not with messages_field",
     )
     #: Left out of what is written where there is none, as before there was a choice.
     translation: Translations | None = Field(

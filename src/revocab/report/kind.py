@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from revocab.closed import Closed, OneLine, Step, kind_of
 from revocab.registry import found_in
@@ -21,6 +21,7 @@ from revocab.report.annotations import Experiment, Figure, Layout, Run
 
 if TYPE_CHECKING:
     from revocab.report.figure_parts.palette import Palette
+    from revocab.report.published import PublishedCell
     from revocab.report.results import Results
     from revocab.report.table_parts.table import Table
 
@@ -69,6 +70,16 @@ class TableOptions(KindOptions):
 
     #: Whether its numbers depend on the experiment's text, which may be synthetic.
     of_text: ClassVar[bool] = True
+
+    uncompared: dict[OneLine, OneLine] = Field(
+        default_factory=dict,
+        description="columns whose published values are of something else than ours, and of what:"
+        " they are shown with a mark, and compared with nothing",
+    )
+
+    def published(self, results: Results, identifier: str) -> list[PublishedCell]:
+        """Return the published values of its cells."""
+        return results.paper.cells(identifier)
 
     @abstractmethod
     def build(self, results: Results) -> Table:

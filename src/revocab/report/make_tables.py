@@ -28,7 +28,7 @@ def build_table(results: Results, identifier: str) -> Table:
         table.notes += [note for note in notes.synthetic(results) if note not in table.notes]
     limited = options.limited(results)
     table.limited = f"limited run: {limited}" if limited else None
-    add_published(table, results.paper.cells(identifier))
+    add_published(table, options, results, identifier)
     return table
 
 

@@ -47,6 +47,8 @@ class PublishedCell:
     value: float | None
     stderr: float | None
     note: str
+    #: Shown behind the value (``table_parts/table.py``).
+    mark: str = ""
 
     @property
     def place(self) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from revocab import limits
-from revocab.closed import BEST, PLACES, Closed, OneLine
+from revocab.closed import BEST, EVERY, PLACES, Closed, OneLine
 from revocab.training.budgets import Schedule, resolved
 from revocab.training.stage import NEW_ROWS, Stage, VocabularyAdapters
 
@@ -179,7 +179,7 @@ class TrainingOptions(LossOptions):
                 f"stages: {self.taught} reads text, and loss is {self.loss}; put the stage into a"
                 f" recipe of loss: {ALL}"
             )
-        taken = sorted({*names} & {*PLACES, BEST})
+        taken = sorted({*names} & {*PLACES, BEST, EVERY})
         if taken:
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
         late = [stage.name for stage in (self.stages or ())[1:] if stage.adapter]

@@ -58,8 +58,6 @@ class Task(TaskOptions):
             raise ValueError("data belongs to a template; a harness task brings its own")
         if self.probe is not None and (self.data or self.items or self.harness):
             raise ValueError("probe makes the rows of a template; leave out data, items, harness")
-        if self.template is None and self.items is not None:
-            raise ValueError("items counts the rows of a template's data; leave it out")
         if self.harness is None and self.revision is not None:
             raise ValueError("revision pins a harness task; a template's goes under data.hub")
         return self
@@ -99,12 +97,17 @@ def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
         default=None,
         description="metric that is the task's score in means; default: the first of its kind",
     )
+    taught_by = Field(
+        default=None,
+        description="a corpus of parallel text: asked as that asks, in place of layout",
+    )
     return create_model(
         f"{options.__name__}Task",
         __base__=options,
         pool=(TaskText, ...),
         test=(TaskText, ...),
         score=(OneLine | None, score),
+        taught_by=(CorpusId | None, taught_by),
     )
 
 
@@ -116,6 +119,7 @@ if TYPE_CHECKING:
         pool: TaskText
         test: TaskText
         score: str | None
+        taught_by: str | None
 
 else:
     #: A generation task, the options of its kind with its sources.
@@ -125,7 +129,7 @@ else:
 class Generation(GenerationOptions):
     """Greedy generation."""
 
-    #: Checkpoints that are asked.
+    #: Checkpoints that are asked; ``all``: every one.
     steps: list[Step] = Field(default=["first", "last"])
     #: A COMET model (Hub id or checkpoint path); none leaves COMET empty, with the reason.
     comet_model: OneLine | None = None

@@ -20,6 +20,7 @@ from pydantic import Field
 from revocab.chat.layout import Languages, Layout, LayoutOptions
 from revocab.chat.messages import Message
 from revocab.closed import Closed, Id, Language, kind_of, look_up
+from revocab.evaluation.expected_items import ExpectedItems
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
 from revocab.limits import Count, Positions, ShotCount
 from revocab.registry import found_in
@@ -51,7 +52,7 @@ class PromptOptions(Closed):
     layout: LayoutOptions | None = Field(
         default=None, description="changes to the kind's prompt layout"
     )
-    #: These three are left out of a job where they are as they were before there was a choice.
+    #: These four are left out of a job where they are as they were before there was a choice.
     asked_by: Literal["layout", "messages"] = Field(
         default="layout",
         exclude_if=lambda asked: asked == "layout",
@@ -66,6 +67,11 @@ class PromptOptions(Closed):
         default=None,
         exclude_if=lambda most: most is None,
         description="maximum tokens of an answer; default: that of all tasks",
+    )
+    items: ExpectedItems | None = Field(
+        default=None,
+        exclude_if=lambda items: items is None,
+        description="number of queries that its test source should have; default: any",
     )
 
 

@@ -28,6 +28,7 @@ from revocab.chat.messages import ASSISTANT, Message, checked_messages, filled
 from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError, refuse
+from revocab.evaluation.expected_items import compare_items
 from revocab.evaluation.generation.kind import (
     GenerationKind,
     PromptOptions,
@@ -94,7 +95,12 @@ def build_prompts(
     pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
     queries = read_numbered(job.test, test_files)
     pool_rows = usable_rows(kind, options, pool_rows, pool)
-    queries = spread(usable_rows(kind, options, queries, test), job.limit)
+    queries = usable_rows(kind, options, queries, test)
+    if job.items:
+        pin = f"; write 'revision: {job.items.revision}' under its test.hub"
+        advice = pin if job.items.revision else ""
+        compare_items(job.task, test, len(queries), job.items, advice)
+    queries = spread(queries, job.limit)
     shots = [draw_shots(job, query, pool_rows, pool) for query in queries]
     changes = kind.changed(options)
     most = {} if job.max_new_tokens is None else {"max_new_tokens": job.max_new_tokens}

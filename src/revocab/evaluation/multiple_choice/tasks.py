@@ -16,6 +16,7 @@ from revocab import yaml_file
 from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, near, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
+from revocab.evaluation.expected_items import ExpectedItems, compare_items
 from revocab.evaluation.multiple_choice.task_keys import (
     ShippedTask,
     TaskFile,
@@ -27,46 +28,31 @@ from revocab.extensions import files_in
 from revocab.hub import dataset_rows, resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
-from revocab.limits import Count, ShotCount
-
-
-class ExpectedItems(Closed):
-    """How many rows a task's data must have, and which commit of a Hub data set has them."""
-
-    number: Count = Field(description="number of rows that the scored split must have")
-    revision: Revision | None = Field(
-        default=None,
-        description="commit expected to have them, named in the error if the data does not",
-    )
+from revocab.limits import ShotCount
 
 
 def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> None:
-    """Raise :class:`RevocabError` where a task's data has another number of rows than expected.
+    """Compare the number of rows of a task's data with what is expected (:func:`compare_items`).
 
-    ``config`` is a task file's content, its Hub data set at a commit. The error names the data, the
-    numbers found and expected, and the revision to use.
+    ``config`` is a task file's content, its Hub data set at a commit. What is said names the data,
+    the numbers found and expected, and the revision to use.
     """
     data, split = config["dataset_path"], config["test_split"]
     options = config["dataset_kwargs"]
     if data == "json":
         path = options["data_files"][split]
-        number, where = sum(1 for _ in read_jsonl(path)), path
-        advice = "use the file that the experiment means"
+        compare_items(task, path, sum(1 for _ in read_jsonl(path)), expected)
+        return
+    commit = options["revision"]
+    source = {"hub": data, **options, "commit": commit}
+    number = len(dataset_rows(source, config.get("dataset_name"), split))
+    where = f"data set {data!r}, split {split!r}, at commit {commit}"
+    if expected.revision and not commit.startswith(expected.revision):
+        advice = f"; write 'revision: {expected.revision}' under the task's data.hub"
     else:
-        commit = options["revision"]
-        number = len(dataset_rows({"hub": data, **options, "commit": commit},
-                                 config.get("dataset_name"), split))  # fmt: skip
-        where = f"data set {data!r}, split {split!r}, at commit {commit}"
-        if expected.revision and not commit.startswith(expected.revision):
-            advice = f"write 'revision: {expected.revision}' under the task's data.hub"
-        else:
-            commits = f"https://huggingface.co/datasets/{data}/commits/main"
-            advice = f"write its commit ({commits}) as 'revision' under the task's data.hub"
-    if number != expected.number:
-        raise RevocabError(
-            f"task {task!r}: {where}, has {number:,} items, expected {expected.number:,}: another "
-            f"version of the data; {advice}, or drop the task's 'items' to score these"
-        )
+        commits = f"https://huggingface.co/datasets/{data}/commits/main"
+        advice = f"; write its commit ({commits}) as 'revision' under the task's data.hub"
+    compare_items(task, where, number, expected, advice)
 
 
 #: Templates that come with the package, a YAML file each: dropping a file there adds one.
@@ -88,7 +74,7 @@ class TaskOptions(Closed):
     )
     shots: ShotCount | None = Field(default=None, description="default: that of all tasks")
     items: ExpectedItems | None = Field(
-        default=None, description="number of rows that a template's data must have; default: any"
+        default=None, description="number of rows that its data should have; default: any"
     )
 
 
@@ -274,10 +260,8 @@ def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict
         template = find_template(job.template, templates, "--template")
         words: dict[str, Any] = {"language": job.language, "shots": job.shots}
         return build_task(job.task, template, data=data, hub=job.hub, **words)
-    if data or job.hub or job.items:
-        raise RevocabError(
-            "--harness: such a task brings its own data; leave out --data, --hub, --items"
-        )
+    if data or job.hub:
+        raise RevocabError("--harness: such a task brings its own data; leave out --data, --hub")
     own: dict[str, Any] = {"num_fewshot": job.shots, "revision": job.revision}
     own = {name: value for name, value in own.items() if value is not None}
     return {"harness": job.harness, **own}

@@ -1,4 +1,4 @@
-"""Figures 2 to 5: a group's average multiple-choice score by training step."""
+"""Figures 2 to 5: a group's average score by training step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import ClassVar, Literal
 
-from revocab.closed import GroupId, TaskLanguage
+from pydantic import Field, model_validator
+
+from revocab.closed import GroupId, Id, TaskLanguage, exactly_one
 from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
@@ -15,10 +17,16 @@ from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
-from revocab.report.references import choices_in, of_group, unscored_language
+from revocab.report.references import (
+    choices_in,
+    group_tasks,
+    of_group,
+    unknowns,
+    unscored_language,
+)
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
-from revocab.report.values.task_scores import TaskScore
+from revocab.report.values.task_scores import Average, TaskScore
 
 #: Share of the axis by which runs of the same step stand apart.
 APART = 0.02
@@ -29,11 +37,14 @@ MOST_TICKS = 13
 
 
 class AverageScoreFigure(FigureOptions):
-    """Average multiple-choice score of a group by step."""
+    """Average score of a group by step: on a language's multiple-choice tasks, or on named ones."""
 
     kind: Literal["average_score"]
     group: GroupId
-    language: TaskLanguage
+    #: All multiple-choice tasks of the language.
+    language: TaskLanguage | None = None
+    #: These tasks, of any kind; the mean is Table 2's of the same tasks.
+    named: list[Id] | None = Field(default=None, min_length=1)
     caption: ClassVar[str] = (
         "Unweighted mean over tasks at every checkpoint; bars are one standard error of the "
         "mean, items taken as independent. Dashed: the base model. Dotted, where scores come near "
@@ -45,6 +56,21 @@ class AverageScoreFigure(FigureOptions):
     )
     caption_published: ClassVar[str] = "Open diamonds: the paper's printed averages."
 
+    @model_validator(mode="after")
+    def _one_choice(self) -> AverageScoreFigure:
+        return exactly_one(self, ("language", "named"))
+
+    def tasks(self, experiment: Experiment) -> list[str]:
+        return self.named or choices_in(experiment, self.language or "")
+
+    def steps(self, results: Results, run: Run) -> list[int]:
+        """Return the checkpoints of a run at which all of the tasks are scored."""
+        evaluation = results.experiment.evaluation
+        tasks = set(self.tasks(results.experiment))
+        sections = (evaluation.multiple_choice, evaluation.generation)
+        scored = [set(run.select(each.steps)) for each in sections if tasks & each.tasks.keys()]
+        return sorted(set.intersection(*scored)) if scored else []
+
     def draw(self, results: Results, palette: Palette) -> Figure:
         runs = [run for run in results.group(self.group) if run.made]
         known = results.group(self.group)
@@ -52,8 +78,7 @@ class AverageScoreFigure(FigureOptions):
                  for run in known]  # fmt: skip
         figure, grid = panels(1, 1, [*names, BASE], (4.6, 3.0))
         axes = grid[0, 0]
-        asked = results.experiment.evaluation.multiple_choice.steps
-        checkpoints = sorted({step for run in runs for step in run.select(asked)}) or [0, 1]
+        checkpoints = sorted({step for run in runs for step in self.steps(results, run)}) or [0, 1]
         first, last = checkpoints[0], max(checkpoints[-1], checkpoints[0] + 1)
         labels = []
         for index, run in enumerate(runs):
@@ -67,13 +92,15 @@ class AverageScoreFigure(FigureOptions):
         if len(checkpoints) <= MOST_TICKS:
             axes.set_xticks(checkpoints)
         axes.set_xlabel("training steps")
-        tasks = results.choice_tasks(self.language)
-        what = f"mean accuracy of {len(tasks)} tasks" if len(tasks) > 1 else f"accuracy, {tasks[0]}"
+        tasks = self.tasks(results.experiment)
+        score = "accuracy" if self.language else "score"
+        what = f"mean {score} of {len(tasks)} tasks" if len(tasks) > 1 else f"{score}, {tasks[0]}"
         axes.set_ylabel(f"{what} (%)")
-        axes.set_title(f"{language_label(self.language)}, mean ± standard error")
-        if axes.has_data():
+        about = language_label(self.language) if self.language else results.model_label(known[0])
+        axes.set_title(f"{about}, mean ± standard error")
+        if axes.has_data() and self.language:
             labels += self.draw_chance(results, axes, tasks)
-        else:
+        elif not axes.has_data():
             nothing_yet(axes)
         label_ends(axes, labels)
         return figure
@@ -92,10 +119,14 @@ class AverageScoreFigure(FigureOptions):
         return [(level, "chance", CHANCE)]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        return unscored_language(experiment, key, self.group, self.language)
+        if self.language is not None:
+            yield from unscored_language(experiment, key, self.group, self.language)
+            return
+        known = group_tasks(experiment, self.group)
+        yield from unknowns(f"{key}.named", self.named or (), known, "task of the group")
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_group(self.group, choices_in(experiment, self.language))
+        return of_group(self.group, self.tasks(experiment))
 
     def draw_run(
         self, results: Results, axes: Axes, run: Run, palette: Palette, shift: float
@@ -103,17 +134,17 @@ class AverageScoreFigure(FigureOptions):
         """Draw a run's averages, ``shift`` to the right; return its label: height, text, colour."""
         line = palette.line(run.name)
         points = []
-        for step in run.select(results.experiment.evaluation.multiple_choice.steps):
+        for step in self.steps(results, run):
             cell = self.average(results, run, step)
             if cell.value is not None:
-                points.append((step + shift, 100 * cell.value, cell))
+                points.append((step + shift, cell.scale * cell.value, cell))
         if points:
             places, values, cells = zip(*points, strict=True)
-            errors = [100 * (cell.stderr or 0) for cell in cells]
+            errors = [cell.scale * (cell.stderr or 0) for cell in cells]
             axes.errorbar(
                 places, values, errors, marker="o", markersize=4, elinewidth=1.0, capsize=0, **line
             )
-            spread = [None if cell.deviation is None else 100 * cell.deviation for cell in cells]
+            spread = [cell.deviation and cell.scale * cell.deviation for cell in cells]
             draw_band(axes, places, values, spread, line["color"])
         printed = self.draw_published(results, axes, run, line["color"])
         if points:
@@ -126,24 +157,26 @@ class AverageScoreFigure(FigureOptions):
             if run.made:
                 continue
             line = palette.line(run.name)
-            level = self.average(results, run, 0).value
-            if level is not None:
+            cell = self.average(results, run, 0)
+            if cell.value is not None:
                 label = BASE if run.base else method_label(run)
-                labels.append(draw_level(axes, 100 * level, label, line))
+                labels.append(draw_level(axes, cell.scale * cell.value, label, line))
             self.draw_published(results, axes, run, line["color"])
         return labels
 
     def draw_published(self, results: Results, axes: Axes, run: Run, colour: str) -> float | None:
         last = None
         for step in run.steps:
-            printed = self.average(results, run, step).published
+            printed = self.average(results, run, step).compared()
             if printed:
                 last = 100 * printed
                 axes.plot([step], [last], "D", color=colour, fillstyle="none", clip_on=False)
         return last
 
     def average(self, results: Results, run: Run, step: int) -> Cell:
-        return TaskScore.average(self.language, step).cell(results, run)
+        if self.language is not None:
+            return TaskScore.average(self.language, step).cell(results, run)
+        return Average(named=self.named, step=step).cell(results, run)
 
 
 FIGURE = AverageScoreFigure

@@ -50,8 +50,8 @@ class BarsFigure(FigureOptions):
             if cell.value is not None:
                 error = None if cell.stderr is None else cell.stderr * cell.scale
                 axes.barh(place, cell.value * cell.scale, 0.7, xerr=error, color=COLOUR)
-            if cell.published is not None:
-                axes.vlines(cell.published * cell.scale, place - 0.35, place + 0.35, "black", lw=2)
+            if (published := cell.compared()) is not None:
+                axes.vlines(published * cell.scale, place - 0.35, place + 0.35, "black", lw=2)
         if not axes.has_data():
             nothing_yet(axes)
         return figure

@@ -35,7 +35,7 @@ class Bar(NamedTuple):
     def of(cls, cell: Cell | None) -> Bar:
         if cell is None:
             return cls(None, None)
-        both = (cell.value, cell.published)
+        both = (cell.value, cell.compared())
         shown = [None if number is None else number * cell.scale for number in both]
         return cls(*shown)
 
@@ -107,7 +107,7 @@ class ModelsByLanguageFigure(FigureOptions):
         cells: dict[str, Cells] = {}
         for name, options in self.tables.items():
             table = options.build(results)
-            add_published(table, results.paper.cells(name))
+            add_published(table, options, results, name)
             places = table.places().items()
             cells[name] = {(row, column): cell for (_, row, column), cell in places}
         titles = {name: fill(table.title, WIDTH) for name, table in self.tables.items()}

@@ -22,6 +22,7 @@ from revocab.report.results.scores import (
     Record,
     Scores,
     average_task,
+    other_items,
 )
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
@@ -243,6 +244,13 @@ class Results:
     def scores(self) -> Scores:
         path = self.root / "scores.parquet"
         return Scores.read(path) if path.is_file() else Scores([], {})
+
+    @cached_property
+    def other_items(self) -> dict[str, tuple[int, int]]:
+        """Return tasks whose items are not those of the published values: how many are scored, and
+        how many were expected.
+        """
+        return other_items(self.experiment, self.scores.rows)
 
     @cached_property
     def similarities(self) -> list[Record]:

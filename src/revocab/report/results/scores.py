@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
 from revocab.io import atomic, number, write_csv
 from revocab.output import check_files
-from revocab.report.annotations import Results, Run
-from revocab.report.references import group_tasks
+from revocab.report.annotations import Experiment, Results, Run
+from revocab.report.references import group_tasks, task_languages
 
 #: A multiple-choice or a generative task of an experiment.
 AnyTask = TypeVar("AnyTask")
@@ -70,6 +70,33 @@ class Scores:
     def shown_metric(self, task: str, family: str) -> str:
         known = choice_metrics(family, self.metrics)
         return next((name for name in known if (task, name) in self._reported), known[0])
+
+
+def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tuple[int, int]]:
+    """Return the tasks that are scored on another number of items than expected, with both numbers.
+
+    Scores of the first items of a task tell nothing. Raises :class:`RevocabError` for tasks whose
+    number is a must.
+    """
+    evaluation = experiment.evaluation
+    asked: dict[str, Any] = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
+    scored: dict[str, set[int]] = {}
+    for row in rows:
+        if row["items"] and not row["limit"]:
+            scored.setdefault(row["task"], set()).add(row["items"])
+    others, problems = {}, []
+    for task, expected in ((task, entry.items) for task, entry in asked.items() if entry.items):
+        # A row that is asked in several ways has further items; one of its metrics counts rows.
+        found = scored.get(task, {expected.number})
+        if expected.number not in found:
+            others[task] = max(found), expected.number
+            if expected.strict:
+                problems.append(
+                    f"task {task!r}: {max(found):,} items are scored, expected {expected.number:,};"
+                    " pin the version of the data that has them, or drop 'strict' of its 'items'"
+                )
+    refuse(problems)
+    return others
 
 
 def mean_score(
@@ -190,7 +217,7 @@ def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[
     """Return every score of every run, runs in the experiment's order.
 
     ``metrics`` overrides the metrics of ``evaluation/multiple_choice/families.yaml`` for the
-    averages.
+    averages. Published values of other items than those scored here are left out.
     """
     rows: list[Record] = []
     for run in results.runs:
@@ -201,6 +228,12 @@ def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[
             rows += generation_rows(results, run)
         rows += heldout_rows(results, run)
         rows += similarity_rows(results, run)
+    languages = task_languages(results.experiment)
+    others = other_items(results.experiment, rows)
+    means = {average_task(language) for task in others for language in languages[task]}
+    for row in rows:
+        if row["task"] in {*others, *means}:
+            row["paper_value"] = None
     return rows
 
 

@@ -75,6 +75,9 @@ class LanguageTable(TableOptions):
     family: Id | None = Field(default=None, description="family of multiple-choice tasks")
     into: Id | None = Field(default=None, description="translation into this language")
     out_of: Id | None = Field(default=None, description="translation out of this language")
+    taught: bool = Field(
+        default=False, description="translations asked as their corpora teach; default: the others"
+    )
     heldout: Literal[True] | None = Field(default=None, description="held-out bits per byte")
     metrics: dict[Id, OneLine] = Field(
         default_factory=dict,
@@ -105,7 +108,9 @@ class LanguageTable(TableOptions):
         return [
             name
             for name, task in experiment.evaluation.generation.tasks.items()
-            if task.kind == TRANSLATION and list(task.direction) == pair
+            if task.kind == TRANSLATION
+            and list(task.direction) == pair
+            and (task.taught_by is not None) == self.taught
         ]
 
     def metrics_shown(self, experiment: Experiment) -> dict[str, str]:
@@ -123,7 +128,7 @@ class LanguageTable(TableOptions):
             return
         if self.into or self.out_of:
             way = f"into {self.into!r}" if self.into else f"out of {self.out_of!r}"
-            wanted = f"translation {way}"
+            wanted = f"translation {way}{' with taught_by' if self.taught else ''}"
         else:
             wanted = "multiple-choice task" + (f" of family {self.family!r}" if self.family else "")
         yield f"{key}: language {language!r} has no {wanted}; add one"
@@ -173,14 +178,15 @@ class LanguageTable(TableOptions):
             undefined = self.change == "percent" and base.value == 0
             if cell.text is not None or undefined:
                 shown.append(text(MISSING))
-            elif cell.value is None or base.value is None:
-                shown.append(Cell(provenance=cell.provenance))
-            else:
-                change = cell.value - base.value
+                continue
+            change = Cell(published_mark=cell.published_mark, provenance=cell.provenance)
+            if cell.value is not None and base.value is not None:
+                change.value = cell.value - base.value
                 if self.change == "percent":
-                    shown.append(Cell(100 * change / base.value, provenance=cell.provenance))
+                    change.value = 100 * change.value / base.value
                 else:
-                    shown.append(Cell(change, digits=cell.digits, provenance=cell.provenance))
+                    change.digits = cell.digits
+            shown.append(change)
         return shown
 
     def _notes(self, results: Results, shown: Languages) -> list[str]:
@@ -206,10 +212,12 @@ def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
     means = []
     for column in zip(*rows, strict=True):
         values = [cell.value for cell in column if cell.value is not None]
+        mark = max(cell.published_mark for cell in column)
         if any(cell.text is not None for cell in column):
             means.append(text(MISSING))
         elif len(values) < len(column):
-            means.append(Cell())
+            means.append(Cell(published_mark=mark))
         else:
-            means.append(Cell(sum(values) / len(values), digits=column[0].digits))
+            mean = sum(values) / len(values)
+            means.append(Cell(mean, digits=column[0].digits, published_mark=mark))
     return means

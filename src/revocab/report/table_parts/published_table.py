@@ -5,16 +5,53 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from revocab.errors import RevocabError
+from revocab.closed import unknown
+from revocab.errors import RevocabError, refuse
+from revocab.report.kind import TableOptions
 from revocab.report.notes import IN_PARENTHESES
 from revocab.report.published import PublishedCell
-from revocab.report.table_parts.table import MISSING, Table, decimal
+from revocab.report.results import Results
+from revocab.report.table_parts.table import MISSING, OTHERWISE, RECOMPUTED, Table, decimal
 
 #: Standard normal quantile of a 95 % interval.
 NORMAL_95 = 1.96
 
 
-def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
+def add_published(table: Table, options: TableOptions, results: Results, identifier: str) -> None:
+    """Put published values into a table's cells, and their notes under it.
+
+    A value that ours is not compared with has a mark, and a note says why.
+    """
+    strange = [column for column in options.uncompared if column not in table.columns]
+    refuse(
+        unknown(f"tables.{identifier}.uncompared", column, table.columns[1:], "column")
+        for column in strange
+    )
+    for (_, _, column), cell in table.places().items():
+        if column in options.uncompared:
+            cell.published_mark = OTHERWISE
+    fill_cells(table, options.published(results, identifier))
+    marks = {cell.published_mark for cell in table.places().values() if cell.published is not None}
+    if OTHERWISE in marks:
+        tasks = {task for _, task in options.scores(results.experiment)}
+        others = [
+            f"{task} has {found:,} items here and {expected:,} there"
+            for task, (found, expected) in results.other_items.items()
+            if task in tasks
+        ]
+        others += [f"{column}: {reason}" for column, reason in options.uncompared.items()]
+        table.notes.append(
+            f"{OTHERWISE} Published for other items or tasks, and compared with nothing"
+            + (f": {'; '.join(others)}." if others else ".")
+        )
+    if RECOMPUTED in marks:
+        table.notes.append(
+            f"{RECOMPUTED} Mean of the published values of the tasks that are scored here; the "
+            "paper's own is over more."
+        )
+
+
+def fill_cells(table: Table, cells: Sequence[PublishedCell]) -> None:
     """Put published values into a table's cells, and their notes under it.
 
     Those without a place in the table (a model that we do not run) are listed under it. Raises
@@ -36,6 +73,7 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
         cell = places[printed.place]
         if printed.value is not None:
             cell.published = printed.value / cell.scale
+            cell.published_mark = max(cell.published_mark, printed.mark)
     notes = [f"Published, {printed.told()}: {printed.note}" for printed in cells if printed.note]
     others = without_place([printed for printed in cells if printed not in fits], table)
     if others:
@@ -65,9 +103,10 @@ def beside_published(table: Table) -> list[list[str]]:
     """
     rows = []
     for (block, row, column), cell in table.places().items():
-        if cell.published is None or cell.value is None:
+        published = cell.compared()
+        if published is None or cell.value is None:
             continue
-        difference = cell.value - cell.published
+        difference = cell.value - published
         errors = [error for error in (cell.stderr, cell.deviation) if error]
         noise = NORMAL_95 * math.hypot(*errors)
         verdict = "within noise" if abs(difference) <= noise else "beyond noise"

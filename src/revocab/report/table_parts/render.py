@@ -43,7 +43,7 @@ def to_csv(table: Table) -> str:
 def numbers_of(cell: Cell) -> dict[str, str]:
     """Return what CSV has of a cell, by what follows the name of its column: its text or number,
     its standard error, its 95 % interval, p-value, deviation over seeds, interval over seeds, and
-    what a paper prints.
+    what a paper prints; apart from that, what it prints of other items or tasks.
     """
     content = cell.text if cell.text != MISSING else ""
     low, high = cell.interval or (None, None)
@@ -57,7 +57,8 @@ def numbers_of(cell: Cell) -> dict[str, str]:
         " deviation": cell.deviation,
         " seeds low": seeds_low,
         " seeds high": seeds_high,
-        " published": cell.published,
+        " published": cell.compared(),
+        " published otherwise": cell.published if cell.compared() is None else None,
     }
     numbers = {
         more: "" if value is None else repr(round(value * (1 if more == " p" else cell.scale), 6))
@@ -111,6 +112,7 @@ def markdown_cell(cell: Cell) -> str:
 
 
 _LATEX = {
+    "†": r"\textdagger{}", "‡": r"\textdaggerdbl{}",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "×": r"$\times$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -129,7 +131,7 @@ def latex_cell(cell: Cell) -> str:
         return f"{{}}{content}" if content.startswith("[") else content
     content = marked(cell, latex_escape(cell.number()), r"\textbf{{{}}}", r"\underline{{{}}}")
     printed = cell.published_number()
-    return rf"{content} {{\small({printed})}}" if printed else content
+    return rf"{content} {{\small({latex_escape(printed)})}}" if printed else content
 
 
 def over_groups(table: Table) -> list[tuple[str, int]]:

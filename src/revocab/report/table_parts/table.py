@@ -10,6 +10,9 @@ from typing import Any, Literal
 Better = Literal["higher", "lower"]
 
 MISSING = "–"
+#: Marks behind published values: of other items or tasks than ours, so that they are compared with
+#: nothing; and means of published values, over the tasks that are scored here.
+OTHERWISE, RECOMPUTED = "‡", "†"
 
 
 @dataclass
@@ -22,6 +25,8 @@ class Cell:
     value: float | None = None
     stderr: float | None = None
     published: float | None = None
+    #: ``OTHERWISE`` or ``RECOMPUTED``, shown behind the published value.
+    published_mark: str = ""
     text: str | None = None
     scale: float = 1.0
     digits: int = 2
@@ -54,7 +59,11 @@ class Cell:
     def published_number(self) -> str | None:
         if self.published is None:
             return None
-        return f"{self.published * self.scale:.{self.digits}f}"
+        return f"{self.published * self.scale:.{self.digits}f}{self.published_mark}"
+
+    def compared(self) -> float | None:
+        """Return the published value, if it is of what ours is of."""
+        return None if self.published_mark == OTHERWISE else self.published
 
     def shown(self) -> float | None:
         if self.value is None:

@@ -61,6 +61,10 @@ class ValueTable(TableOptions):
     def said(self, results: Results) -> Iterable[str]:
         """Return what stands under the table of its numbers."""
 
+    def at_step(self, value: RunValue, run: str) -> RunValue:
+        """Return a column's value as it is shown of a run."""
+        return value
+
     def build(self, results: Results) -> Table:
         """Return a row per run in the order given; where groups differ, under headings of groups.
 
@@ -75,7 +79,7 @@ class ValueTable(TableOptions):
             for place, run in enumerate(members):
                 if headed and place == 0:
                     rows.append(Row(section=results.model_label(run)))
-                values = [(column.value, run) for column in columns]
+                values = [(self.at_step(column.value, run.id), run) for column in columns]
                 rows.append(value_row(results, method_label(run), values))
                 ranked += rows[-1:] if run.made else []
         mark_columns(ranked, [column.value.better for column in columns])

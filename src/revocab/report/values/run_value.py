@@ -12,7 +12,7 @@ from revocab.closed import Closed
 from revocab.evaluation.over_seeds import deviation
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.results import Results
-from revocab.report.table_parts.table import MISSING, Better, Cell, text
+from revocab.report.table_parts.table import MISSING, OTHERWISE, Better, Cell, text
 
 
 class RunValue(Closed):
@@ -32,8 +32,15 @@ class RunValue(Closed):
     def cell(self, results: Results, run: Run) -> Cell:
         """Return the number of a run as it is shown: the mean over its replicates, if it has any.
 
-        Of texts that differ it is a dash.
+        Of texts that differ it is a dash. Where a task has other items than expected, the published
+        value beside it is marked.
         """
+        cell = self._over_replicates(results, run)
+        if results.other_items.keys() & set(self.tasks(results.experiment)):
+            return replace(cell, published_mark=OTHERWISE)
+        return cell
+
+    def _over_replicates(self, results: Results, run: Run) -> Cell:
         cells = [self.of_training(results, replicate) for replicate in results.replicates(run)]
         first = cells[0]
         if len(cells) == 1:

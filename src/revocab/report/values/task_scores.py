@@ -42,6 +42,11 @@ class TaskScore(RunValue):
     def header(self) -> str:
         return self.task
 
+    def tasks(self, experiment: Experiment) -> list[str]:
+        languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
+        of = next((each for each in languages if average_task(each) == self.task), None)
+        return [self.task] if of is None else choices_in(experiment, of)
+
     def of_training(self, results: Results, run: Run) -> Cell:
         at = run.select([self.step])
         if not at:

@@ -41,7 +41,7 @@ class Copying(OneLanguage):
     """Sentences or paragraphs of any text, word for word."""
 
     kind: Literal["copying"]
-    unit: Literal[Unit, "text"] = Field(
+    unit: Literal["sentence", "paragraph", "text"] = Field(
         description="unit to copy; text: each row's text as it is, however long"
     )
 
