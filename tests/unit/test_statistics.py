@@ -18,6 +18,8 @@ from revocab.evaluation.over_seeds import (
     t_quantile,
 )
 from revocab.evaluation.resampling import bootstrap, compare, mean_items, permutation, wilson
+from revocab.report.results.significance import adjusted, seed_columns
+from revocab.report.tables.significance import is_marked
 
 
 def right_answers(share: float, seed: int, items: int = 200) -> list[float]:
@@ -116,6 +118,46 @@ def test_holm_is_the_closed_test(seed):
     p_values = [draw.choice([0.001, 0.02, draw.random()]) for _ in range(7)]
     assert holm(p_values) == pytest.approx(by_every_set(p_values))
     assert holm([]) == []
+
+
+@pytest.mark.parametrize(
+    ("methods", "seeds", "over_items"),
+    [(2, 3, 1.0), (3, 3, 0.0), (3, 3, 1.0), (3, 5, 1.0), (7, 3, 0.3), (12, 3, 0.0), (12, 3, 1.0)],
+)
+def test_equal_methods_are_marked_in_at_most_a_twentieth_of_columns(methods, seeds, over_items):
+    """Methods that differ by their seeds and by which items are in the task, and by nothing else.
+
+    ``over_items``: the spread by items, seeds having 1. A share of 5 % has an error of 0.9 (two
+    methods) to 1.8 %.
+    """
+    draw = np.random.default_rng(methods + seeds)
+    columns, marked = max(150, 1200 // methods), 0
+    for _ in range(columns):
+        scores_MS = draw.normal(size=(methods, seeds)) + over_items * draw.normal(size=(methods, 1))
+        rows = [
+            compared_by_seed(scores_MS[one], scores_MS[other], over_items * 2**0.5)
+            for one, other in itertools.combinations(range(methods), 2)
+        ]
+        marked += any(map(is_marked, adjusted(rows)))
+    assert stats.binomtest(marked, columns, SIGNIFICANT, "greater").pvalue > 0.01, marked
+
+
+def compared_by_seed(first, second, item_error: float) -> dict:
+    """Return the comparison of two methods whose error over items is known."""
+    difference, reach = float(np.mean(first - second)), 1.959964 * item_error
+    p = 2 * stats.norm.sf(abs(difference) / item_error) if item_error else 0.0
+    comparison = {"difference": difference, "low": difference - reach, "p_value": p}
+    comparison["high"] = difference + reach
+    return {**comparison, **seed_columns([[*first], [*second]], comparison)}
+
+
+def test_a_large_difference_is_marked_among_equal_methods():
+    draw = np.random.default_rng(5)
+    scores_MS = draw.normal(size=(7, 3)) + 300 * (np.arange(7) == 2)[:, None]
+    pairs = list(itertools.combinations(range(7), 2))
+    rows = [compared_by_seed(scores_MS[one], scores_MS[other], 1.0) for one, other in pairs]
+    marks = dict(zip(pairs, map(is_marked, adjusted(rows)), strict=True))
+    assert {pair for pair in pairs if marks[pair]} == {pair for pair in pairs if 2 in pair}
 
 
 def test_a_bootstrap_interval_is_that_of_every_resample():

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from statistics import fmean, variance
 
 from revocab.evaluation.over_seeds import (
     FEWEST_SEEDS,
-    LEVEL,
     SeedInterval,
+    level_of,
     paired_interval,
     t_quantile,
 )
@@ -25,8 +24,6 @@ Sample = Sequence[Mapping[int, float]]
 Curve = Sequence[tuple[float, float]]
 #: Places this much apart, as a share, are one: text is counted from rounded losses.
 SAME_PLACE = 1e-3
-
-quantile = cache(t_quantile)
 
 
 # Intervals ----------------------------------------------------------------------------------------
@@ -57,8 +54,7 @@ def stratified_interval(
         freedom = total**2 / sum(part**2 / free for part, free in parts)
         # Rounding may leave a whole number just below itself.
         whole = max(fewest - 1, math.floor(freedom + 1e-9))
-        level = 1 - (1 - LEVEL) / comparisons
-        reach = quantile(whole, level) * math.sqrt(total) / len(values_GS)
+        reach = t_quantile(whole, level_of(comparisons)) * math.sqrt(total) / len(values_GS)
     return SeedInterval(mean, mean - reach, mean + reach, fewest)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from revocab.evaluation.over_seeds import FEW, most_exchanges
+from revocab.evaluation.over_seeds import FEW, NORMAL_95, most_exchanges
 
 #: What every score table begins with: a score's keys, value, error, interval and size.
 SCORE_COLUMNS = (
@@ -30,8 +30,6 @@ CHUNK = 100
 #: Draws of up to this many numbers are kept, 16 MB each.
 REMEMBERED = 2_000_000
 RESAMPLES = 1000
-#: The normal distribution has 95 % of its mass within so many standard deviations.
-NORMAL_95 = 1.959963984540054
 SEED = 17
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.over_seeds import NORMAL_95
 from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.results import Results
-from revocab.report.table_parts.published_table import NORMAL_95
 from revocab.report.values.task_scores import TaskScore
 from revocab.tokenizer_building.training_text import shortage
 from revocab.training.data.packed_folder import repetition

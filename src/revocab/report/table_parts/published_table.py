@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 
 from revocab.errors import RevocabError
+from revocab.evaluation.over_seeds import NORMAL_95
 from revocab.report.notes import IN_PARENTHESES
 from revocab.report.published import PublishedCell
 from revocab.report.table_parts.table import MISSING, Table, decimal
-
-#: Standard normal quantile of a 95 % interval.
-NORMAL_95 = 1.96
 
 
 def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
