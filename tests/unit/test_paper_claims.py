@@ -79,7 +79,9 @@ def test_steps_that_stand_for_the_papers(root):
             for name, step in (("sava", 50), ("fvt", 50), ("random", 100))
         }
         worst = min(value["sava", 50]["value"], value["fvt", 50]["value"])
-        assert scores[3] == f"{100 * (worst - value['random', 100]['value']):+.2f}"
+        gain = f"{100 * (worst - value['random', 100]['value']):+.2f}"
+        assert scores[3].startswith(f"{gain}, 95 % interval ")
+        assert similarity[3].endswith("no error known")
         assert scores[4] == similarity[4] == "cannot be tested at this scale"
         # Sizes do not depend on the length of a training.
         assert table_of(root)[2][4] == "does not hold"
@@ -110,7 +112,10 @@ def test_bounds(bounds, shown, inside, outside):
     fall = {"source": "a", "target": "b", "corpora": ["c"]}
     claim = PaperClaim(says="so", place="1", fertility_fall=fall, **bounds)
     assert claim.bounds() == shown
-    assert claim.holds(inside) and not claim.holds(outside)
+    assert claim.holds(inside) is True and claim.holds(outside) is False
+    around = sorted((inside, outside))
+    assert claim.holds(*around) is None  # an interval that the bound parts: cannot tell
+    assert claim.holds(inside, inside) is True and claim.holds(outside, outside) is False
 
 
 def test_a_statement_needs_a_measure_and_a_bound():

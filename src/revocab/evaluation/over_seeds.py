@@ -9,7 +9,7 @@ seed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist, fmean, stdev
@@ -37,6 +37,39 @@ class SeedInterval:
     low: float
     high: float
     seeds: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number minus another, and the errors of that; none are those of exact numbers."""
+
+    value: float
+    #: Standard error over items.
+    item_error: float = 0.0
+    #: Standard deviation over seeds, 0 for a single one.
+    deviation: float = 0.0
+    seeds: int = 1
+    #: Whether its error is known: of items, of :data:`FEWEST_SEEDS` seeds, or both.
+    known: bool = True
+
+    def interval(self, comparisons: int = 1) -> tuple[float, float] | None:
+        """Return the interval, one of so many that hold at once; None where no error is known."""
+        if not self.known:
+            return None
+        level = level_of(comparisons)
+        reach = reach_of_both(self.item_error, self.deviation, self.seeds, level)
+        return self.value - reach, self.value + reach
+
+
+def tell(low: float, high: float) -> bool | None:
+    """Return whether a difference is above 0: None (cannot tell) where its interval has both."""
+    return True if low > 0 else False if high < 0 else None
+
+
+def all_of(verdicts: Iterable[bool | None]) -> bool | None:
+    """Return whether all hold: not, where one does not, and None where one cannot be told."""
+    known = list(verdicts)
+    return False if False in known else None if None in known else True
 
 
 def deviation(values_S: Sequence[float]) -> float | None:

@@ -248,7 +248,8 @@ def wilson(items: Items, whole: float = 1.0) -> Interval | None:
     parts_N = items.parts_N if np.ptp(items.weights_N) > 1e-12 else np.zeros(len(values_N), int)
     _, parts_N, counts_P = np.unique(parts_N, return_inverse=True, return_counts=True)
     weights_P = np.bincount(parts_N, items.weights_N)
-    if not right or math.isinf(whole) or np.abs((weights_P / counts_P)[parts_N] - items.weights_N).max() > 1e-12:
+    even = np.allclose((weights_P / counts_P)[parts_N], items.weights_N, rtol=1e-9, atol=0)
+    if not right or not even:
         return None
     shares_P = np.bincount(parts_N, values_N) / counts_P
     spreads_P = NORMAL_95**2 / counts_P
