@@ -197,18 +197,20 @@ def plain_pursuit(rows_NX, atoms_KX, size):
 
 @pytest.mark.parametrize("elements", [0, omp.GRAM_ELEMENTS], ids=["direct", "gram"])
 def test_omp_equals_float64_where_atoms_nearly_tie(monkeypatch, elements):
-    """Every second atom is as similar to one of the rows as the atom before it is, up to float32's
-    rounding: at the first step or, for half of the rows, once a large atom is taken away."""
+    """Two atoms are the most similar to a row, and equally so up to float32's rounding: at the first
+    step or, for half of the rows, once a large atom is taken away."""
     monkeypatch.setattr(omp, "GRAM_ELEMENTS", elements)
     inputs = random_inputs(overlap=90, missing=40, helper_width=16)
     helper_VX = inputs.helper_VD.double()
     atoms, rows = inputs.overlap_target_N, inputs.missing_N
     for place in range(40):
-        row_X = helper_VX[rows[place]].clone()
-        first, second = helper_VX[atoms[2 * place]], helper_VX[atoms[2 * place + 1]]
-        second += row_X * ((first - second) @ row_X) / (row_X @ row_X)
+        row_X, large_X = helper_VX[rows[place]].clone(), helper_VX[atoms[80 + place // 4]]
         if place % 2:  # the tie is that of the residual
-            helper_VX[rows[place]] = row_X + 40 * helper_VX[atoms[80 + place // 4]]
+            helper_VX[rows[place]] = row_X + 40 * large_X
+            row_X -= large_X * (row_X @ large_X) / (large_X @ large_X)
+        first, second = helper_VX[atoms[2 * place]], helper_VX[atoms[2 * place + 1]]
+        first += 0.5 * row_X
+        second += row_X * ((first - second) @ row_X) / (row_X @ row_X)
     inputs = replace(inputs, helper_VD=helper_VX.float(), notes={}, shared={})
     index_NS, weight_NS, _ = omp.sparse_codes(inputs, 5)
     wanted_NS, weights_NS = plain_pursuit(inputs.guide_VX[rows], inputs.guide_VX[atoms], 5)

@@ -1,4 +1,4 @@
-"""By how much some runs are above or below others: of a score, of any number, in a table."""
+"""By how much some runs are above or below others: of a score, of any number."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage, unknown
+from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage
+from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.over_seeds import Difference
 from revocab.limits import StepNumber
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.paper_claims.measures import Comparison, lead
-from revocab.report.published import PaperValues
 from revocab.report.references import choices_in, of_group, of_runs, unknowns, unscored_language
 from revocab.report.results import Results
-from revocab.report.tables.models_by_language import ModelsByLanguageTable
 from revocab.report.values.one_value import OneValue
-from revocab.report.values.run_value import RunValue, cell_difference, difference
+from revocab.report.values.run_value import RunValue, difference
 from revocab.report.values.task_scores import HelperSimilarity, TaskScore
 
 
@@ -142,6 +141,32 @@ class SimilarityGain(Gain):
         return HelperSimilarity(step=step)
 
 
+class TextGain(Gain):
+    """Of the metric of a generative task."""
+
+    task: Id
+    metric: OneLine
+
+    def shown(self, value: float) -> str:
+        return f"{value:+.2f}"
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from super().problems(experiment, key)
+        tasks = experiment.evaluation.generation.tasks
+        yield from unknowns(f"{key}.task", [self.task], tasks, "generation task")
+        yield from unknowns(f"{key}.metric", [self.metric], metrics(), "metric")
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        return of_group(self.group, [self.task])
+
+    def _printed(self, results: Results, name: str, step: int) -> float | None:
+        label = results.experiment.runs[self.group].label
+        return results.paper.generation(label, step, name, self.task, self.metric)
+
+    def _value(self, results: Results, step: int) -> RunValue:
+        return TaskScore(task=self.task, metric=self.metric, step=step)
+
+
 class ValueFall(Comparison):
     """By how much a number of the worst of some runs is below the best of others, lower being
     better; means over seeds.
@@ -208,70 +233,3 @@ class ValueFall(Comparison):
         if fall is None or not self.share:
             return fall
         return fall / min(value for value in others if value is not None)
-
-
-class CellGain(Comparison):
-    """The least gain, over rows, of a column over the best of others in a table of models by
-    language.
-    """
-
-    #: Table that has it.
-    table: Id
-    rows: list[OneLine] = Field(min_length=1, description="as the table names its rows")
-    #: Column that is compared.
-    column: OneLine
-    over: list[OneLine] = Field(min_length=1, description="columns")
-
-    def published(self, results: Results) -> float | None:
-        return self._gain({(p.row, p.column): p.value for p in results.paper.cells(self.table)})
-
-    def differences(self, results: Results) -> list[Difference]:
-        options = self._options(results.experiment)
-        places = {} if options is None else options.build(results).places()
-        cells = {(row, column): cell for (_, row, column), cell in places.items()}
-        found = [
-            cell_difference(cells[row, self.column], cells[row, column])
-            if (row, self.column) in cells and (row, column) in cells
-            else None
-            for row in self.rows
-            for column in self.over
-        ]
-        known = [each for each in found if each is not None]
-        if len(known) < len(found):
-            return []
-        return [scaled(each, 1 / 100) for each in known]
-
-    def shown(self, value: float) -> str:
-        return f"{100 * value:+.2f}"
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        options = self._options(experiment)
-        if options is None:
-            tables = experiment.tables.items()
-            known = [name for name, table in tables if isinstance(table, ModelsByLanguageTable)]
-            yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
-            return
-        yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
-        # Models that are not run here may be among the columns of the paper's table.
-        printed = PaperValues(experiment.paper_values).cells(self.table)
-        known = [*options.columns, *(cell.column for cell in printed)]
-        names = [name for name in (self.column, *self.over) if name not in known]
-        yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        options = self._options(experiment)
-        if options is not None:
-            yield from options.scores(experiment)
-
-    def _options(self, experiment: Experiment) -> ModelsByLanguageTable | None:
-        options = experiment.tables.get(self.table)
-        return options if isinstance(options, ModelsByLanguageTable) else None
-
-    def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
-        """Return the least gain in fractions of 100 points; None where a value is missing."""
-        gains = []
-        for row in self.rows:
-            others = [values.get((row, column)) for column in self.over]
-            gains.append(lead([values.get((row, self.column))], others))
-        known = [gain / 100 for gain in gains if gain is not None]
-        return min(known) if len(known) == len(gains) else None

@@ -12,8 +12,9 @@ from revocab.closed import Closed, OneLine, exactly_one
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
 from revocab.report.paper_claims import measures
+from revocab.report.paper_claims.cell_gains import CellGain, RowGain
 from revocab.report.paper_claims.cell_mean import CellMean
-from revocab.report.paper_claims.gains import CellGain, ScoreGain, SimilarityGain, ValueFall
+from revocab.report.paper_claims.gains import ScoreGain, SimilarityGain, TextGain, ValueFall
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
 
@@ -46,7 +47,9 @@ class PaperClaim(Closed):
     size_fall: measures.SizeFall | None = None
     score_gain: ScoreGain | None = None
     similarity_gain: SimilarityGain | None = None
+    text_gain: TextGain | None = None
     value_fall: ValueFall | None = None
+    row_gain: RowGain | None = None
     cell_gain: CellGain | None = None
     cell_mean: CellMean | None = None
     product: measures.Product | None = None
