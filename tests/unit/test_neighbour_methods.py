@@ -197,8 +197,8 @@ def plain_pursuit(rows_NX, atoms_KX, size):
 
 @pytest.mark.parametrize("elements", [0, omp.GRAM_ELEMENTS], ids=["direct", "gram"])
 def test_omp_equals_float64_where_atoms_nearly_tie(monkeypatch, elements):
-    """Two atoms are the most similar to a row, and equally so up to float32's rounding: at the first
-    step or, for half of the rows, once a large atom is taken away."""
+    """Two atoms are the most similar to a row, and equally so up to float32's rounding: at once or,
+    for half of the rows, when a large atom is taken away."""
     monkeypatch.setattr(omp, "GRAM_ELEMENTS", elements)
     inputs = random_inputs(overlap=90, missing=40, helper_width=16)
     helper_VX = inputs.helper_VD.double()

@@ -57,8 +57,8 @@ def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[B
         if known:
             places, values, errors = zip(*known, strict=True)
             axes.bar(places, values, thickness * 0.92, color=colour, label=name)
-            if any(errors):
-                axes.errorbar(places, values, errors, fmt="none", ecolor="#333333", elinewidth=0.8)
+            for at, value, error in known if any(errors) else ():
+                axes.vlines(at, value - error, value + error, color="#333333", linewidth=0.8)
         for i, value in printed:
             left = i + offset - thickness * 0.46
             axes.hlines(value, left, left + thickness * 0.92, color="black", linewidth=1.5)
@@ -77,8 +77,8 @@ class ModelsByLanguageFigure(FigureOptions):
     """Several tables of models by language, as an experiment's own (a YAML anchor names one)."""
 
     caption: ClassVar[str] = (
-        "Scores by models: averaged as the tables are, by language (lines are one standard error over "
-        "items), or what every language gains over the base model; losses are not drawn."
+        "Scores by models: averaged as the tables are, by language, or what every language gains "
+        "over the base model. Thin lines: one standard error over items. Losses are not drawn."
     )
     caption_published: ClassVar[str] = "Black lines: the values that the paper published."
 

@@ -79,9 +79,9 @@ class RunValue(Closed):
 
 def item_error(cell: Cell) -> float | None:
     """Return a value's standard error over items: where all of few are equal, by its interval."""
-    if cell.stderr is None or cell.interval is None:
+    if cell.interval is None:
         return cell.stderr
-    return max(cell.stderr, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
+    return max(cell.stderr or 0.0, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
 
 
 def cell_difference(first: Cell, second: Cell) -> Difference | None:
