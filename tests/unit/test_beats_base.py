@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from fake_results import fake_results, write_csv
 
+from revocab.evaluation.over_seeds import Difference
 from revocab.io import read_json, write_json
-from revocab.report.claims.beats_base import CLAIMS, gain_of
+from revocab.report.claims.beats_base import CLAIMS, Gain, gain_of
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
@@ -45,59 +46,58 @@ def compare(root, p_values: dict[str, float], step: str = "last"):
     write_csv(root / "significance" / "mistral" / "significance.csv", rows)
 
 
-def test_values_alone_decide_where_chance_is_not_known(scored):
+@pytest.mark.parametrize(("stderr", "holds"), [(0.001, True), (0.02, None)])
+def test_errors_over_items_decide_where_nothing_is_compared(scored, stderr, holds):
+    """35.67 ± 1.93 is no less than 36.17 ± 1.91: nobody can tell."""
+    for path in sorted(scored.glob("runs/mistral-*/multiple_choice.csv")):
+        write_csv(path, [{**row, "stderr": stderr} for row in read_csv(path)])
+    collect_scores(scored, scored / "scores.parquet")
     found = mistral(scored)
-    assert found.holds and found.statement.endswith("beats the base model's Italian average")
-    assert found.numbers.endswith("; values alone, neither compared by item nor over seeds: all")
+    assert found.holds is holds and found.statement.endswith(
+        "beats the base model's Italian average"
+    )
+    assert found.numbers.count("interval of the gain over items") == len(NAMES)
 
 
-@pytest.mark.parametrize(("p", "holds"), [(0.01, True), (0.2, False)])
+@pytest.mark.parametrize(("p", "holds"), [(0.01, True), (0.2, None)])
 def test_a_comparison_by_item_decides(scored, p, holds):
     compare(scored, {**dict.fromkeys(NAMES, 0.001), "lapt": p})
     found = mistral(scored)
-    assert found.holds is holds
-    assert found.statement.endswith("Italian average by more than chance")
-    assert found.numbers.endswith(f" (p {p})")
-    assert "alone" not in found.numbers
+    assert found.holds is holds and found.numbers.endswith(f" (p {p})")
 
 
-def test_runs_without_a_comparison_are_named(scored):
-    compare(scored, dict.fromkeys(NAMES[:-1], 0.001))
-    found = mistral(scored)
-    assert found.holds and not found.statement.endswith("chance")
-    assert found.numbers.endswith("nor over seeds: LAPT")
-
-
-def test_a_comparison_at_another_checkpoint_says_nothing(scored):
+def test_a_comparison_that_nothing_shows_says_nothing(scored):
+    """At another checkpoint; or in a file that is left from another version of the experiment."""
     compare(scored, dict.fromkeys(NAMES, 0.2), step="first")
-    assert mistral(scored).numbers.endswith(": all")
-
-
-def test_a_file_that_no_table_shows_says_nothing(scored):
-    """It may be left from another version of the experiment."""
+    assert " (p " not in mistral(scored).numbers
     compare(scored, dict.fromkeys(NAMES, 0.2))
+    assert " (p " in mistral(scored).numbers
     content = read_json(scored / "experiment.json")
     content["experiment"]["tables"] = {}
     write_json(scored / "without.json", content)
     (claim, *_) = CLAIMS.find(Results(scored, scored / "without.json"))
-    assert claim.numbers.endswith(": all")
+    assert " (p " not in claim.numbers
 
 
 @pytest.mark.parametrize(
-    ("by_seed", "above"), [([0.31, 0.312, 0.314], True), ([0.29, 0.31, 0.33], False)]
+    ("found", "above"),
+    [
+        (Difference(0.012, 0.001, 0.002, 3), True),
+        (Difference(0.012, 0.001, 0.02, 3), None),
+        (Difference(0.012, 0.010, 0.002, 3), None),
+        (Difference(-0.012, 0.001), False),
+        (Difference(0.012, known=False), None),
+        (Difference(-0.0045, 0.002), None),  # of several, one is so low by chance
+    ],
 )
-def test_seeds_decide_where_no_comparison_is_made(by_seed, above):
-    found = gain_of(BETTER, by_seed, LEVEL, None)
-    assert found.above is above and "over 3 seeds" in found.chance
+def test_a_gain_is_what_its_errors_allow(found, above):
+    assert gain_of(found, 6).above is above
 
 
-def test_a_comparison_that_knows_seeds_needs_them_to_agree():
-    row = {"difference": 0.01, "low": "0.005", "high": "0.015", "p_holm": "0.001", "seeds": "3"}
-    agreeing = gain_of(BETTER, [], LEVEL, {**row, "seed_low": "0.001", "seed_high": "0.02"})
-    assert agreeing.above and agreeing.chance == " (p 0.001, 3 seeds)"
-    assert not gain_of(BETTER, [], LEVEL, {**row, "seed_low": "-0.01", "seed_high": "0.03"}).above
-
-
-def test_a_significant_loss_is_no_gain():
-    row = {"difference": -0.01, "p_holm": "0.001"}
-    assert not gain_of(BETTER, [], LEVEL, row).above
+def test_a_comparison_is_adjusted_and_may_have_too_few_seeds():
+    gain = Difference(BETTER - LEVEL)
+    row = {"difference": 0.01, "p_holm": "0.001", "seeds": "3"}
+    assert gain_of(gain, 1, row) == Gain(True, " (p 0.001, 3 seeds)")
+    assert gain_of(gain, 1, {**row, "difference": -0.01}).above is False
+    assert gain_of(gain, 1, {**row, "p_holm": "0.06"}).above is None
+    assert gain_of(gain, 1, {**row, "p_holm": "", "seeds": "2"}).above is None

@@ -102,8 +102,10 @@ def test_a_model_is_no_better_than_itself(models, tmp_path):
     [(-0.3, -0.1, "new model is better"), (0.1, 0.3, "old model is better"), (-1, 1, "No diff")],
 )
 def test_a_verdict_needs_an_interval_on_one_side(low, high, said):
-    difference = {"difference": (low + high) / 2, "low": low, "high": high}
-    assert said in verdict({"difference": difference})
+    difference = {"difference": (low + high) / 2, "low": low, "high": high, "p_value": 0.02}
+    assert said in verdict({"difference": {**difference, "texts": 1}})
+    assert "No diff" in verdict({"difference": {**difference, "texts": 3}})  # among three
+    assert "No diff" in verdict({"difference": {**difference, "texts": 1, "p_value": 0.06}})
 
 
 def test_two_models_and_a_text_are_needed(tmp_path):

@@ -243,14 +243,16 @@ def test_a_gate_says_what_is_worse_better_or_as_it_was(results):
     cells = [cell for one in table.data_rows() for cell in one.cells]
     assert all(cell.text is not None or cell.value is not None for cell in cells)  # no gap
     assert "lies below 0;" in table.notes[0]
+    assert 0 < change.p_value < 0.05
 
 
 def test_a_tolerance_is_what_a_share_may_fall_by(results):
     from revocab.evaluation.resampling import PairedComparison
 
     fall = PairedComparison(-3.0, -5.0, -1.0, 0.01)
-    assert (verdict(fall, 0.0), verdict(fall, 2.0)) == ("worse", "no change shown")
-    assert verdict(None, 0.0) == "not comparable"
+    assert (verdict(fall, 0.01, 0.0), verdict(fall, 0.01, 2.0)) == ("worse", "no change shown")
+    assert verdict(fall, 0.2, 0.0) == "no change shown"  # among as many as it is adjusted for
+    assert verdict(None, None, 0.0) == "not comparable"
 
 
 def test_what_an_experiment_lacks_for_a_gate_is_named(results):

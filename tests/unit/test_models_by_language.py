@@ -149,7 +149,10 @@ def test_figures_of_averages_and_of_gains(root, tmp_path):
     (axes,) = options.draw(results, Palette([])).axes
     assert heights(axes) == [[pytest.approx(45)], [pytest.approx(47.5)]]  # Mono has no English
     assert options.columns == ["Base", "Multi", "Mono"]
-
+    by_language = options.model_copy(update={"show": "scores"})
+    english, italian = by_language.draw(results, Palette([])).axes
+    assert [len(panel.containers) for panel in (english, italian)] == [2, 3]
+    assert english.get_title() == "English"
     gains = options.model_copy(update={"show": "changes"})
     multi, mono = gains.draw(results, Palette([])).axes
     assert heights(multi) == [[pytest.approx(-10), pytest.approx(25)]]

@@ -178,6 +178,70 @@ def test_pursuit_of_nearly_dependent_atoms_stays_finite(with_gram):
     assert torch.allclose((rows - fitted).norm(dim=1), code.residual_N, rtol=0.05, atol=0.05)
 
 
+def plain_pursuit(rows_NX, atoms_KX, size):
+    """Orthogonal matching pursuit as it is written, in float64: the reference of near ties."""
+    index_NS, weight_NS = [], []
+    for row_X in rows_NX.double():
+        chosen, left_X = [], row_X
+        for _ in range(size):
+            similar_K = (atoms_KX.double() @ left_X).abs()
+            similar_K[chosen] = -1
+            chosen.append(int(similar_K.argmax()))
+            basis_XS = atoms_KX.double()[chosen].T
+            weights_S = torch.linalg.lstsq(basis_XS, row_X[:, None]).solution[:, 0]
+            left_X = row_X - basis_XS @ weights_S
+        index_NS.append(chosen)
+        weight_NS.append(weights_S)
+    return torch.tensor(index_NS), torch.stack(weight_NS)
+
+
+@pytest.mark.parametrize("elements", [0, omp.GRAM_ELEMENTS], ids=["direct", "gram"])
+def test_omp_equals_float64_where_atoms_nearly_tie(monkeypatch, elements):
+    """Two atoms are the most similar to a row, and equally so up to float32's rounding: at once or,
+    for half of the rows, when a large atom is taken away."""
+    monkeypatch.setattr(omp, "GRAM_ELEMENTS", elements)
+    inputs = random_inputs(overlap=90, missing=40, helper_width=16)
+    helper_VX = inputs.helper_VD.double()
+    atoms, rows = inputs.overlap_target_N, inputs.missing_N
+    for place in range(40):
+        row_X, large_X = helper_VX[rows[place]].clone(), helper_VX[atoms[80 + place // 4]]
+        if place % 2:  # the tie is that of the residual
+            helper_VX[rows[place]] = row_X + 40 * large_X
+            row_X -= large_X * (row_X @ large_X) / (large_X @ large_X)
+        first, second = helper_VX[atoms[2 * place]], helper_VX[atoms[2 * place + 1]]
+        first += 0.5 * row_X
+        second += row_X * ((first - second) @ row_X) / (row_X @ row_X)
+    inputs = replace(inputs, helper_VD=helper_VX.float(), notes={}, shared={})
+    index_NS, weight_NS, _ = omp.sparse_codes(inputs, 5)
+    wanted_NS, weights_NS = plain_pursuit(inputs.guide_VX[rows], inputs.guide_VX[atoms], 5)
+    assert torch.equal(index_NS, wanted_NS)
+    assert close(weight_NS, weights_NS)
+
+
+def test_of_equal_atoms_the_first_is_taken():
+    inputs = random_inputs(overlap=60, missing=30, helper_width=8)
+    helper_VX = inputs.helper_VD.clone()
+    helper_VX[inputs.overlap_target_N[30:]] = helper_VX[inputs.overlap_target_N[:30]]
+    inputs = replace(inputs, helper_VD=helper_VX, notes={}, shared={})
+    assert omp.sparse_codes(inputs, 4)[0].max() < 30
+
+
+@pytest.mark.parametrize("method", ["wechsel", "similarity", "clp"])
+def test_the_nearest_are_those_of_float64(method):
+    """Of each pair of candidates one is nearer by less than float32's rounding of a cosine."""
+    inputs = random_inputs(overlap=80, missing=60, helper_width=6)
+    helper_VX = inputs.helper_VD.clone()
+    pairs = inputs.overlap_target_N
+    helper_VX[pairs[40:]] = helper_VX[pairs[:40]] * 1.5 * (1 + 1e-7 * torch.randn(40, 6))
+    inputs = replace(inputs, helper_VD=helper_VX, notes={}, shared={})
+    found = new_rows(method, inputs, **({"top_k": 3} if method == "clp" else {"neighbours": 3}))
+    scores = cosines(helper_VX[inputs.missing_N].double(), helper_VX[pairs].double())
+    best, index = scores.topk(3, dim=1)
+    weights = (best / 0.1).softmax(1) if method == "wechsel" else best / best.sum(1, keepdim=True)
+    source = inputs.source_VD.double()[inputs.overlap_source_N]
+    assert close(found, torch.einsum("nk,nkd->nd", weights, source[index]))
+
+
 def test_a_tied_helper_is_coded_once(monkeypatch):
     first = random_inputs()
     rows = new_rows("omp", first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 
 from revocab.evaluation.over_seeds import (
     deviation,
-    is_real,
+    p_of_both,
     paired_interval,
+    reach_of_both,
     t_quantile,
     within,
 )
@@ -76,19 +79,25 @@ def test_the_other_way_round_is_the_negative(pairs):
     assert one.low <= one.difference <= one.high
 
 
-@pytest.mark.parametrize(
-    ("items", "seeds", "count", "real"),
-    [
-        ((0.1, 0.3), (0.1, 0.2), 3, True),
-        ((-0.3, -0.1), (-0.2, -0.1), 3, True),
-        ((-0.1, 0.3), (0.1, 0.2), 3, False),
-        ((0.1, 0.3), (-0.1, 0.2), 3, False),
-        ((0.1, 0.3), (0.1, 0.2), 2, False),
-        ((0.0, 0.3), (0.1, 0.2), 3, False),
-    ],
-)
-def test_a_difference_is_real_over_items_and_over_seeds(items, seeds, count, real):
-    assert is_real(items, seeds, count) is real
+def test_the_reach_over_items_and_seeds_by_hand():
+    """1.96 errors over items and 4.3027 / sqrt(3) deviations over seeds, at right angles."""
+    reach = reach_of_both(0.5, 2.0, 3)
+    assert reach == pytest.approx(math.hypot(1.959964 * 0.5, 4.302653 / 3**0.5 * 2.0))
+    assert reach_of_both(0.5, 0.0, 1) == pytest.approx(0.979982)
+
+
+@given(st.floats(0.01, 5), st.floats(0.01, 5), st.integers(2, 9), st.sampled_from([0.05, 1e-4]))
+def test_a_p_value_is_the_level_that_reaches_zero(item_error, spread, seeds, p):
+    reach = reach_of_both(item_error, spread, seeds, 1 - p)
+    assert p_of_both(-reach, item_error, spread, seeds) == pytest.approx(p, rel=1e-6)
+
+
+def test_without_a_spread_one_source_alone_counts():
+    assert p_of_both(1.959964, 1.0, 0.0, 3) == pytest.approx(0.05)
+    assert p_of_both(4.302653, 0.0, 3**0.5, 3) == pytest.approx(0.05)
+    assert p_of_both(0.0, 0.0, 0.0, 3) == 1 and p_of_both(1.0, 0.0, 0.0, 3) < 1e-9
+    with pytest.raises(ValueError, match="1 seeds"):
+        p_of_both(1.0, 1.0, 0.0, 1)
 
 
 def test_the_mean_of_seeds_resamples_the_same_items():

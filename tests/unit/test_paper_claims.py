@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fake_results import change_experiment, fake_results
+from fake_results import change_experiment, fake_results, write_csv
 from snakemake.utils import update_config
 
 from revocab.config import as_json, read, validate
@@ -15,6 +15,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
+from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
 from revocab.report.tables.claims import PaperClaim
 
@@ -79,7 +80,9 @@ def test_steps_that_stand_for_the_papers(root):
             for name, step in (("sava", 50), ("fvt", 50), ("random", 100))
         }
         worst = min(value["sava", 50]["value"], value["fvt", 50]["value"])
-        assert scores[3] == f"{100 * (worst - value['random', 100]['value']):+.2f}"
+        gain = f"{100 * (worst - value['random', 100]['value']):+.2f}"
+        assert scores[3].startswith(f"{gain}, 95 % interval ")
+        assert similarity[3].endswith("no error known")
         assert scores[4] == similarity[4] == "cannot be tested at this scale"
         # Sizes do not depend on the length of a training.
         assert table_of(root)[2][4] == "does not hold"
@@ -110,7 +113,92 @@ def test_bounds(bounds, shown, inside, outside):
     fall = {"source": "a", "target": "b", "corpora": ["c"]}
     claim = PaperClaim(says="so", place="1", fertility_fall=fall, **bounds)
     assert claim.bounds() == shown
-    assert claim.holds(inside) and not claim.holds(outside)
+    assert claim.holds(inside) is True and claim.holds(outside) is False
+    around = sorted((inside, outside))
+    assert claim.holds(*around) is None  # an interval that the bound parts: cannot tell
+    assert claim.holds(inside, inside) is True and claim.holds(outside, outside) is False
+
+
+#: Rows of a table of runs, and metrics of generated text.
+ROWS = {"table": "t", "runs": ["mistral-sava", "mistral-fvt"], "over": ["mistral-random"]}
+MORE = [
+    {"row_gain": {**ROWS, "columns": ["Loss", "Mean"]}, "at_least": 0},
+    {"row_gain": {**ROWS, "columns": ["Loss"], "share": True}, "at_least": -5},
+    {"text_gain": {"group": "mistral", "task": "squad_it", "metric": "rougeL", "runs": ["sava"],
+                   "over": ["fvt", "random"], "step": 100}, "at_least": 0},
+]  # fmt: skip
+COLUMNS = [
+    {"heldout": {"language": "it"}, "label": "Loss"},
+    {"average": {"named": ["arc_easy_it"]}, "label": "Mean"},
+]
+NAMES = ["random", "fvt", "sava"]
+
+
+def test_rows_and_texts_by_hand(tmp_path):
+    """The worst run in the worst column against the best of others; of losses, lower is better."""
+    claims = [{"says": "so", "place": "1", **one} for one in MORE]
+    runs = [f"mistral-{name}" for name in NAMES]
+    tables = {
+        "t": {"kind": "runs", "title": "T", "runs": runs, "columns": COLUMNS},
+        "claims": {"kind": "claims", "title": "Claims", "claims": claims},
+    }
+    folder = fake_results(tmp_path / "demo", tables=tables)
+    for path in folder.glob("runs/mistral-*/generation/scores.csv"):
+        write_csv(path, [{**row, "stderr": 1.5} for row in read_csv(path)])
+    collect_scores(folder, folder / "scores.parquet")
+    (tmp_path / "paper").mkdir()
+    lines = ["table,block,row,column,value,stderr,note"]
+    for name, loss, mean in (("Random", 1.5, 40.0), ("FVT", 1.2, 41.0), ("SAVA", 1.25, 44.0)):
+        lines += [f"t,,{name},Loss,{loss},,", f"t,,{name},Mean,{mean},,"]
+    (tmp_path / "paper/t.csv").write_text("\n".join([*lines, ""]))
+    change_experiment(folder, "paper_values", value=str(tmp_path / "paper"))
+    results = Results(folder)
+    rows, share, texts = [one.measure for one in results.experiment.tables["claims"].claims]
+    assert rows.published(results) == pytest.approx(0.25)  # of losses 0.25, of means 1
+    assert share.published(results) == pytest.approx(0.25 / 1.5)
+    cells = build_table(results, "t").places()
+    loss, mean = ({name: cells["", label, column].value for name, label in
+                   zip(NAMES, ("Random", "FVT", "SAVA"), strict=True)}
+                  for column in ("Loss", "Mean"))  # fmt: skip
+    least = loss["random"] - max(loss["sava"], loss["fvt"])
+    assert rows.ours(results) == pytest.approx(
+        min(least, min(mean["sava"], mean["fvt"]) - mean["random"])
+    )
+    assert share.ours(results) == pytest.approx(least / loss["random"])
+    assert rows.interval(results) is None and share.interval(results) is None  # losses of one seed
+    scores = {
+        name: results.scores.get(f"mistral-{name}", 100, "squad_it", "rougeL") for name in NAMES
+    }
+    others = max(scores[name]["value"] for name in ("random", "fvt"))
+    assert texts.ours(results) == pytest.approx(scores["sava"]["value"] - others)
+    reach = 1.959964 * 1.5 * 2**0.5  # by itself; its high end holds for both at once
+    low, high = texts.interval(results)
+    assert low == pytest.approx(texts.ours(results) - reach) and high > low + 2 * reach - 1e-6
+    problems = [*rows.model_copy(update={"columns": ["Los"]}).problems(results.experiment, "k")]
+    problems += rows.model_copy(update={"table": "u"}).problems(results.experiment, "k")
+    problems += texts.model_copy(update={"metric": "rouge"}).problems(results.experiment, "k")
+    problems += rows.model_copy(update={"over": ["mistral-lapt"]}).problems(results.experiment, "k")
+    for key, said in zip(("k.columns", "k.table", "k.metric", "k"), problems, strict=True):
+        assert said.startswith(f"{key}: no ")
+
+
+#: How many of each paper's statements its printed values bear out, and which do not.
+BORNE_OUT = {
+    ("paper", "claims-english"): (26, 3),
+    ("paper", "claims-texts"): (13, 1),
+    ("bilingual", "claims"): (25, 4),
+    ("lep", "claims-text"): (38, 1),
+}
+
+
+@pytest.mark.parametrize(("paper", "table"), BORNE_OUT)
+def test_statements_of_every_paper_on_its_printed_values(repository, tmp_path, paper, table):
+    given = str(repository / "config" / paper)
+    experiment = read(repository / f"config/{paper}.yaml", paper_values=given)
+    write_json(tmp_path / "experiment.json", as_json(experiment))
+    rows = build_table(Results(tmp_path), table).data_rows()
+    said = [row.cells[4].text for row in rows]
+    assert (len(said), said.count("does not hold")) == BORNE_OUT[paper, table]
 
 
 def test_a_statement_needs_a_measure_and_a_bound():

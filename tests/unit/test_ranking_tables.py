@@ -151,7 +151,7 @@ def test_a_block_for_each_group_or_one_for_all(root):
     assert [row.section for row in each.rows if row.section] == ["Mistral", "Other"]
     assert shown(each)[:4] == shown(table(root, groups={"mistral": "it"}))
     pooled = table(root, groups=groups, pooled=True)
-    reach = t_quantile(4) * 0.01 * math.sqrt(2 / 3) / 2
+    reach = t_quantile(2) * 0.01 * math.sqrt(2 / 3) / 2
     assert len(pooled.rows) == 4 and shown(pooled)[1][4] == f"1.710±{reach:.3f}"
     assert shown(pooled)[2][9] == "3.33"
 

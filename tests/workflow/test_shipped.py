@@ -27,8 +27,13 @@ SHIPPED = {
     ("paper",): {
         "fetch_model": 5, "pretrain_stand_in": 0, "adapt_model": 10 + 3,
         "score_multiple_choice": 6 + 4, "intersect_vocabularies": 2, "prepare_corpus": 4,
-        "measure_similarity": 2,
+        "measure_similarity": 2, "compare_runs": 2, "measure_efficiency": 4,
     },
+    # Starts with three seeds: losses only.
+    ("paper", "sava-seeds"): {"adapt_model": 13 + 3 * 5, "score_multiple_choice": 6 + 4},
+    ("lep", "lep-seeds"): {"adapt_model": 21 + 3 * 4, "build_tokenizer": 23},
+    ("vocadt", "vocadt-seeds"): {"adapt_model": 7 + 3 * 5, "score_multiple_choice": 22},
+    ("bilingual", "bilingual-seeds"): {"adapt_model": 36 + 3 * 5, "score_multiple_choice": 18},
     ("paper", "pico-paper"): {"adapt_model": 13, "score_comet": 10},
     ("paper", "sava-released"): {
         "fetch_model": 2 + 8, "adapt_model": 0, "pack_tokens": 0, "score_multiple_choice": 2 + 8,
@@ -51,6 +56,7 @@ SHIPPED = {
         "pack_tokens": 7 + 2 * (1 + 2) * 2 + 2, "answer_prompts": 1, "judge_answers": 1,
         "score_multiple_choice": 2 + 7 + 2 + 21 + 7 + 14 + 4,
         "generate_text": 2 + 7 + 2 + 21 + 7 + 14 + 4, "build_task": 9, "build_prompts": 12,
+        "compare_runs": 4, "measure_efficiency": 8,
     },
     ("lep", "lep-released"): {
         "fetch_model": 3, "adapt_model": 0, "init_embeddings": 0, "score_multiple_choice": 3,
@@ -78,6 +84,7 @@ SHIPPED = {
         "generate_text": 1 + 5 + 3 + 2 + 10 + 3 * 3 + 10 + 1, "build_task": 24,
         "score_comet": 1 + 5 + 3 + 2 + 10 + 3 * 3 + 10 + 1, "build_prompts": 2 * 20,
         "pack_heldout_answers": 14,
+        "compare_runs": 3, "measure_efficiency": 2,
     },
     ("vocadt", "vocadt-released"): {
         "fetch_model": 4, "adapt_model": 0, "init_embeddings": 0, "train_auxiliary": 0,
@@ -111,6 +118,7 @@ SHIPPED = {
     ("bilingual",): {
         "fetch_model": 7, "change_model": 3, "adapt_model": 36, "score_multiple_choice": 18,
         "build_tokenizer": 7, "train_auxiliary": 1, "build_task": 19, "generate_text": 0,
+        "compare_runs": 3, "measure_efficiency": 3,
     },
 }  # fmt: skip
 for overlay in ("pico-bilingual", "bilingual-own"):

@@ -23,6 +23,7 @@ from revocab.closed import Closed, OneLine
 from revocab.command import options_of
 from revocab.errors import RevocabError
 from revocab.evaluation.options import EfficiencyJob, Hardware
+from revocab.evaluation.over_seeds import SIGNIFICANT, level_of, most_exchanges
 from revocab.flags import asks_for_help, leading
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.languages import language_label
@@ -91,7 +92,7 @@ def compare(words: Sequence[str]) -> str:
     comparison = {
         "models": named,
         "texts": [
-            compared(folders, text, documents, options.device)
+            compared(folders, text, documents, options.device, len(texts))
             for text, documents in zip(texts, read, strict=True)
         ],
     }
@@ -104,14 +105,19 @@ def compare(words: Sequence[str]) -> str:
 
 
 def compared(
-    folders: Sequence[Path], text: Text, documents: Sequence[str], device: str
+    folders: Sequence[Path], text: Text, documents: Sequence[str], device: str, texts: int = 1
 ) -> dict[str, Any]:
+    """Return how two models differ on one of so many texts, whose intervals hold at once."""
+    from revocab.evaluation.resampling import RESAMPLES
     from revocab.evaluation.resampling import compare as resampled
 
     sources = [look_at(str(folder))[1] for folder in folders]
     length = min(source.row for source in sources)
     losses = [measured_loss(folder, documents, length, device) for folder in folders]
-    difference = resampled(per_byte(losses[1]), per_byte(losses[0]))
+    difference = resampled(
+        per_byte(losses[1]), per_byte(losses[0]), most_exchanges(RESAMPLES, texts),
+        comparisons=texts, level=level_of(texts),
+    )  # fmt: skip
     characters = sum(map(len, documents))
     dense = max(sum(loss.tokens) for loss in losses) / characters
     room = (min(source.context for source in sources) - NEW_TOKENS) / dense / MARGIN
@@ -129,7 +135,7 @@ def compared(
             {"bits_per_byte": loss.bits_per_byte, "tokens": sum(loss.tokens), **rest}
             for loss, rest in zip(losses, speed, strict=True)
         ],
-        "difference": None if difference is None else asdict(difference),
+        "difference": None if difference is None else {**asdict(difference), "texts": texts},
     }
 
 
@@ -279,14 +285,18 @@ def page(comparison: dict[str, Any]) -> str:
 
 
 def verdict(text: dict[str, Any]) -> str:
-    """Return which model is better on a text: only if the interval excludes 0."""
+    """Return which model is better on a text: only if the interval excludes 0, and so does the
+    permutation test, which few parts of a text do not make too narrow.
+    """
     difference = text["difference"]
     if difference is None:
         return "No verdict: the text is a single part, which gives no interval."
     low, high = difference["low"], difference["high"]
+    at_once = f", for all {difference['texts']} texts at once," if difference["texts"] > 1 else ""
     change = (
-        f"{difference['difference']:+.4f} bits per byte (95 % interval {low:+.4f} to {high:+.4f})"
+        f"{difference['difference']:+.4f} bits per byte (95 % interval{at_once} {low:+.4f} to"
+        f" {high:+.4f})"
     )
-    if low <= 0 <= high:
+    if low <= 0 <= high or difference["p_value"] * difference["texts"] >= SIGNIFICANT:
         return f"No difference shown: {change}."
     return f"The {'new' if high < 0 else 'old'} model is better: {change}."

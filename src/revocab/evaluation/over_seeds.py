@@ -1,16 +1,18 @@
 """When a difference is real: over seeds, and among several comparisons. Nothing here needs numpy.
 
-Two sources of chance are kept apart. Which items are in a task is resampled
+There are two sources of chance. Which items are in a task is resampled
 (:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here. A
-difference is real where it holds over both. Arrays ``values_S`` have one value per seed.
+difference is real where it is larger than both together. Arrays ``values_S`` have one value per
+seed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from functools import cache
+from statistics import NormalDist, fmean, stdev
 
 #: Fewer seeds than this say nothing of whether a difference is real.
 FEWEST_SEEDS = 3
@@ -20,6 +22,11 @@ LEVEL = 0.95
 SIGNIFICANT = 0.05
 #: So many exchanges of a permutation test must be able to lie beyond a difference that is.
 FEW = 10
+NORMAL = NormalDist()
+#: The normal distribution has 95 % of its mass within so many standard deviations.
+NORMAL_95 = NORMAL.inv_cdf((1 + LEVEL) / 2)
+#: P-values below this are not told apart: 1 minus a share near 1 has no further digits.
+LEAST_P = 1e-12
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,39 @@ class SeedInterval:
     low: float
     high: float
     seeds: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number minus another, and the errors of that; none are those of exact numbers."""
+
+    value: float
+    #: Standard error over items.
+    item_error: float = 0.0
+    #: Standard deviation over seeds, 0 for a single one.
+    deviation: float = 0.0
+    seeds: int = 1
+    #: Whether its error is known: of items, of :data:`FEWEST_SEEDS` seeds, or both.
+    known: bool = True
+
+    def interval(self, comparisons: int = 1) -> tuple[float, float] | None:
+        """Return the interval, one of so many that hold at once; None where no error is known."""
+        if not self.known:
+            return None
+        level = level_of(comparisons)
+        reach = reach_of_both(self.item_error, self.deviation, self.seeds, level)
+        return self.value - reach, self.value + reach
+
+
+def tell(low: float, high: float) -> bool | None:
+    """Return whether a difference is above 0: None (cannot tell) where its interval has both."""
+    return True if low > 0 else False if high < 0 else None
+
+
+def all_of(verdicts: Iterable[bool | None]) -> bool | None:
+    """Return whether all hold: not, where one does not, and None where one cannot be told."""
+    known = list(verdicts)
+    return False if False in known else None if None in known else True
 
 
 def deviation(values_S: Sequence[float]) -> float | None:
@@ -51,6 +91,7 @@ def within(t: float, freedom: int) -> float:
     return math.sin(angle) * total
 
 
+@cache
 def t_quantile(freedom: int, level: float = LEVEL) -> float:
     """Return the ``t`` within which a share ``level`` of Student's t distribution lies."""
     low, high = 0.0, 1.0
@@ -77,20 +118,51 @@ def paired_interval(
     if spread is None:
         return None
     count, mean = len(differences_S), fmean(differences_S)
-    level = 1 - (1 - LEVEL) / comparisons
-    reach = t_quantile(count - 1, level) * spread / math.sqrt(count)
+    reach = t_quantile(count - 1, level_of(comparisons)) * spread / math.sqrt(count)
     return SeedInterval(mean, mean - reach, mean + reach, count)
+
+
+def level_of(comparisons: int) -> float:
+    """Return the level of each of so many intervals that hold at once (Bonferroni)."""
+    return 1 - (1 - LEVEL) / max(1, comparisons)
+
+
+def reach_of_both(item_error: float, deviation_S: float, seeds: int, level: float = LEVEL) -> float:
+    """Return half of the interval of a mean over seeds: the root of the squared reaches of its
+    normal error over items and of Student's t over seeds.
+
+    ``deviation_S``: standard deviation over seeds, 0 for a single one. Each reach has its own
+    quantile, so that a spread that few seeds have by chance too small does not lend the other its
+    degrees of freedom. Square-and-add: Zou and Donner, "Construction of confidence limits about
+    effect measures", 2008. What varies with item and seed is in both, which errs to the safe side.
+    """
+    over_items = NORMAL.inv_cdf((1 + level) / 2) * item_error
+    over_seeds = t_quantile(seeds - 1, level) * deviation_S / math.sqrt(seeds) if seeds > 1 else 0.0
+    return math.hypot(over_items, over_seeds)
+
+
+def p_of_both(difference: float, item_error: float, deviation_S: float, seeds: int) -> float:
+    """Return the two-sided p-value at which 0 is at the end of the interval of
+    :func:`reach_of_both`. Raises ``ValueError`` for fewer than two seeds.
+    """
+    if seeds < 2:
+        raise ValueError(f"{seeds} seeds have no spread")
+    size, seed_error = abs(difference), deviation_S / math.sqrt(seeds)
+    if size == 0:
+        return 1.0
+    if seed_error == 0:
+        return max(LEAST_P, 2 * NORMAL.cdf(-size / item_error)) if item_error else LEAST_P
+    low, high, p_value = 0.0, size / seed_error, LEAST_P
+    for _ in range(50):
+        t = (low + high) / 2
+        p_value = max(LEAST_P, 1 - within(t, seeds - 1))
+        inside = math.hypot(t * seed_error, NORMAL.inv_cdf(p_value / 2) * item_error) < size
+        low, high = (t, high) if inside else (low, t)
+    return p_value
 
 
 def excludes_zero(low: float, high: float) -> bool:
     return low > 0 or high < 0
-
-
-def is_real(items: tuple[float, float], seeds: tuple[float, float], count: int) -> bool:
-    """Return whether a difference is real: 0 lies outside its intervals over items and over seeds,
-    and there are ``count`` seeds, at least :data:`FEWEST_SEEDS`.
-    """
-    return count >= FEWEST_SEEDS and excludes_zero(*items) and excludes_zero(*seeds)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

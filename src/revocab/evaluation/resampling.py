@@ -4,6 +4,8 @@ A score is a function of a weighted sum over items: the mean of item scores, or 
 summed counts (chrF++, BLEU). Both tests resample items, so both kinds go the same way. Items of a
 task with parts (the subjects of MMLU) are resampled within their part.
 
+Shares of right answers have score intervals instead (:func:`score_interval`).
+
 Paired bootstrap: Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP
 2004. Permutation (approximate randomisation): Noreen, "Computer-Intensive Methods for Testing
 Hypotheses", 1989; the add-one p-value is Phipson and Smyth, 2010.
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from revocab.evaluation.over_seeds import FEW, most_exchanges
+from revocab.evaluation.over_seeds import FEW, LEVEL, NORMAL_95, most_exchanges
 
 #: What every score table begins with: a score's keys, value, error, interval and size.
 SCORE_COLUMNS = (
@@ -30,8 +32,6 @@ CHUNK = 100
 #: Draws of up to this many numbers are kept, 16 MB each.
 REMEMBERED = 2_000_000
 RESAMPLES = 1000
-#: The normal distribution has 95 % of its mass within so many standard deviations.
-NORMAL_95 = 1.959963984540054
 SEED = 17
 
 
@@ -54,7 +54,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Interval:
-    """A percentile interval, and the standard deviation of the resampled scores."""
+    """A 95 % interval, and the standard error of the score."""
 
     low: float
     high: float
@@ -157,6 +157,9 @@ def mean_of_seeds(items: Sequence[Items]) -> Items:
             [seed_items.score(part) for seed_items, part in zip(items, parts, strict=True)], axis=0
         )
 
+    if all(seed_items.score is first_sum for seed_items in items):  # means: one sum serves all
+        counts_NK = np.mean([seed_items.counts_NK for seed_items in items], axis=0)
+        return Items(counts_NK, first.weights_N, first.parts_N, first_sum)
     counts_NK = np.concatenate([seed_items.counts_NK for seed_items in items], axis=1)
     return Items(counts_NK, first.weights_N, first.parts_N, score)
 
@@ -208,28 +211,61 @@ def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Int
     return Interval(float(low), float(high), float(scores_R.std(ddof=1)))
 
 
-def score_columns(items: Items) -> dict[str, float | None]:
-    """Return a score as tables have it: its value, and None for what fewer than two items lack."""
-    interval = bootstrap(items)
+def score_columns(items: Items, whole: float = 1.0) -> dict[str, float | None]:
+    """Return a score as tables have it: its value, and None for what fewer than two items lack.
+
+    ``whole``: as in :func:`score_interval`.
+    """
+    interval = score_interval(items, whole)
     bounds = asdict(interval) if interval else dict.fromkeys(("low", "high", "stderr"))
     return {"value": items.value(), **bounds}
 
 
-def wilson(items: Items, whole: float = 1.0) -> Interval | None:
-    """Return the 95 % score interval of a share; None unless every item is 0 or ``whole``.
+def score_interval(items: Items, whole: float = 1.0) -> Interval | None:
+    """Return the 95 % interval of a score: Wilson's of a share, else the percentile bootstrap's.
 
-    Also where all items are equal, whose bootstrap interval has no width. Wilson, "Probable
-    Inference, the Law of Succession, and Statistical Inference", 1927.
+    A bootstrap of few items says too little of a share near 0 or 1: nothing, where all items are
+    equal. ``whole``: the value of an item that is right, the other being 0. None for fewer than two
+    items.
+    """
+    if len(items.weights_N) < 2:
+        return None
+    return wilson(items, whole) or bootstrap(items)
+
+
+def wilson(items: Items, whole: float = 1.0) -> Interval | None:
+    """Return the 95 % score interval of a share, or of a weighted mean of the shares of parts; None
+    unless every item is 0 or ``whole`` and counts as the others of its part do.
+
+    Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927. Those of
+    parts are added by squares: Zou and Donner, 2008.
     """
     values_N = items.counts_NK[:, 0] / whole
-    if items.score is not first_sum or not np.isin(values_N, (0.0, 1.0)).all():
+    right = (
+        math.isfinite(whole) and items.score is first_sum and np.isin(values_N, (0.0, 1.0)).all()
+    )
+    # Items that count alike are those of one share, whatever parts they have.
+    parts_N = items.parts_N if np.ptp(items.weights_N) > 1e-12 else np.zeros(len(values_N), int)
+    _, parts_N, counts_P = np.unique(parts_N, return_inverse=True, return_counts=True)
+    weights_P = np.bincount(parts_N, items.weights_N)
+    even = np.allclose((weights_P / counts_P)[parts_N], items.weights_N, rtol=1e-9, atol=0)
+    if not right or not even:
         return None
-    count, share = len(values_N), float(values_N.mean())
-    spread = NORMAL_95**2 / count
-    centre = (share + spread / 2) / (1 + spread)
-    half = NORMAL_95 / (1 + spread) * math.sqrt(share * (1 - share) / count + spread / count / 4)
-    low, high = max(0.0, centre - half), min(1.0, centre + half)
-    return Interval(whole * low, whole * high, whole * math.sqrt(share * (1 - share) / count))
+    shares_P = np.bincount(parts_N, values_N) / counts_P
+    spreads_P = NORMAL_95**2 / counts_P
+    variances_P = shares_P * (1 - shares_P) / counts_P
+    centres_P = (shares_P + spreads_P / 2) / (1 + spreads_P)
+    halves_P = NORMAL_95 / (1 + spreads_P) * np.sqrt(variances_P + spreads_P / counts_P / 4)
+    value = float(weights_P @ shares_P)
+    below, above, error = (
+        math.sqrt(((weights_P * reaches_P) ** 2).sum())
+        for reaches_P in (
+            shares_P - np.maximum(0.0, centres_P - halves_P),
+            np.minimum(1.0, centres_P + halves_P) - shares_P,
+            np.sqrt(variances_P),
+        )
+    )
+    return Interval(whole * (value - below), whole * (value + above), whole * error)
 
 
 def compare(
@@ -239,14 +275,15 @@ def compare(
     seed: int = SEED,
     scores: tuple[np.ndarray, np.ndarray] | None = None,
     comparisons: int = 1,
+    level: float = LEVEL,
 ) -> PairedComparison | None:
     """Return how two systems differ on the same items, in the same order.
 
     The interval is the paired bootstrap's, the p-value the permutation test's: the share of
     exchanges, item by item, that differ at least as much. Never 0: at least 1 / (exchanges + 1).
     ``scores`` are both systems' :func:`bootstrap_scores`, where they are at hand. ``comparisons``:
-    how many the p-value will be adjusted for. None for fewer than two items. Raises
-    ``ValueError`` if the items are not the same in number.
+    how many the p-value will be adjusted for. ``level``: of the interval. None for fewer than two
+    items. Raises ``ValueError`` if the items are not the same in number.
     """
     if first.counts_NK.shape != second.counts_NK.shape:
         raise ValueError(f"{first.counts_NK.shape} items against {second.counts_NK.shape}")
@@ -257,7 +294,7 @@ def compare(
         bootstrap_scores(second, resamples, seed),
     )
     assert ours is not None and theirs is not None  # two items and more
-    low, high = np.quantile(ours - theirs, [0.025, 0.975])
+    low, high = np.quantile(ours - theirs, [(1 - level) / 2, (1 + level) / 2])
     observed = first.value() - second.value()
     p_value = permutation(first, second, observed, resamples, seed, comparisons)
     return PairedComparison(observed, float(low), float(high), p_value)

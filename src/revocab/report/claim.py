@@ -1,4 +1,7 @@
-"""What an experiment shows, computed from its files: each claim with its numbers, true or not."""
+"""What an experiment shows, computed from its files: each claim with its numbers and verdict.
+
+A claim holds, or does not, only where the error of its difference allows it; else nobody can tell.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from revocab.evaluation.over_seeds import FEWEST_SEEDS
 from revocab.registry import found_in
 from revocab.report.annotations import Results
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about results, the numbers behind it, and whether it holds (None: no data)."""
+    """A statement on results, the numbers behind it, and whether it holds (None: cannot tell)."""
 
     statement: str
     numbers: str
@@ -28,6 +32,14 @@ class ClaimKind:
     place: int
     #: Yields a claim for everything that the results have data on.
     find: Callable[[Results], Iterator[Claim]]
+
+
+def interval_in_words(interval: tuple[float, float] | None, seeds: int, at_once: int) -> str:
+    """Return the interval over seeds of a difference, one of so many that hold at once."""
+    if interval is None:
+        return f"without an interval, which takes {FEWEST_SEEDS} seeds"
+    of = f", for all {at_once} pairs of runs at once," if at_once > 1 else ""
+    return f"95 % interval over {seeds} seeds{of} {interval[0]:.4f} to {interval[1]:.4f}"
 
 
 @cache

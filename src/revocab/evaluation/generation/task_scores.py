@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from revocab.chat.layout import Languages
-from revocab.evaluation.generation.kind import Row, find_kind
-from revocab.evaluation.metric import COMET
+from revocab.evaluation.generation.kind import Row, find_kind, metrics
+from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.evaluation.resampling import Items, first_sum, score_columns
 
 #: Why COMET's row has no value here: it is computed in an environment of its own (score_comet).
@@ -25,7 +25,8 @@ def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str
 
 
 def scored(metric: str, items: Items) -> dict[str, Any]:
-    row = {"metric": metric, **score_columns(items), "reason": ""}
+    whole = metrics().get(metric, UNKNOWN).high
+    row = {"metric": metric, **score_columns(items, whole), "reason": ""}
     values = items.counts_NK[:, 0]
     if row["stderr"] is not None and items.score is first_sum:
         row["stderr"] = float(values.std(ddof=1)) / math.sqrt(len(values)) or row["stderr"]

@@ -32,8 +32,8 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     """
     inputs.require_overlap(method, "builds new rows from shared ones")
     return weighted_means.combine(
-        weighted_means.unit_rows(inputs.guide_VX[inputs.missing_N]),
-        weighted_means.unit_rows(inputs.guide_VX[inputs.overlap_target_N]),
+        inputs.guide_VX[inputs.missing_N],
+        inputs.guide_VX[inputs.overlap_target_N],
         inputs.source_VD,
         inputs.overlap_source_N,
         weighted_means.sparsemax_weights if kind == "sparsemax" else weighted_means.share_weights,

@@ -9,10 +9,12 @@ from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.weighted_means import blocks
 from revocab.limits import Size
 
-#: Floats of the atoms' Gram matrix up to which it is held (1 GiB and a half: 20,000 shared tokens).
+#: Doubles of the atoms' Gram matrix up to which it is held (3 GiB: 20,000 shared tokens).
 GRAM_ELEMENTS = 20_480**2
-#: Floats of its rows that a block of tokens has in use: 32 MiB stay in the cache.
-CHOSEN_ELEMENTS = 1 << 23
+#: Doubles of its rows that a block of tokens has in use: 32 MiB stay in the cache.
+CHOSEN_ELEMENTS = 1 << 22
+#: Similarities this close, as a share of both norms, are a tie, which rounding must not decide.
+TIE = 1e-12
 
 
 class OmpOptions(RowsOptions):
@@ -37,7 +39,8 @@ def orthogonal_pursuit(
     """Approximate each row by at most ``size`` atoms (Pati et al. 1993).
 
     Greedy: the atom with the largest absolute dot product with the residual joins, then all weights
-    are those of the least-squares fit on the atoms so far. The fit is kept as a QR factorisation
+    are those of the least-squares fit on the atoms so far. Of a tie (:data:`TIE`) the first joins.
+    The fit is kept as a QR factorisation
     that grows by one column a step. A row ends early where no atom lowers its residual any further:
     it is fitted, or what is left is orthogonal to every atom, up to rounding. Atoms are taken as
     they are, not at norm 1, as in mergekit's tokensurgeon. ``size`` is at most K and at most X.
@@ -52,7 +55,9 @@ def orthogonal_pursuit(
     import torch
 
     rows, width = rows_NX.shape
-    epsilon = 32 * torch.finfo(rows_NX.dtype).eps
+    # Rows are float32, so that what is smaller is their own rounding, whatever sums are made in.
+    epsilon = 32 * torch.finfo(torch.float32).eps
+    tie_N1 = TIE * rows_NX.norm(dim=1, keepdim=True) * atoms_KX.norm(dim=1).max()
     residual_NX = rows_NX.clone()
     basis_NSX = rows_NX.new_zeros(rows, size, width)
     factor_NSS = rows_NX.new_zeros(rows, size, size)
@@ -75,7 +80,8 @@ def orthogonal_pursuit(
         similarity_NK = similarity_NK.abs_()
         if step:  # an atom is taken once; rounding leaves it a little similarity
             similarity_NK.scatter_(1, index_NS[:, :step], -1.0)
-        best_N = similarity_NK.argmax(dim=1)
+        most_N1 = similarity_NK.max(dim=1, keepdim=True).values
+        best_N = (similarity_NK >= most_N1 - tie_N1).to(torch.uint8).argmax(dim=1)
         index_NS[:, step] = best_N
         if gram_KK is not None:
             chosen_NSK[:, step] = gram_KK[best_N]
@@ -114,16 +120,18 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[Tensor, Tensor, float
     """Return each missing token's atoms (positions among the shared tokens), weights, mean error.
 
     Errors are the residual's norm over the row's own. Shapes [N, size]; blocks bound the memory.
+    All in float64: of two atoms that are almost as similar, float32 may take the other one, and the
+    code is another from there on.
     """
     import torch
     from tqdm import tqdm
 
-    atoms_KX = inputs.guide_VX[inputs.overlap_target_N]
+    atoms_KX = inputs.guide_VX[inputs.overlap_target_N].double()
     count, width = atoms_KX.shape
     index_NS = inputs.missing_N.new_zeros(len(inputs.missing_N), size)
-    weight_NS = atoms_KX.new_zeros(len(inputs.missing_N), size)
+    weight_NS = inputs.guide_VX.new_zeros(len(inputs.missing_N), size)
     # A block holds its correlations with all atoms and its own orthonormal bases.
-    shape = {"width": count + (size + 4) * width}
+    shape = {"width": 2 * (count + (size + 4) * width)}
     gram_KK = None
     # Costs one product with every atom per atom, and saves `size` of them per token.
     if count**2 <= GRAM_ELEMENTS and len(index_NS) * size > count:
@@ -133,11 +141,11 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[Tensor, Tensor, float
     parts = list(blocks(len(index_NS), **shape))
     quick = len(index_NS) * size * count < 1e8  # else some ten seconds or more
     for block in tqdm(parts, desc="omp", disable=quick, mininterval=2):
-        wanted_NX = inputs.guide_VX[inputs.missing_N[block]]
+        wanted_NX = inputs.guide_VX[inputs.missing_N[block]].double()
         code = orthogonal_pursuit(wanted_NX, atoms_KX, size, gram_KK)
-        index_NS[block], weight_NS[block] = code.index_NS, code.weight_NS
+        index_NS[block], weight_NS[block] = code.index_NS, code.weight_NS.float()
         share_N = code.residual_N / wanted_NX.norm(dim=1).clamp(min=torch.finfo(torch.float32).tiny)
-        error += float(share_N.double().sum())
+        error += float(share_N.sum())
     return index_NS, weight_NS, error / max(1, len(index_NS))
 
 

@@ -16,7 +16,7 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
 from revocab.initialise.rows.means import normal_rows
-from revocab.initialise.rows.weighted_means import combine, unit_rows
+from revocab.initialise.rows.weighted_means import combine
 
 
 class AuxiliaryOptions(RowsOptions):
@@ -38,7 +38,7 @@ def reads_auxiliary(method: Method, options: MethodOptions) -> bool:
 
 @dataclass(frozen=True)
 class ComparedTokens:
-    """Tokens to fill and candidates to fill them from, as unit rows in one space."""
+    """Tokens to fill and candidates to fill them from, as rows in one space."""
 
     query_NA: Tensor
     #: Which of the missing tokens have a query: true for as many as there are queries.
@@ -99,6 +99,4 @@ def compare(
     known_M = has_V[inputs.missing_N]
     inputs.notes["candidates"] = len(source_K)
     inputs.notes[TOKENS_WITHOUT_AUXILIARY] = int((~known_M).sum())
-    return ComparedTokens(
-        unit_rows(target_VA[inputs.missing_N[known_M]]), known_M, unit_rows(key_KA), source_K
-    )
+    return ComparedTokens(target_VA[inputs.missing_N[known_M]], known_M, key_KA, source_K)

@@ -83,25 +83,29 @@ def combine(
     weigh: Callable[[Tensor], Tensor],
     top_k: int | None = None,
 ) -> Tensor:
-    """Return ``weigh(query @ key.T) @ source_VD[source_K]``, or that over the ``top_k`` best keys.
+    """Return ``weigh(cos(query, key)) @ source_VD[source_K]``, or so over the ``top_k`` best keys.
 
-    Queries and keys are unit rows, so that the scores are cosines; ``weigh`` turns a block of
-    scores (which it may overwrite) into weights. Result: float32, one row per query.
+    ``weigh`` turns a block of cosines (which it may overwrite) into weights. The best keys are
+    found in float64, so that rounding does not choose between near ones. Result: float32, one row
+    per query.
     """
     import torch
 
+    every = top_k is None or top_k >= len(key_KA)
+    query_NA, key_KA = (unit_rows(rows if every else rows.double()) for rows in (query_NA, key_KA))
     rows_ND = source_VD.new_empty(len(query_NA), source_VD.shape[1])
-    for block in blocks(len(query_NA), len(key_KA)):
+    for block in blocks(len(query_NA), len(key_KA) * (1 if every else 2)):
         scores_NK = query_NA[block] @ key_KA.T
-        if top_k is None or top_k >= len(key_KA):
+        if every:
             weights_NK = weigh(scores_NK)
             rows_ND[block] = 0  # the rows of all candidates are never gathered at once
             for part in blocks(len(key_KA), source_VD.shape[1]):
                 rows_ND[block].addmm_(weights_NK[:, part], source_VD[source_K[part]])
         else:
             best_NK, index_NK = scores_NK.topk(top_k, dim=1)
+            weights_NK = weigh(best_NK).to(source_VD.dtype)
             # k rows a token, not all of them: the product with every row would be mostly 0.
             rows_ND[block] = torch.nn.functional.embedding_bag(
-                source_K[index_NK], source_VD, mode="sum", per_sample_weights=weigh(best_NK)
+                source_K[index_NK], source_VD, mode="sum", per_sample_weights=weights_NK
             )
     return rows_ND

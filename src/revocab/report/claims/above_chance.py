@@ -8,12 +8,13 @@ from pathlib import Path
 
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import family_chance
+from revocab.evaluation.over_seeds import tell
 from revocab.evaluation.probes.kind import ITEMS
 from revocab.io import read_jsonl
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Record, Results
 
-#: A family counts as above chance if it exceeds blind guessing by more than this many errors.
+#: A family counts as above or below chance if it is so by more than this many errors.
 STANDARD_ERRORS = 2
 #: So many English families must be.
 WANTED = 4
@@ -49,8 +50,10 @@ def scored(results: Results, group: str, language: str) -> list[Record]:
         if score is None or guess is None:
             continue
         stderr = score["stderr"] or 0.0
+        reach = STANDARD_ERRORS * stderr
+        above = tell(score["value"] - reach - guess, score["value"] + reach - guess)
         row = {"task": task, "value": score["value"], "stderr": stderr, "chance": guess}
-        rows.append({**row, "above": score["value"] > guess + STANDARD_ERRORS * stderr})
+        rows.append({**row, "above": above})
     return rows
 
 
@@ -59,7 +62,8 @@ def find(results: Results) -> Iterator[Claim]:
         rows = scored(results, group, "en")
         if len(rows) < WANTED or results.base(group).scores_of:
             continue
-        above = [row for row in rows if row["above"]]
+        verdicts = [row["above"] for row in rows]
+        above, unclear = verdicts.count(True), verdicts.count(None)
         listed = "; ".join(
             f"{row['task']} {100 * row['value']:.1f}±{100 * row['stderr']:.1f} "
             f"(chance {100 * row['chance']:.1f})"
@@ -68,8 +72,8 @@ def find(results: Results) -> Iterator[Claim]:
         yield Claim(
             f"{results.base(group).label}: above chance by more than {STANDARD_ERRORS} standard "
             f"errors on at least {WANTED} English families",
-            f"{len(above)} of {len(rows)}: {listed}",
-            len(above) >= WANTED,
+            f"{above} of {len(rows)}: {listed}",
+            tell(above - WANTED + 0.5, above + unclear - WANTED + 0.5),
         )
 
 

@@ -1,7 +1,7 @@
 """Adapted models end better than the base model in the adapted language.
 
 Whether a difference is more than chance is told by the comparison item by item where a table shows
-one, else by a run's seeds; without either, the two values decide, and the claim says so.
+one, else by the errors of both averages, over items and, of runs that have any, over seeds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from revocab.evaluation.over_seeds import paired_interval
+from revocab.evaluation.over_seeds import Difference, all_of, tell
 from revocab.languages import language_label
 from revocab.report.annotations import Run
 from revocab.report.claim import Claim, ClaimKind
@@ -19,6 +19,7 @@ from revocab.report.results.adapted_language import adapted_language
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.significance import is_marked
+from revocab.report.values.run_value import difference
 from revocab.report.values.task_scores import TaskScore
 
 #: The checkpoint at which runs are compared with their base model.
@@ -27,10 +28,9 @@ STEP = "last"
 
 @dataclass(frozen=True)
 class Gain:
-    """A run's difference to its base model: whether it is above 0, and how chance was judged."""
+    """Whether a run is above its base model, and what is said of chance behind its value."""
 
-    above: bool
-    #: What is said of chance behind the run's value; nothing is known of it if this is empty.
+    above: bool | None
     chance: str = ""
 
 
@@ -44,31 +44,32 @@ def find(results: Results) -> Iterator[Claim]:
         if level.value is None:
             continue
         compared = comparisons(results, group, average_task(language))
-        adapted: list[tuple[str, Cell, Gain]] = []
-        for run in results.group(group):
-            cell = average.cell(results, run)
-            if run.trains and cell.value is not None:
-                by_seed = list(average.by_seed(results, run).values())
-                row = compared.get((run.id, base.id))
-                gain = gain_of(cell.value, by_seed, level.value, row)
-                adapted.append((method_label(run), cell, gain))
+        runs = [run for run in results.group(group) if run.trains]
+        differences = {
+            run.id: found
+            for run in runs
+            if (found := difference(results, (average, run), (average, base))) is not None
+        }
+        adapted = [
+            (
+                method_label(run),
+                average.cell(results, run),
+                gain_of(differences[run.id], len(differences), compared.get((run.id, base.id))),
+            )
+            for run in runs
+            if run.id in differences
+        ]
         if adapted:
             yield claim(base, language_label(language), level, adapted)
 
 
 def claim(base: Run, language: str, level: Cell, adapted: list[tuple[str, Cell, Gain]]) -> Claim:
     listed = [f"{name} {percent(cell)}{gain.chance}" for name, cell, gain in adapted]
-    unknown = [name for name, _, gain in adapted if not gain.chance]
-    more = " by more than chance" if not unknown else ""
-    numbers = f"base {percent(level)}; {', '.join(listed)}"
-    if unknown:
-        runs = "all" if len(unknown) == len(adapted) else ", ".join(unknown)
-        numbers += f"; values alone, neither compared by item nor over seeds: {runs}"
     return Claim(
         f"{base.label}: at the last checkpoint every adapted model beats the base model's "
-        f"{language} average{more}",
-        numbers,
-        all(gain.above for _, _, gain in adapted),
+        f"{language} average",
+        f"base {percent(level)}; {', '.join(listed)}",
+        all_of(gain.above for _, _, gain in adapted),
     )
 
 
@@ -88,16 +89,21 @@ def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str]
     return differences
 
 
-def gain_of(value: float, by_seed: list[float], level: float, compared: Record | None) -> Gain:
+def gain_of(found: Difference, runs: int, compared: Record | None = None) -> Gain:
+    """Return what is known of a run's difference to its base model, one of so many.
+
+    That all are above it needs each interval by itself; that one is below it, all at once.
+    """
     if compared is not None:
-        chance = f" (p {float(compared['p_holm']):.3g}"
+        chance = f" (p {float(compared['p_holm']):.3g}" if compared["p_holm"] else " (no p"
         chance += f", {compared['seeds']} seeds)" if compared.get("seeds") else ")"
-        return Gain(compared["difference"] > 0 and is_marked(compared), chance)
-    over = paired_interval(by_seed, [level] * len(by_seed))
-    if over is not None:
-        low, high = (f"{100 * end:+.2f}" for end in (over.low, over.high))
-        return Gain(over.low > 0, f" (95 % interval over {over.seeds} seeds {low} to {high})")
-    return Gain(value > level)
+        return Gain(compared["difference"] > 0 if is_marked(compared) else None, chance)
+    alone, at_once = found.interval(), found.interval(runs)
+    if alone is None or at_once is None:
+        return Gain(None, " (no error known)")
+    ends = " to ".join(f"{100 * end:+.2f}" for end in alone)
+    seeds = f" over items and {found.seeds} seeds" if found.seeds > 1 else " over items"
+    return Gain(tell(alone[0], at_once[1]), f" (95 % interval of the gain{seeds} {ends})")
 
 
 def percent(cell: Cell) -> str:

@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import comb
 
-from revocab.evaluation.over_seeds import FEWEST_SEEDS, SeedInterval, paired_interval
+from revocab.evaluation.over_seeds import (
+    FEWEST_SEEDS,
+    SeedInterval,
+    all_of,
+    paired_interval,
+    tell,
+)
 from revocab.languages import language_label
 from revocab.report.annotations import Run
-from revocab.report.claim import Claim, ClaimKind
+from revocab.report.claim import Claim, ClaimKind, interval_in_words
 from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.adapted_language import adapted_language
@@ -38,7 +44,7 @@ def find(results: Results) -> Iterator[Claim]:
             f"{settings.label}: {method_label(winner)} ends best on held-out "
             f"{language_label(language)} text",
             f"{best:.4f} bits per byte; {in_words(best, others, leads, pairs)}",
-            verdict(leads),
+            all_of(None if lead is None else tell(lead.low, lead.high) for lead in leads),
         )
 
 
@@ -65,26 +71,24 @@ def in_words(
     leads: Sequence[SeedInterval | None],
     pairs: int,
 ) -> str:
-    """Return the lead over the next run, and over which of the others it may be chance."""
-    (next_best, second), over = others[0], leads[0]
-    words = f"next {method_label(second)} {next_best:.4f}; lead {next_best - best:.4f}, "
-    if over is None:
-        words += f"without an interval, which takes {FEWEST_SEEDS} seeds"
-    else:
-        at_once = f", for all {pairs} pairs of runs at once," if pairs > 1 else ""
-        words += f"95 % interval over {over.seeds} seeds{at_once} {over.low:.4f} to {over.high:.4f}"
-    unsure = [
-        method_label(run)
-        for (_, run), lead in zip(others[1:], leads[1:], strict=True)
-        if lead is None or lead.low <= 0
-    ]
-    return f"{words}; its lead over {', '.join(unsure)} may be chance" if unsure and over else words
-
-
-def verdict(leads: Sequence[SeedInterval | None]) -> bool | None:
-    if any(lead is not None and lead.low <= 0 for lead in leads):
-        return False
-    return None if None in leads else True
+    """Return the lead over the next run and over each other one that it may be by chance, every
+    one with its own interval.
+    """
+    words = []
+    for number, ((value, run), lead) in enumerate(zip(others, leads, strict=True)):
+        name = f"next {method_label(run)} {value:.4f}; lead" if number == 0 else method_label(run)
+        if number == 0 or (lead is not None and lead.low <= 0):
+            # An interval is of the seeds that both have, and so is its middle.
+            ahead = value - best if lead is None else lead.difference
+            ends = None if lead is None else (lead.low, lead.high)
+            interval = interval_in_words(ends, lead.seeds if lead else 0, pairs)
+            words.append(f"{name} {ahead:.4f}, {interval}")
+    few = [method_label(run) for (_, run), lead in zip(others[1:], leads[1:], strict=True)
+           if lead is None and leads[0] is not None]  # fmt: skip
+    if few:
+        words.append(f"{', '.join(few)}: {interval_in_words(None, 0, pairs)}")
+    first, *unsure = words
+    return f"{first}; may be chance over {'; '.join(unsure)}" if unsure else first
 
 
 CLAIMS = ClaimKind("winner", place=0, find=find)

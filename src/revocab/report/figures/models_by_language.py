@@ -1,4 +1,4 @@
-"""Bars of tables of models by language: their averages, or what languages gain over the base."""
+"""Bars of tables of models by language: averages, what languages gain, or scores by language."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ FILLED, WIDTH = 0.8, 18
 
 
 class Bar(NamedTuple):
-    """A value of ours and a printed one, either of which may be missing."""
+    """A value of ours with its error and a printed one, any of which may be missing."""
 
     value: float | None
     published: float | None
+    error: float | None = None
 
     @classmethod
     def of(cls, cell: Cell | None) -> Bar:
         if cell is None:
             return cls(None, None)
-        both = (cell.value, cell.compared())
-        shown = [None if number is None else number * cell.scale for number in both]
+        numbers = (cell.value, cell.compared(), cell.stderr)
+        shown = [None if number is None else number * cell.scale for number in numbers]
         return cls(*shown)
 
 
@@ -47,11 +48,17 @@ def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[B
     for place, (name, bars) in enumerate(series.items()):
         offset = (place - (len(series) - 1) / 2) * thickness
         colour = SPARE_COLOURS[place % len(SPARE_COLOURS)]
-        known = [(i + offset, bar.value) for i, bar in enumerate(bars) if bar.value is not None]
+        known = [
+            (i + offset, bar.value, bar.error or 0.0)
+            for i, bar in enumerate(bars)
+            if bar.value is not None
+        ]
         printed = [(i, bar.published) for i, bar in enumerate(bars) if bar.published is not None]
         if known:
-            places, values = zip(*known, strict=True)
+            places, values, errors = zip(*known, strict=True)
             axes.bar(places, values, thickness * 0.92, color=colour, label=name)
+            for at, value, error in known if any(errors) else ():
+                axes.vlines(at, value - error, value + error, color="#333333", linewidth=0.8)
         for i, value in printed:
             left = i + offset - thickness * 0.46
             axes.hlines(value, left, left + thickness * 0.92, color="black", linewidth=1.5)
@@ -70,14 +77,14 @@ class ModelsByLanguageFigure(FigureOptions):
     """Several tables of models by language, as an experiment's own (a YAML anchor names one)."""
 
     caption: ClassVar[str] = (
-        "Scores by models, averaged as the tables are, or what every language gains over the "
-        "base model; losses are not drawn."
+        "Scores by models: averaged as the tables are, by language, or what every language gains "
+        "over the base model. Thin lines: one standard error over items. Losses are not drawn."
     )
     caption_published: ClassVar[str] = "Black lines: the values that the paper published."
 
     kind: Literal["models_by_language"]
-    #: The averages, or the changes of each language.
-    show: Literal["averages", "changes"]
+    #: The averages, the changes of each language, or its scores, a panel for each language.
+    show: Literal["averages", "changes", "scores"]
     #: By the id that published values name.
     tables: dict[Id, ModelsByLanguageTable] = Field(min_length=1)
 
@@ -96,12 +103,14 @@ class ModelsByLanguageFigure(FigureOptions):
             name
             for table in self.tables.values()
             for name in table.columns
-            if self.show == "averages" or name != table.base
+            if self.show != "changes" or name != table.base
         ]
         return list(dict.fromkeys(names))
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return a bar per column and table (averages), or a panel per column (changes)."""
+        """Return a bar per column and table (averages), a panel per column (changes), or one per
+        language with a bar per column and table (scores).
+        """
         from matplotlib import pyplot
 
         cells: dict[str, Cells] = {}
@@ -111,16 +120,26 @@ class ModelsByLanguageFigure(FigureOptions):
             places = table.places().items()
             cells[name] = {(row, column): cell for (_, row, column), cell in places}
         titles = {name: fill(table.title, WIDTH) for name, table in self.tables.items()}
-        panels = [self.title] if self.show == "averages" else self.columns
+        languages = list(dict.fromkeys(la for t in self.tables.values() for la in t.languages))
+        panels = {"averages": [self.title], "changes": self.columns, "scores": languages}[self.show]
         figure, axes = pyplot.subplots(
             len(panels), 1, figsize=(9.4, 3.2 * len(panels)), layout="constrained", squeeze=False
         )
         for panel, subplot in zip(panels, axes[:, 0], strict=True):
             if self.show == "averages":
-                draw_bars(subplot, list(titles.values()), self.averages(cells))
+                rows = {
+                    name: AVERAGE.format(table.averages[0]) for name, table in self.tables.items()
+                }
+                draw_bars(subplot, list(titles.values()), self.bars(cells, rows))
                 subplot.set_ylabel("average score")
                 continue
-            languages = list(dict.fromkeys(la for t in self.tables.values() for la in t.languages))
+            if self.show == "scores":
+                of_language = [name for name, t in self.tables.items() if panel in t.languages]
+                rows = dict.fromkeys(of_language, language_label(panel))
+                draw_bars(subplot, [titles[name] for name in rows], self.bars(cells, rows))
+                subplot.set_title(language_label(panel))
+                subplot.set_ylabel("score")
+                continue
             groups = [language_label(language) for language in languages]
             draw_bars(subplot, groups, self.changes(cells, panel, groups))
             subplot.set_title(panel)
@@ -131,8 +150,8 @@ class ModelsByLanguageFigure(FigureOptions):
             figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
         return figure
 
-    def averages(self, cells: Mapping[str, Cells]) -> dict[str, list[Bar]]:
-        rows = {name: AVERAGE.format(table.averages[0]) for name, table in self.tables.items()}
+    def bars(self, cells: Mapping[str, Cells], rows: Mapping[str, str]) -> dict[str, list[Bar]]:
+        """Return by column a bar for a row of each table."""
         return {
             column: [Bar.of(cells[name].get((row, column))) for name, row in rows.items()]
             for column in self.columns

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.over_seeds import level_of, reach_of_both
 from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.results import Results
-from revocab.report.table_parts.published_table import NORMAL_95
 from revocab.report.values.task_scores import TaskScore
 from revocab.tokenizer_building.training_text import shortage
 from revocab.training.data.packed_folder import repetition
@@ -49,13 +49,15 @@ def line(name: str, averages: list[tuple[float, float]]) -> str:
     """
     values = [value for value, _ in averages]
     spread = max(values) - min(values)
-    reach = NORMAL_95 * math.sqrt(2) * max(error for _, error in averages)
+    level = level_of(math.comb(len(averages), 2))
+    reach = reach_of_both(math.sqrt(2) * max(error for _, error in averages), 0.0, 1, level)
     verdict = (
         "they do not rank the methods" if spread < reach else "only larger differences rank methods"
     )
     return (
         f"{name}: {len(averages)} runs end within {100 * spread:.1f} points of each other, and "
-        f"the items alone can make two of them differ by up to {100 * reach:.1f} (95 %): {verdict}."
+        f"the items alone can make two of them differ by up to {100 * reach:.1f} (95 %, all pairs "
+        f"at once): {verdict}."
     )
 
 

@@ -1,27 +1,43 @@
-"""By how much some runs are above or below others: of a score, of any number, in a table."""
+"""By how much some runs are above or below others: of a score, of any number."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pydantic import Field
 
-from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage, unknown
+from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage
+from revocab.evaluation.generation.kind import metrics
+from revocab.evaluation.over_seeds import Difference
 from revocab.limits import StepNumber
-from revocab.report.annotations import Experiment, Layout
+from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
-from revocab.report.paper_claims.measures import Measure, lead
-from revocab.report.published import PaperValues
+from revocab.report.paper_claims.measures import Comparison, lead
 from revocab.report.references import choices_in, of_group, of_runs, unknowns, unscored_language
 from revocab.report.results import Results
-from revocab.report.tables.models_by_language import ModelsByLanguageTable
 from revocab.report.values.one_value import OneValue
-from revocab.report.values.run_value import RunValue
+from revocab.report.values.run_value import RunValue, difference
 from revocab.report.values.task_scores import HelperSimilarity, TaskScore
 
 
-class Gain(Measure):
+def all_differences(
+    results: Results, ours: Sequence[tuple[RunValue, Run]], others: Sequence[tuple[RunValue, Run]]
+) -> list[Difference]:
+    """Return each number minus each of the others; none where one is missing."""
+    found = [difference(results, first, second) for first in ours for second in others]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else []
+
+
+def scaled(found: Difference, factor: float) -> Difference:
+    errors = {"item_error": factor * found.item_error, "deviation": factor * found.deviation}
+    return replace(found, value=factor * found.value, **errors)
+
+
+class Gain(Comparison):
     """By how many points the worst of some runs of a group is above the best of others."""
 
     group: GroupId
@@ -35,19 +51,27 @@ class Gain(Measure):
     over_step: StepNumber | None = None
 
     def published(self, results: Results) -> float | None:
-        return self._gain(lambda name, step: self._printed(results, name, step))
+        second = self.step if self.over_step is None else self.over_step
+        return lead(
+            [self._printed(results, name, self.step) for name in self.runs],
+            [self._printed(results, name, second) for name in self.over],
+        )
 
-    def ours(self, results: Results) -> float | None:
+    def differences(self, results: Results) -> list[Difference]:
         named = {run.name: run for run in results.group(self.group)}
 
-        def value(name: str, step: int) -> float | None:
-            run = named.get(name)
-            if run is None:
-                return None
-            at = [own for own in run.steps if results.published_place(run, own)[1] == step]
-            return self._value(results, at[0]).cell(results, run).value if at else None
+        def places(names: Sequence[str], step: int) -> list[tuple[RunValue, Run]]:
+            found = []
+            for run in [named[name] for name in names if name in named]:
+                at = [own for own in run.steps if results.published_place(run, own)[1] == step]
+                found += [(self._value(results, own), run) for own in at[:1]]
+            return found
 
-        return self._gain(value)
+        second = self.step if self.over_step is None else self.over_step
+        ours, others = places(self.runs, self.step), places(self.over, second)
+        if len(ours) < len(self.runs) or len(others) < len(self.over):
+            return []
+        return all_differences(results, ours, others)
 
     def shown(self, value: float) -> str:
         return f"{100 * value:+.2f}"
@@ -60,13 +84,6 @@ class Gain(Measure):
             known = ["base", *group.references, *shown_names(group)]
             names = [*self.runs, *self.over]
             yield from unknowns(key, names, known, f"run of group {self.group!r}")
-
-    def _gain(self, value: Callable[[str, int], float | None]) -> float | None:
-        second = self.step if self.over_step is None else self.over_step
-        return lead(
-            [value(name, self.step) for name in self.runs],
-            [value(name, second) for name in self.over],
-        )
 
     @abstractmethod
     def _printed(self, results: Results, name: str, step: int) -> float | None:
@@ -124,7 +141,33 @@ class SimilarityGain(Gain):
         return HelperSimilarity(step=step)
 
 
-class ValueFall(Measure):
+class TextGain(Gain):
+    """Of the metric of a generative task."""
+
+    task: Id
+    metric: OneLine
+
+    def shown(self, value: float) -> str:
+        return f"{value:+.2f}"
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from super().problems(experiment, key)
+        tasks = experiment.evaluation.generation.tasks
+        yield from unknowns(f"{key}.task", [self.task], tasks, "generation task")
+        yield from unknowns(f"{key}.metric", [self.metric], metrics(), "metric")
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        return of_group(self.group, [self.task])
+
+    def _printed(self, results: Results, name: str, step: int) -> float | None:
+        label = results.experiment.runs[self.group].label
+        return results.paper.generation(label, step, name, self.task, self.metric)
+
+    def _value(self, results: Results, step: int) -> RunValue:
+        return TaskScore(task=self.task, metric=self.metric, step=step)
+
+
+class ValueFall(Comparison):
     """By how much a number of the worst of some runs is below the best of others, lower being
     better; means over seeds.
     """
@@ -139,8 +182,14 @@ class ValueFall(Measure):
     )
     share: bool = Field(default=False, description="as a share of the others' number")
 
-    def ours(self, results: Results) -> float | None:
-        return self._fall(results, None)
+    def differences(self, results: Results) -> list[Difference]:
+        below = [(self._others.value, results.run(run)) for run in self.below]
+        runs = [(self.value.value, results.run(run)) for run in self.runs]
+        found = all_differences(results, below, runs)
+        if not found or not self.share:
+            return found
+        whole = min(value.cell(results, run).value or math.nan for value, run in below)
+        return [scaled(each, 1 / whole) for each in found]
 
     def shown(self, value: float) -> str:
         return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
@@ -149,7 +198,7 @@ class ValueFall(Measure):
         runs = [results.replicates(results.run(run)) for run in (*self.runs, *self.below)]
         several = [{training.seed for training in run} for run in runs if len(run) > 1]
         seeds = sorted(set.intersection(*several)) if several else []
-        falls = [self._fall(results, seed) for seed in seeds]
+        falls = [self._fall_of_seed(results, seed) for seed in seeds]
         listed = ", ".join(self.shown(fall) for fall in falls if fall is not None)
         return f" (by seed: {listed})" if listed else ""
 
@@ -171,16 +220,12 @@ class ValueFall(Measure):
     def _others(self) -> OneValue:
         return self.below_value or self.value
 
-    def _fall(self, results: Results, seed: int | None) -> float | None:
-        """Return the fall of means over seeds, or of one seed; a run without replicates stands for
-        every seed.
-        """
+    def _fall_of_seed(self, results: Results, seed: int) -> float | None:
+        """Return the fall of one seed; a run without replicates stands for every seed."""
 
         def values(runs: Sequence[str], value: OneValue) -> list[float | None]:
-            shown = [results.run(run) for run in runs]
-            if seed is not None:
-                every = [results.replicates(run) for run in shown]
-                shown = [next((r for r in runs if r.seed == seed), runs[0]) for runs in every]
+            every = [results.replicates(results.run(run)) for run in runs]
+            shown = [next((r for r in runs if r.seed == seed), runs[0]) for runs in every]
             return [value.value.cell(results, run).value for run in shown]
 
         others = values(self.below, self._others)
@@ -188,61 +233,3 @@ class ValueFall(Measure):
         if fall is None or not self.share:
             return fall
         return fall / min(value for value in others if value is not None)
-
-
-class CellGain(Measure):
-    """The least gain, over rows, of a column over the best of others in a table of models by
-    language.
-    """
-
-    #: Table that has it.
-    table: Id
-    rows: list[OneLine] = Field(min_length=1, description="as the table names its rows")
-    #: Column that is compared.
-    column: OneLine
-    over: list[OneLine] = Field(min_length=1, description="columns")
-
-    def published(self, results: Results) -> float | None:
-        return self._gain({(p.row, p.column): p.value for p in results.paper.cells(self.table)})
-
-    def ours(self, results: Results) -> float | None:
-        options = self._options(results.experiment)
-        if options is None:
-            return None
-        places = options.build(results).places()
-        return self._gain({(row, column): cell.value for (_, row, column), cell in places.items()})
-
-    def shown(self, value: float) -> str:
-        return f"{100 * value:+.2f}"
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        options = self._options(experiment)
-        if options is None:
-            tables = experiment.tables.items()
-            known = [name for name, table in tables if isinstance(table, ModelsByLanguageTable)]
-            yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
-            return
-        yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
-        # Models that are not run here may be among the columns of the paper's table.
-        printed = PaperValues(experiment.paper_values).cells(self.table)
-        known = [*options.columns, *(cell.column for cell in printed)]
-        names = [name for name in (self.column, *self.over) if name not in known]
-        yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        options = self._options(experiment)
-        if options is not None:
-            yield from options.scores(experiment)
-
-    def _options(self, experiment: Experiment) -> ModelsByLanguageTable | None:
-        options = experiment.tables.get(self.table)
-        return options if isinstance(options, ModelsByLanguageTable) else None
-
-    def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
-        """Return the least gain in fractions of 100 points; None where a value is missing."""
-        gains = []
-        for row in self.rows:
-            others = [values.get((row, column)) for column in self.over]
-            gains.append(lead([values.get((row, self.column))], others))
-        known = [gain / 100 for gain in gains if gain is not None]
-        return min(known) if len(known) == len(gains) else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from revocab import closed
+from revocab.evaluation.over_seeds import Difference
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import manifest
 from revocab.report.results import Results, number
@@ -26,7 +28,9 @@ def lead(ours: Sequence[float | None], others: Sequence[float | None]) -> float 
 
 
 class Measure(closed.Closed):
-    """What a claim is about; the hooks say nothing where a measure has nothing to say."""
+    """What a claim is about; the hooks say nothing where a measure has nothing to say. A number of
+    ours is exact unless it is a :class:`Comparison`.
+    """
 
     #: Whether it follows from names and sizes, so that a smaller run tests it as well.
     any_scale: ClassVar[bool] = False
@@ -36,6 +40,13 @@ class Measure(closed.Closed):
 
     def ours(self, results: Results) -> float | None:
         return None
+
+    def interval(self, results: Results) -> tuple[float, float] | None:
+        """Return the 95 % interval of our number, both ends equal where it has no error; None
+        where its error is not known.
+        """
+        value = self.ours(results)
+        return None if value is None else (value, value)
 
     def shown(self, value: float) -> str:
         return f"{value:,.10g}"
@@ -51,6 +62,30 @@ class Measure(closed.Closed):
 
     def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
         return ()
+
+
+class Comparison(Measure):
+    """The least of some differences, each of which has an error."""
+
+    @abstractmethod
+    def differences(self, results: Results) -> list[Difference]:
+        """Return our differences; none where a number is missing."""
+
+    def ours(self, results: Results) -> float | None:
+        return min((found.value for found in self.differences(results)), default=None)
+
+    def interval(self, results: Results) -> tuple[float, float] | None:
+        """Return the interval of the least: that all lie above its low end needs each interval by
+        itself, that one lies below its high end all of them at once.
+        """
+        differences = self.differences(results)
+        alone = [found.interval() for found in differences]
+        at_once = [found.interval(len(differences)) for found in differences]
+        lows = [ends[0] for ends in alone if ends is not None]
+        highs = [ends[1] for ends in at_once if ends is not None]
+        if not differences or len(lows) < len(differences) or len(highs) < len(differences):
+            return None
+        return min(lows), min(highs)
 
 
 class SharedTokens(Measure):

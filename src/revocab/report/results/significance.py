@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import comb
@@ -17,19 +17,27 @@ from revocab.evaluation.generation.task_scores import task_items
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.multiple_choice.families import choice_metrics
 from revocab.evaluation.options import ComparisonJob
-from revocab.evaluation.over_seeds import holm, paired_interval
+from revocab.evaluation.over_seeds import (
+    FEWEST_SEEDS,
+    NORMAL_95,
+    deviation,
+    holm,
+    p_of_both,
+    paired_interval,
+)
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Run
 from revocab.report.results.folder import Results
-from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.results.scores import AVERAGE, Record, average_task
 
 COLUMNS = (
     "group", "step", "task", "language", "metric", "run", "other", "difference", "low", "high",
     "p_value", "p_holm", "items", "resamples", "seed",
 )  # fmt: skip
-#: Further columns where runs have replicates: a pair's number of seeds, and the interval over them.
-SEED_COLUMNS = ("seeds", "seed_low", "seed_high")
+#: Further columns where runs have replicates: a pair's number of seeds, the interval over them,
+#: and the p-value over items and seeds (none of fewer than :data:`FEWEST_SEEDS`).
+SEED_COLUMNS = ("seeds", "seed_low", "seed_high", "p_both")
 Key = tuple[str, str]
 #: Where a run's items of multiple-choice tasks and of COMET stand.
 CHOICE_ITEMS = "multiple_choice_items.jsonl.gz"
@@ -89,8 +97,11 @@ def pairs_of(first: System, second: System) -> list[tuple[Replicate, Replicate]]
     return list(product(first.replicates, second.replicates))
 
 
-def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
-    """Return the number of seeds of a comparison and its interval over them.
+def over_seeds(
+    key: Key, first: System, second: System, comparison: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return the number of seeds of a comparison, its interval over them and its p-value over both
+    seeds and items, at least that of the items alone.
 
     A system trained with a single seed says nothing about other seeds.
     """
@@ -100,9 +111,37 @@ def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
     if any(replicate.run.trains and not replicate.seeded for replicate in (first, second)):
         pairs = pairs[:1]
     values = [[replicate.items[key].value() for replicate in of] for of in zip(*pairs, strict=True)]
-    interval = paired_interval(*values) if values else None
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return {"seeds": len(pairs), "seed_low": low, "seed_high": high}
+    return seed_columns(values, comparison)
+
+
+def seed_columns(
+    values: Sequence[Sequence[float]], comparison: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return :data:`SEED_COLUMNS` of two systems' values by seed and their comparison by items."""
+    seeds, interval = len(values[0]) if values else 0, paired_interval(*values) if values else None
+    found: dict[str, Any] = {**dict.fromkeys(SEED_COLUMNS), "seeds": seeds}
+    if interval is None:
+        return found
+    found |= {"seed_low": interval.low, "seed_high": interval.high}
+    if seeds >= FEWEST_SEEDS:
+        spread = deviation([ours - theirs for ours, theirs in zip(*values, strict=True)])
+        difference, end = comparison["difference"], "low" if interval.difference > 0 else "high"
+        item_error = abs(difference - comparison[end]) / NORMAL_95
+        both = p_of_both(interval.difference, item_error, spread or 0.0, seeds)
+        found["p_both"] = max(comparison["p_value"], both)
+    return found
+
+
+def adjusted(rows: Sequence[Record]) -> list[Record]:
+    """Return comparisons with ``p_holm``, their p-values adjusted for their number (Holm): over
+    items, and over items and seeds where runs have any. None where seeds are too few: no evidence.
+    """
+    p_values = [row.get("p_both") if row.get("seeds") else row["p_value"] for row in rows]
+    known = iter(holm([float(p) for p in p_values if p not in (None, "")]))
+    return [
+        {**row, "p_holm": None if p in (None, "") else next(known)}
+        for row, p in zip(rows, p_values, strict=True)
+    ]
 
 
 def stored_items(results: Results, system: Replicate, name: str) -> Iterator[dict[str, Any]]:
@@ -210,9 +249,9 @@ def compare_group(
             who = {"run": first.run.id, "other": second.run.id}
             items = len(first.replicates[0].items[key].weights_N)
             drawn = {"items": items, "resamples": resamples, "seed": seed}
-            block.append({**where, **who, **comparison, **drawn, **over_seeds(key, first, second)})
-        adjusted = holm([row["p_value"] for row in block])
-        rows += [{**row, "p_holm": p} for row, p in zip(block, adjusted, strict=True)]
+            seeds = over_seeds(key, first, second, comparison)
+            block.append({**where, **who, **comparison, **drawn, **seeds})
+        rows += adjusted(block)
     return rows
 
 

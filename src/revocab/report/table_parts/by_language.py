@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -218,6 +220,18 @@ def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
         elif len(values) < len(column):
             means.append(Cell(published_mark=mark))
         else:
-            mean = sum(values) / len(values)
-            means.append(Cell(mean, digits=column[0].digits, published_mark=mark))
+            means.append(replace(mean_cell(column), published_mark=mark))
     return means
+
+
+def mean_cell(cells: Sequence[Cell]) -> Cell:
+    """Return the mean of values with its error, items being independent and seeds the same."""
+    errors = [cell.stderr for cell in cells if cell.stderr is not None]
+    spreads = [cell.deviation for cell in cells if cell.deviation is not None]
+    return Cell(
+        fmean(cell.value or 0.0 for cell in cells),
+        math.hypot(*errors) / len(cells) if len(errors) == len(cells) else None,
+        digits=cells[0].digits,
+        deviation=fmean(spreads) if len(spreads) == len(cells) else None,
+        seeds=min((cell.seeds for cell in cells if cell.seeds), default=None),
+    )

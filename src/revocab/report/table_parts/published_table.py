@@ -7,14 +7,12 @@ from collections.abc import Sequence
 
 from revocab.closed import unknown
 from revocab.errors import RevocabError, refuse
+from revocab.evaluation.over_seeds import NORMAL_95
 from revocab.report.kind import TableOptions
 from revocab.report.notes import IN_PARENTHESES
 from revocab.report.published import PublishedCell
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, OTHERWISE, RECOMPUTED, Table, decimal
-
-#: Standard normal quantile of a 95 % interval.
-NORMAL_95 = 1.96
 
 
 def add_published(table: Table, options: TableOptions, results: Results, identifier: str) -> None:

@@ -71,20 +71,27 @@ class ValueTable(TableOptions):
         Models that no method made are not ranked.
         """
         columns = self.shown(results.experiment)
-        runs = [results.run(run) for run in self.runs]
-        headed = len({run.group for run in runs}) > 1
         rows: list[Row] = []
         ranked: list[Row] = []
-        for _, members in groupby(runs, key=lambda run: run.group):
-            for place, run in enumerate(members):
-                if headed and place == 0:
-                    rows.append(Row(section=results.model_label(run)))
+        for block, members in groupby(self.labelled(results), key=lambda labelled: labelled[1][0]):
+            rows += [Row(section=block)] if block else []
+            for name, (_, label) in members:
+                run = results.run(name)
                 values = [(self.at_step(column.value, run.id), run) for column in columns]
-                rows.append(value_row(results, method_label(run), values))
+                rows.append(value_row(results, label, values))
                 ranked += rows[-1:] if run.made else []
         mark_columns(ranked, [column.value.better for column in columns])
         said = dict.fromkeys(self.said(results))
         return table_of(columns, rows, [*said, RANKED, *notes.seeds_of(results, self.runs)])
+
+    def labelled(self, results: Results) -> list[tuple[str, tuple[str, str]]]:
+        """Return each run with its block (empty: none) and its label."""
+        runs = [results.run(run) for run in self.runs]
+        headed = len({run.group for run in runs}) > 1
+        return [
+            (name, (results.model_label(run) if headed else "", method_label(run)))
+            for name, run in zip(self.runs, runs, strict=True)
+        ]
 
     def needs(self, layout: Layout) -> list[str]:
         columns = self.shown(layout.experiment)

@@ -12,12 +12,13 @@ from revocab.closed import Closed, OneLine, exactly_one
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
 from revocab.report.paper_claims import measures
+from revocab.report.paper_claims.cell_gains import CellGain, RowGain
 from revocab.report.paper_claims.cell_mean import CellMean
-from revocab.report.paper_claims.gains import CellGain, ScoreGain, SimilarityGain, ValueFall
+from revocab.report.paper_claims.gains import ScoreGain, SimilarityGain, TextGain, ValueFall
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
 
-VERDICTS = {True: "holds", False: "does not hold"}
+VERDICTS = {True: "holds", False: "does not hold", None: "cannot tell"}
 OF_THE_PAPER = ("Printed values", "They say")
 COLUMNS = ("Claim", "Where", "Holds if", *OF_THE_PAPER, "Our values", "We say")
 NOT_PRINTED = "not printed"
@@ -46,7 +47,9 @@ class PaperClaim(Closed):
     size_fall: measures.SizeFall | None = None
     score_gain: ScoreGain | None = None
     similarity_gain: SimilarityGain | None = None
+    text_gain: TextGain | None = None
     value_fall: ValueFall | None = None
+    row_gain: RowGain | None = None
     cell_gain: CellGain | None = None
     cell_mean: CellMean | None = None
     product: measures.Product | None = None
@@ -62,10 +65,16 @@ class PaperClaim(Closed):
     def measure(self) -> measures.Measure:
         return next(value for key, value in self if key not in WORDS and value is not None)
 
-    def holds(self, value: float) -> bool:
-        low = -math.inf if self.at_least is None else self.at_least - SLACK * abs(self.at_least)
-        high = math.inf if self.at_most is None else self.at_most + SLACK * abs(self.at_most)
-        return low <= value <= high
+    def holds(self, low: float, high: float | None = None) -> bool | None:
+        """Return whether a number is within the bounds: one without an error, or anywhere from
+        ``low`` to ``high``; None (cannot tell) where the bounds part these.
+        """
+        high = low if high is None else high
+        least = -math.inf if self.at_least is None else self.at_least - SLACK * abs(self.at_least)
+        most = math.inf if self.at_most is None else self.at_most + SLACK * abs(self.at_most)
+        if least <= low and high <= most:
+            return True
+        return False if high < least or low > most else None
 
     def bounds(self) -> str:
         show, limits = self.measure.shown, (self.at_least, self.at_most)
@@ -79,19 +88,25 @@ class PaperClaim(Closed):
     def texts(self, results: Results) -> list[str]:
         measure = self.measure
         printed, ours = measure.published(results), measure.ours(results)
+        interval = measure.interval(results)
         if ours is None:
             verdict = "not measured here"
         elif smaller(results) and not measure.any_scale:
             verdict = "cannot be tested at this scale"
         else:
-            verdict = VERDICTS[self.holds(ours)]
+            verdict = VERDICTS[None if interval is None else self.holds(*interval)]
+        shown = MISSING if ours is None else measure.shown(ours) + measure.remark(results)
+        if ours is not None and interval is None:
+            shown += ", no error known"
+        elif interval is not None and interval[0] < interval[1]:
+            shown += f", 95 % interval {' to '.join(map(measure.shown, interval))}"
         return [
             self.says,
             self.place,
             self.bounds(),
             MISSING if printed is None else measure.shown(printed),
             NOT_PRINTED if printed is None else VERDICTS[self.holds(printed)],
-            MISSING if ours is None else measure.shown(ours) + measure.remark(results),
+            shown,
             verdict,
         ]
 
@@ -119,7 +134,9 @@ class ClaimsTable(TableOptions):
         sources = "the printed tables and from our results" if printed else "our results"
         note = (
             f"Computed from {sources} by one rule. Gains are in points; of several runs the "
-            "worst counts, against the best of those named after it."
+            "worst counts, against the best of those named after it. Ours hold, or do not, only "
+            "where the 95 % interval allows it: over items, and over seeds where runs have any; a "
+            "loss of one seed has none. Printed values stand by themselves."
         )
         shown = [Row([text(row[name]) for name in columns]) for row in rows]
         return Table(columns, shown, [note], texts=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.closed import GroupId, RunStep, Step
+from revocab.evaluation.over_seeds import SIGNIFICANT, holm, level_of, most_exchanges
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import TableOptions, manifest
@@ -48,47 +50,55 @@ class GateTable(TableOptions):
         if self.before is not None:
             run = results.run(self.before.run)
             before = (run, run.select([self.before.step])[0])
+        shares_by_run = {
+            (run.id, step): (method_label(run), [*self.shares(results, before, (run, step))])
+            for _, pairs in blocks(results, self.group, self.steps)
+            for run, step in pairs
+            if (run.id, step) != (before[0].id, before[1])
+        }
+        changes = iter(compared([share for _, of in shares_by_run.values() for share in of]))
         rows: list[Row] = []
-        for _, pairs in blocks(results, self.group, self.steps):
-            for run, step in pairs:
-                if (run.id, step) != (before[0].id, before[1]):
-                    rows.append(Row(section=f"{method_label(run)}, step {step}"))
-                    rows += self.share_rows(results, before, (run, step))
+        for (_, step), (run_label, of) in shares_by_run.items():
+            rows.append(Row(section=f"{run_label}, step {step}"))
+            rows += [self.row(share, *next(changes)) for share in of]
         label = f"{method_label(before[0])}, step {before[1]}"
         return Table(
             ["Share", "Task", "Before", "After", "Change", "Chance", "Verdict"],
             rows,
             [
                 f"Per cent of answers. Before: {label}. Change: after minus before on the same "
-                "questions, in points. Worse: the 95 % interval of the change (paired bootstrap) "
-                f"lies below {0 - self.tolerance:g}; better: above 0. Chance: what the right "
-                "answers to the other questions would get. The CSV has the intervals: Wilson's "
-                "for shares.",
+                "questions, in points. Worse: the interval of the change (paired bootstrap), which "
+                f"holds for all rows at once with 95 % (Bonferroni), lies below "
+                f"{0 - self.tolerance:g}; better: above 0; both with p < {SIGNIFICANT} in a paired "
+                "permutation test, adjusted for the rows (Holm). Chance: what the right answers "
+                "to the other questions would get. The CSV has the intervals: Wilson's for shares.",
                 *notes.captions(results),
                 *notes.asking(results),
             ],
         )
 
-    def share_rows(self, results: Results, before: System, after: System) -> Iterator[Row]:
+    def shares(self, results: Results, before: System, after: System) -> Iterator[Share]:
         from revocab.report.results.significance import paired_generation_items  # imports numpy
 
         first, second = paired_generation_items(results, before, after)
         tasks = self.tasks(results.experiment)
-        for task, metric in ((task, metric) for task in tasks for metric in shares()):
+        for task, metric in ((task, metric) for task in tasks for metric in share_metrics()):
             key = (task, metric)
             if (first or second) and key not in {*first, *second}:
                 continue  # nothing of the task asks for it
             chance = second.get((task, CHANCE)) if metric == FOLLOWED else None
             # Of replicates, outputs are shown to stand in the first's file.
-            old, new = (
+            files = [
                 outputs_file(results.replicates(run)[0], step, task)
                 for run, step in (before, after)
-            )
-            change = comparison(second.get(key), first.get(key))
-            cells = [share_cell(first.get(key), old), share_cell(second.get(key), new)]
-            cells += [change_cell(change), share_cell(chance, new)]
-            cells.append(text(verdict(change, self.tolerance)))
-            yield Row([text(metric_label(metric)), text(task), *cells])
+            ]
+            yield Share(task, metric, first.get(key), second.get(key), chance, *files)
+
+    def row(self, share: Share, change: PairedComparison | None, p_holm: float | None) -> Row:
+        cells = [share_cell(share.before, share.old), share_cell(share.after, share.new)]
+        cells += [change_cell(change, p_holm), share_cell(share.chance, share.new)]
+        cells.append(text(verdict(change, p_holm, self.tolerance)))
+        return Row([text(metric_label(share.metric)), text(share.task), *cells])
 
     def tasks(self, experiment: Experiment) -> list[str]:
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
@@ -138,43 +148,68 @@ class GateTable(TableOptions):
         return [manifest(layout.paths.generation(run)) for run in scored]
 
 
-def shares() -> list[str]:
+@dataclass(frozen=True)
+class Share:
+    """A share of answers before and after, and by chance, with the files of outputs."""
+
+    task: str
+    metric: str
+    before: Items | None
+    after: Items | None
+    chance: Items | None
+    old: str
+    new: str
+
+
+def share_metrics() -> list[str]:
     from revocab.evaluation.generation.kind import find_kind
 
     return [metric.name for metric in find_kind(INSTRUCTIONS).metrics if metric.name != CHANCE]
 
 
 def share_cell(items: Items | None, provenance: str) -> Cell:
-    """Return a percentage with its interval: Wilson's where every item is right or wrong."""
-    from revocab.evaluation.resampling import bootstrap, wilson
+    from revocab.evaluation.resampling import score_interval
 
     if items is None:  # not asked: no gap
         return text("")
-    interval = wilson(items, whole=100) or bootstrap(items)
+    interval = score_interval(items, whole=100)
     limits = None if interval is None else (interval.low, interval.high)
     return Cell(items.value(), provenance=provenance, interval=limits)
 
 
-def comparison(after: Items | None, before: Items | None) -> PairedComparison | None:
-    from revocab.evaluation.resampling import compare
+def compared(shares: Sequence[Share]) -> list[tuple[PairedComparison | None, float | None]]:
+    """Return the changes with intervals that hold at once, and p-values adjusted for all (Holm)."""
+    from revocab.evaluation.resampling import RESAMPLES, compare
 
-    if after is None or before is None or after.counts_NK.shape != before.counts_NK.shape:
-        return None
-    return compare(after, before)
+    both = [
+        (share.after, share.before)
+        if share.after and share.before and len(share.after.weights_N) > 1
+        and share.after.counts_NK.shape == share.before.counts_NK.shape
+        else None
+        for share in shares
+    ]  # fmt: skip
+    count = len([pair for pair in both if pair])
+    resamples = most_exchanges(RESAMPLES, count)
+    changes = [
+        pair and compare(*pair, resamples, comparisons=count, level=level_of(count))
+        for pair in both
+    ]
+    adjusted = iter(holm([change.p_value for change in changes if change]))
+    return [(change, next(adjusted) if change else None) for change in changes]
 
 
-def change_cell(change: PairedComparison | None) -> Cell:
+def change_cell(change: PairedComparison | None, p_holm: float | None) -> Cell:
     if change is None:
         return text("")
-    return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=change.p_value)
+    return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=p_holm)
 
 
-def verdict(change: PairedComparison | None, tolerance: float) -> str:
-    if change is None:
+def verdict(change: PairedComparison | None, p_holm: float | None, tolerance: float) -> str:
+    if change is None or p_holm is None:
         return "not comparable"
-    if change.high < -tolerance:
+    if p_holm < SIGNIFICANT and change.high < -tolerance:
         return "worse"
-    return "better" if change.low > 0 else "no change shown"
+    return "better" if p_holm < SIGNIFICANT and change.low > 0 else "no change shown"
 
 
 TABLE = GateTable

@@ -130,8 +130,8 @@ class RankingTable(RankedOptions):
             "shortest": "as much as that of the run with the least",
         }[self.equal_to]
         pooled = (
-            f"Means over {len(self.groups)} groups; intervals of seeds within each, with Welch's "
-            "degrees of freedom."
+            f"Means over {len(self.groups)} groups; intervals of seeds within each, added by "
+            "squares."
         )
         return [
             f"Loss on held-out text ({listed}) in bits per byte; lower is better. Best in bold, "

@@ -12,8 +12,6 @@ from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
 from revocab.evaluation.over_seeds import (
     FEWEST_SEEDS,
     SIGNIFICANT,
-    holm,
-    is_real,
     most_exchanges,
 )
 from revocab.report.annotations import Experiment, Layout
@@ -81,7 +79,8 @@ class SignificanceTable(TableOptions):
             [
                 "Points of the first run minus the second's on the same items, at checkpoint "
                 f"{self.step} (a base model: as it is). Bold: p < {SIGNIFICANT} in a paired "
-                f"permutation test, adjusted for the {adjusted_for} (Holm). The CSV has the 95 % "
+                f"permutation test, adjusted for the {adjusted_for} (Holm): of equal runs, a "
+                "column has a bold difference in at most one case of twenty. The CSV has the 95 % "
                 f"interval of a paired bootstrap and the adjusted p.{resamples}",
                 chance_note(compared),
             ],
@@ -135,15 +134,13 @@ class SignificanceTable(TableOptions):
 
 def adjusted_to(compared: Sequence[Record], against: str) -> list[Record]:
     """Return the comparisons with one run, adjusted for those of a task and metric alone."""
+    from revocab.report.results.significance import adjusted  # imports numpy
+
     columns: dict[tuple[str, str], list[Record]] = {}
     for row in compared:
         if against in (row["run"], row["other"]):
             columns.setdefault((row["task"], row["metric"]), []).append(row)
-    return [
-        {**row, "p_holm": p}
-        for column in columns.values()
-        for row, p in zip(column, holm([float(row["p_value"]) for row in column]), strict=True)
-    ]
+    return [row for column in columns.values() for row in adjusted(column)]
 
 
 def resamples_note(compared: Sequence[Record]) -> str:
@@ -163,23 +160,17 @@ def chance_note(compared: Sequence[Record]) -> str:
         return "Chance in the choice of items only: one training run per method."
     listed = " or ".join(map(str, counts))
     return (
-        f"Runs with seeds are compared by their means over {listed} seeds; their differences are "
-        f"bold only where there are at least {FEWEST_SEEDS} seeds and 0 lies outside both 95 % "
-        "intervals, that of the bootstrap over items and that of Student's t over the differences "
-        "seed by seed. All others: chance in the choice of items only."
+        f"Runs with seeds are compared by their means over {listed} seeds. Their p is over seeds "
+        "and items together (the interval by Student's t over the differences seed by seed and "
+        "that over items, added by squares), and adjusted with the others; with fewer than "
+        f"{FEWEST_SEEDS} seeds there is none. All others: chance in the choice of items only. "
+        "Intervals are those of each difference by itself."
     )
 
 
 def is_marked(row: Record) -> bool:
-    """Return whether a difference is more than chance, in items and, where there are any, seeds."""
-    if not row.get("seeds"):
-        return float(row["p_holm"]) < SIGNIFICANT
-    if not row["seed_low"]:
-        return False  # one seed
-    low, high, seed_low, seed_high = (
-        float(row[name]) for name in ("low", "high", "seed_low", "seed_high")
-    )
-    return is_real((low, high), (seed_low, seed_high), int(row["seeds"]))
+    """Return whether a difference is more than chance among all that it is adjusted for."""
+    return row["p_holm"] not in (None, "") and float(row["p_holm"]) < SIGNIFICANT
 
 
 def difference_cell(row: Record | None, sign: int, scale: float, provenance: str) -> Cell:
@@ -188,7 +179,8 @@ def difference_cell(row: Record | None, sign: int, scale: float, provenance: str
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))
     seeds = [sign * float(row[name]) for name in ("seed_low", "seed_high") if row.get(name)]
     cell = Cell(sign * float(row["difference"]) + 0.0, scale=scale, provenance=provenance)
-    cell.interval, cell.p_value = (low, high), float(row["p_holm"])
+    cell.interval = (low, high)
+    cell.p_value = float(row["p_holm"]) if row["p_holm"] not in (None, "") else None
     cell.mark = "best" if is_marked(row) else None
     if seeds:
         cell.seed_interval, cell.seeds = (min(seeds), max(seeds)), int(row["seeds"])

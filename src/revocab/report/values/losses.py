@@ -31,6 +31,7 @@ HOW_COUNTED = (
 class TrainingText(RunValue):
     """How much a run was trained on, in all or of one language."""
 
+    exact: ClassVar[bool] = True
     #: Key of the count in a run's manifest.
     counted: ClassVar[str]
 

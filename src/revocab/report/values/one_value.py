@@ -20,6 +20,7 @@ from revocab.report.values.task_scores import Average
 class TokenizerMeasure(RunValue):
     """What the report on tokenizers measured of a run's tokenizer on a corpus."""
 
+    exact: ClassVar[bool] = True
     #: The column of the report.
     measure: ClassVar[str]
     #: What it is called in front of the corpus.
@@ -56,6 +57,8 @@ class CharactersPerToken(TokenizerMeasure):
 
 class Vocabulary(RunValue):
     """Number of tokens of a run's tokenizer, special ones included."""
+
+    exact: ClassVar[bool] = True
 
     def header(self) -> str:
         return "Vocabulary"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from statistics import fmean
 from typing import ClassVar
 
 from revocab.closed import Closed
-from revocab.evaluation.over_seeds import deviation
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, NORMAL_95, Difference, deviation
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, OTHERWISE, Better, Cell, text
@@ -20,6 +21,8 @@ class RunValue(Closed):
 
     #: Which value is the better one; None: neither.
     better: ClassVar[Better | None] = None
+    #: Whether it has no error: a count or a measure of a tokenizer.
+    exact: ClassVar[bool] = False
 
     @abstractmethod
     def header(self) -> str:
@@ -57,6 +60,7 @@ class RunValue(Closed):
             stderr=fmean(errors) if len(errors) == len(cells) else None,
             interval=None,
             deviation=deviation(values),
+            seeds=len(values),
         )
 
     def by_seed(self, results: Results, run: Run) -> dict[int, float]:
@@ -78,3 +82,48 @@ class RunValue(Closed):
 
     def tasks(self, experiment: Experiment) -> Iterable[str]:
         return ()
+
+
+def item_error(cell: Cell) -> float | None:
+    """Return a value's standard error over items: where all of few are equal, by its interval."""
+    if cell.interval is None:
+        return cell.stderr
+    return max(cell.stderr or 0.0, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
+
+
+def cell_difference(first: Cell, second: Cell) -> Difference | None:
+    """Return the difference of two values, items and seeds of both being independent."""
+    if first.value is None or second.value is None:
+        return None
+    errors, spreads = (
+        [item_error(cell) for cell in (first, second)],
+        [cell.deviation or 0.0 for cell in (first, second)],
+    )
+    return Difference(
+        first.value - second.value,
+        math.hypot(*(error or 0.0 for error in errors)),
+        math.hypot(*spreads),
+        min((cell.seeds for cell in (first, second) if cell.seeds), default=1),
+        known=None not in errors,
+    )
+
+
+def difference(
+    results: Results, first: tuple[RunValue, Run], second: tuple[RunValue, Run]
+) -> Difference | None:
+    """Return a number of a run minus one of another, with its errors; None where one is missing.
+
+    Equal seeds are paired. Without errors over items it is known where all that is trained has
+    enough seeds.
+    """
+    found = cell_difference(*(value.cell(results, run) for value, run in (first, second)))
+    if found is None or (first[0].exact and second[0].exact):
+        return found and Difference(found.value)
+    ours, theirs = (value.by_seed(results, run) for value, run in (first, second))
+    shared = ours.keys() & theirs.keys()
+    if len(shared) > 1:
+        spread = deviation([ours[seed] - theirs[seed] for seed in shared]) or 0.0
+        found = replace(found, deviation=spread, seeds=len(shared))
+    sides = zip((first[1], second[1]), (ours, theirs), strict=True)
+    enough = all(len(of) >= FEWEST_SEEDS for run, of in sides if run.trains)
+    return replace(found, known=found.known or (enough and found.seeds >= FEWEST_SEEDS))

@@ -1,0 +1,168 @@
+"""By how much columns or rows of a table are above others, as printed and as we have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from revocab.closed import Id, OneLine, ShownRunId, unknown
+from revocab.evaluation.over_seeds import Difference
+from revocab.report.annotations import Experiment, Layout
+from revocab.report.paper_claims.gains import all_differences, scaled
+from revocab.report.paper_claims.measures import Comparison, lead
+from revocab.report.published import PaperValues
+from revocab.report.references import unknowns
+from revocab.report.results import Results
+from revocab.report.table_parts.value_table import Column, ValueTable
+from revocab.report.tables.models_by_language import ModelsByLanguageTable
+from revocab.report.values.run_value import cell_difference
+
+
+class CellGain(Comparison):
+    """The least gain, over rows, of a column over the best of others in a table of models by
+    language.
+    """
+
+    #: Table that has it.
+    table: Id
+    rows: list[OneLine] = Field(min_length=1, description="as the table names its rows")
+    #: Column that is compared.
+    column: OneLine
+    over: list[OneLine] = Field(min_length=1, description="columns")
+
+    def published(self, results: Results) -> float | None:
+        return self._gain({(p.row, p.column): p.value for p in results.paper.cells(self.table)})
+
+    def differences(self, results: Results) -> list[Difference]:
+        options = self._options(results.experiment)
+        places = {} if options is None else options.build(results).places()
+        cells = {(row, column): cell for (_, row, column), cell in places.items()}
+        found = [
+            cell_difference(cells[row, self.column], cells[row, column])
+            if (row, self.column) in cells and (row, column) in cells
+            else None
+            for row in self.rows
+            for column in self.over
+        ]
+        known = [each for each in found if each is not None]
+        if len(known) < len(found):
+            return []
+        return [scaled(each, 1 / 100) for each in known]
+
+    def shown(self, value: float) -> str:
+        return f"{100 * value:+.2f}"
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        options = self._options(experiment)
+        if options is None:
+            tables = experiment.tables.items()
+            known = [name for name, table in tables if isinstance(table, ModelsByLanguageTable)]
+            yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
+            return
+        yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
+        # Models that are not run here may be among the columns of the paper's table.
+        printed = PaperValues(experiment.paper_values).cells(self.table)
+        known = [*options.columns, *(cell.column for cell in printed)]
+        names = [name for name in (self.column, *self.over) if name not in known]
+        yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        options = self._options(experiment)
+        if options is not None:
+            yield from options.scores(experiment)
+
+    def _options(self, experiment: Experiment) -> ModelsByLanguageTable | None:
+        options = experiment.tables.get(self.table)
+        return options if isinstance(options, ModelsByLanguageTable) else None
+
+    def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
+        """Return the least gain in fractions of 100 points; None where a value is missing."""
+        gains = []
+        for row in self.rows:
+            others = [values.get((row, column)) for column in self.over]
+            gains.append(lead([values.get((row, self.column))], others))
+        known = [gain / 100 for gain in gains if gain is not None]
+        return min(known) if len(known) == len(gains) else None
+
+
+class RowGain(Comparison):
+    """By how much the worst of some rows of a table of runs is better than the best of others, in
+    the worst of some columns; in the table's unit, or as a share of the others' number.
+    """
+
+    #: Table of chosen runs.
+    table: Id
+    #: Rows that are better.
+    runs: list[ShownRunId] = Field(min_length=1)
+    #: Rows that they are compared with.
+    over: list[ShownRunId] = Field(min_length=1)
+    columns: list[OneLine] = Field(min_length=1, description="by the headers of the table")
+    share: bool = Field(default=False, description="as a share of the others' number")
+
+    def published(self, results: Results) -> float | None:
+        printed = {printed.place: printed.value for printed in results.paper.cells(self.table)}
+        options = self._options(results.experiment)
+        rows = dict(options.labelled(results)) if options else {}
+        gains = []
+        for column in self._columns(results.experiment):
+            sign = -1 if column.value.better == "lower" else 1
+            ours, others = (
+                [printed.get((*rows.get(run, ("", "")), column.header)) for run in runs]
+                for runs in (self.runs, self.over)
+            )
+            values = [[value and sign * value for value in side] for side in (ours, others)]
+            gain = lead(*values)
+            whole = [abs(value) for value in values[1] if value]
+            gains.append(gain / min(whole) if gain is not None and self.share and whole else gain)
+        known = [gain for gain in gains if gain is not None]
+        return min(known) if known and len(known) == len(gains) else None
+
+    def differences(self, results: Results) -> list[Difference]:
+        found: list[Difference] = []
+        for column in self._columns(results.experiment):
+            ours, others = (
+                [(column.value, results.run(run)) for run in runs]
+                for runs in (self.runs, self.over)
+            )
+            lower = column.value.better == "lower"
+            parts = all_differences(results, *((others, ours) if lower else (ours, others)))
+            values = [value.cell(results, run).value for value, run in others]
+            whole = min((abs(value) for value in values if value), default=1.0)
+            found += [scaled(part, 1 / whole) if self.share else part for part in parts]
+            if not parts:
+                return []
+        return found
+
+    def shown(self, value: float) -> str:
+        return f"{100 * value:+.1f} %" if self.share else f"{value:+.4g}"
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        options = self._options(experiment)
+        if options is None:
+            tables = experiment.tables.items()
+            known = [name for name, table in tables if isinstance(table, ValueTable)]
+            yield unknown(f"{key}.table", self.table, known, "table of chosen runs")
+            return
+        yield from unknowns(key, [*self.runs, *self.over], options.runs, f"row of {self.table!r}")
+        ranked = [column.header for column in options.shown(experiment) if column.value.better]
+        place = f"column of {self.table!r} that has a better value,"
+        yield from unknowns(f"{key}.columns", self.columns, ranked, place)
+
+    def needs(self, layout: Layout) -> list[str]:
+        options = self._options(layout.experiment)
+        return options.needs(layout) if options else []
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        options = self._options(experiment)
+        if options is not None:
+            yield from options.scores(experiment)
+
+    def _columns(self, experiment: Experiment) -> list[Column]:
+        options = self._options(experiment)
+        shown = options.shown(experiment) if options else []
+        return [column for column in shown if column.header in self.columns]
+
+    def _options(self, experiment: Experiment) -> ValueTable | None:
+        options = experiment.tables.get(self.table)
+        return options if isinstance(options, ValueTable) else None
