@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr
 
 from revocab.errors import RevocabError
+from revocab.links import check_file
 from revocab.temporary import clear_files, name_beside
 
 #: Characters or bytes of a line; no document is as long.
@@ -75,6 +76,7 @@ def read_lines(handle: IO[AnyStr], where: str) -> Iterator[AnyStr]:
 
 def text_lines(path: Path) -> list[str]:
     """Return a file's lines without their ends; raise :class:`RevocabError` for what is no text."""
+    check_file(path)
     try:
         with path.open(encoding="utf-8", newline="\n") as handle:
             return [line.rstrip("\r\n") for line in read_lines(handle, str(path))]
@@ -97,6 +99,7 @@ def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
     UTF-8 or broken JSON.
     """
     path = Path(path)
+    check_file(path)
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     number = 0
     try:

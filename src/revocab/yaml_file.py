@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
+from revocab.links import check_file
+
 #: That of libyaml, ten times as fast, where PyYAML is built with it.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 INTEGER = "tag:yaml.org,2002:int"
@@ -35,6 +37,7 @@ def read(path: Path) -> tuple[Any, list[str]]:
 
     Raises the errors of reading and of :mod:`yaml`.
     """
+    check_file(path)
     value, problems = parse(path.read_text(encoding="utf-8"))
     return value, [f"{path}: {problem}" for problem in problems]
 

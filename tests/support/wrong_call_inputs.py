@@ -36,7 +36,7 @@ def write_inputs(folder: Path, repository: Path) -> None:
     config = folder / "quantised/config.json"
     write_json(config, {**read_json(config), "quantization_config": {"load_in_4bit": True}})
     write_texts(folder)
-    (folder / "small").symlink_to(repository / "tests/experiments/small.yaml")
+    shutil.copy(repository / "tests/experiments/small.yaml", folder / "small")
     query = {"id": "q", "context": "il gatto", "question": "chi?", "answers": ["il cane"]}
     row = {"id": "q", "direction": ["it"], "shots": [], "query": query, "references": ["il cane"]}
     write_jsonl(folder / "prompts.jsonl", [{**row, "kind": "question_answering"}])

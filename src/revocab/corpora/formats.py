@@ -11,6 +11,7 @@ from typing import IO, Any, Literal, cast
 
 from revocab.errors import RevocabError
 from revocab.io import parse_json, read_lines, sha256
+from revocab.links import check_file, files_in_tree
 
 #: Kinds of content by file ending, in any case; ``.gz`` and ``.zst`` may follow all but the last.
 CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".tsv": "tsv", ".parquet": "parquet"}
@@ -41,11 +42,12 @@ def content_of(path: Path) -> tuple[str, str | None] | None:
 def data_files(path: str | Path) -> list[Path]:
     """Return a file, or a folder's files of known kinds, sorted by their path in it.
 
-    Raises :class:`RevocabError` for a place that is not there or holds no such file.
+    Raises :class:`RevocabError` for a place that is not there or holds no such file, and for links
+    out of it (:mod:`revocab.links`).
     """
     path = Path(path)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file() and content_of(file))
+        files = [file for file in files_in_tree(path) if content_of(file)]
         if not files:
             raise RevocabError(
                 f"{path}: no file of a supported format in this folder; give {ALLOWED}"
@@ -55,6 +57,7 @@ def data_files(path: str | Path) -> list[Path]:
         raise RevocabError(f"{path}: no such file; give {ALLOWED}")
     if content_of(path) is None:
         raise RevocabError(f"{path}: allowed are {ALLOWED}; text is UTF-8")
+    check_file(path)
     return [path]
 
 

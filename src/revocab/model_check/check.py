@@ -14,11 +14,11 @@ from revocab.closed import Closed
 from revocab.command import named_and_flags
 from revocab.folder_claim import CLAIM
 from revocab.io import write_json
+from revocab.links import check_links, copy_present, link_or_copy
 from revocab.model_check.kind import SEVERITIES, Mended, Subject, look_at
 from revocab.models.finding import Finding
 from revocab.models.folder import OWN_FILES
 from revocab.models.hub_or_folder import local
-from revocab.models.links import check_links, copy_present, link_or_copy
 from revocab.output import OutputFolder, check_files
 
 ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL

@@ -12,7 +12,7 @@ from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.heavy_types import Tensor
 from revocab.io import not_folder, read_json
-from revocab.models.links import check_links, copy_present
+from revocab.links import DOCUMENTS, check_file, check_links, copy_present
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 from revocab.tokenizers.golden_ids import GOLDEN_IDS
@@ -41,8 +41,6 @@ OWN_FILES = (
     "trainer_state.json",
     "kept_ids.json",
 )
-#: Endings of a model folder's small files.
-_DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
 #: A vocabulary matrix of a model.
 Which = Literal["input", "output"]
 #: Names that nearly every decoder uses; others are looked up in the architecture.
@@ -53,6 +51,7 @@ HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Return a JSON file that must hold an object, such as ``config.json``."""
+    check_file(path)
     settings = read_json(path)
     if not isinstance(settings, dict):
         raise RevocabError(f"{path}: not a JSON object; fetch the model again")
@@ -106,7 +105,7 @@ class ModelFolder:
     """A causal language model in safetensors, sharded or not; nothing is loaded until asked.
 
     The folder may come from anybody: an index that names files elsewhere, and weights, settings or
-    documents that are links out of the folder (:mod:`revocab.models.links`), are refused with a
+    documents that are links out of the folder (:mod:`revocab.links`), are refused with a
     :class:`RevocabError` that lists them all.
     """
 
@@ -140,7 +139,7 @@ class ModelFolder:
             file.name
             for file in sorted(self.path.iterdir())
             if file.name not in OWN_FILES
-            and (file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"))
+            and (file.suffix in DOCUMENTS or file.name.startswith("LICENSE"))
             and (file.is_file() or file.is_symlink())  # also one that leads nowhere
         ]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.links import check_links
 
 #: Column headers by which a file of the folder is known, whatever its name.
 PARAMETERS = ("model", "vocabulary_size", "parameters")
@@ -78,6 +79,7 @@ class PaperValues:
         files = sorted(folder.glob("*.csv"))
         if not files:
             raise RevocabError(f"paper_values: {folder} has no CSV file; see config/paper")
+        check_links(folder, [file.name for file in files])
         for path in files:
             with path.open(encoding="utf-8", newline="") as handle:
                 reader = csv.DictReader(handle)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import not_folder, read_json, write_json
+from revocab.links import check_documents
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
@@ -40,6 +41,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             f"{folder}: {not_folder(folder)}; give a folder with a tokenizer.json, or a .tiktoken"
             " file"
         )
+    check_documents(Path(name))
     try:
         problems = list(file_problems(Path(name, "tokenizer.json")))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):

@@ -15,6 +15,7 @@ from typing import Any
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json
+from revocab.links import check_file
 from revocab.tokenizers.alphabets import LLAMA3_WORDS, to_byte_level
 
 SIDECAR = "tiktoken.json"
@@ -66,6 +67,7 @@ def read_ranks(path: Path) -> list[bytes]:
     tokens: dict[int, bytes] = {}
     lines_of: dict[bytes, int] = {}
     problems = []
+    check_file(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if not line.strip():
             continue
@@ -122,6 +124,7 @@ def _settings(path: Path) -> dict[str, Any]:
     sidecar = path.with_name(SIDECAR)
     if not sidecar.is_file():
         return {}
+    check_file(sidecar)
     settings = read_json(sidecar)
     allowed = ("pattern", "special_tokens", *NAMED)
     if not isinstance(settings, dict):
