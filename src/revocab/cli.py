@@ -14,13 +14,10 @@ from pathlib import Path
 from revocab.closed import Closed
 from revocab.command import Call, Command, read
 from revocab.device_memory import explained
-from revocab.errors import RevocabError
+from revocab.errors import LONGEST_NAME, RevocabError
 
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-#: Most characters of a path that a message repeats.
-LONGEST_NAME = 120
 
 
 @contextmanager

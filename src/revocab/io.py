@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr
 
 from revocab.errors import RevocabError
+from revocab.limits import JSON_BYTES
 from revocab.links import check_file
 from revocab.temporary import clear_files, name_beside
 
@@ -47,17 +48,26 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
-def parse_json(text: str | bytes, where: str) -> Any:
+def parse_json(text: str | bytes, where: str, *, finite: bool = False) -> Any:
     """Return what JSON says; raise :class:`RevocabError` for what is none, or what no one writes:
-    nesting and numbers that Python refuses.
+    nesting and numbers that Python refuses and, if all are to be ``finite``, NaN and infinity.
     """
     try:
+        if finite:
+            return json.loads(text, parse_constant=finite_number, parse_float=finite_number)
         return json.loads(text)
     except RecursionError:
         raise RevocabError(f"{where}: not valid JSON (nested too deep)") from None
     except ValueError as error:  # JSONDecodeError, UnicodeDecodeError, an integer of many digits
         reason = str(error).partition("; use sys")[0]
         raise RevocabError(f"{where}: not valid JSON ({reason})") from None
+
+
+def finite_number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no finite number")
+    return value
 
 
 def read_lines(handle: IO[AnyStr], where: str) -> Iterator[AnyStr]:
@@ -85,11 +95,17 @@ def text_lines(path: Path) -> list[str]:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one."""
+    """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one, or holds a
+    number that is not finite.
+    """
     try:
-        return parse_json(Path(path).read_bytes(), str(path))
+        with Path(path).open("rb") as handle:
+            content = handle.read(JSON_BYTES + 1)
     except FileNotFoundError:
         raise RevocabError(f"{path}: no such file") from None
+    if len(content) > JSON_BYTES:
+        raise RevocabError(f"{path}: is longer than {JSON_BYTES:,} bytes; fetch or write it again")
+    return parse_json(content, str(path), finite=True)
 
 
 def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:

@@ -26,13 +26,19 @@ HUB_NAME = r"\w[\w.-]*"
 HUB_ID = rf"^{HUB_NAME}(/{HUB_NAME})?$"
 #: A branch, tag or commit, as git names them.
 REVISION = r"^\w[\w./+-]*$"
-ONE_LINE = r"^[^\n\r\x00]*$"
+#: Characters of a text on one line, of which a path is one; and of an id, which is part of names of
+#: files.
+LONGEST_LINE, LONGEST_ID = 4096, 100
+#: What moves a terminal's cursor, changes its colours, or turns the text around it: control
+#: characters but for the tabulator, line ends, and overrides of direction.
+CONTROLS = r"\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+ONE_LINE = rf"^[^{CONTROLS}]*$"
 PATTERNS = {
     ID: "an id (lower-case letters and digits, with one of . _ - between them)",
     LANGUAGE: "a language's code (ISO 639, such as it)",
     HUB_ID: "a Hub id, such as owner/name",
     REVISION: "a branch, tag or commit",
-    ONE_LINE: "text on one line",
+    ONE_LINE: "text on one line, without control characters",
 }
 #: By the beginning of an error's type, what was expected; names in braces are of its context.
 EXPECTED = {
@@ -45,6 +51,7 @@ EXPECTED = {
     "finite_number": "a finite number",
     "string_type": "text",
     "string_too_short": "text that is not empty",
+    "string_too_long": "at most {max_length:,} characters",
     "bool_": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",

@@ -20,6 +20,7 @@ from revocab.config.check_trainings import (
     check_trainings,
 )
 from revocab.config.schema import Experiment
+from revocab.errors import refused
 from revocab.evaluation.inference.engine import AUTO, engines_for
 from revocab.report.references import wrong_steps
 
@@ -135,4 +136,13 @@ def all_problems(experiment: Experiment) -> list[str]:
     too_many = list(check_number_of_checkpoints(experiment))
     if too_many:
         return too_many
-    return list(dict.fromkeys(problem for check in CHECKS for problem in check(experiment)))
+    found = (refused_or_found(check, experiment) for check in CHECKS)
+    return list(dict.fromkeys(problem for problems in found for problem in problems))
+
+
+def refused_or_found(
+    check: Callable[[Experiment], Iterator[str]], experiment: Experiment
+) -> list[str]:
+    """Return the problems that a check yields, or why it cannot read the files that it looks at."""
+    problems: list[str] = []
+    return refused(lambda: problems.extend(check(experiment))) + problems

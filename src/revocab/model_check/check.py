@@ -12,6 +12,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import named_and_flags
+from revocab.errors import on_one_line
 from revocab.folder_claim import CLAIM
 from revocab.io import write_json
 from revocab.links import check_links, copy_present, link_or_copy
@@ -122,7 +123,7 @@ def as_data(finding: Finding) -> dict[str, Any]:
 def line_of(finding: Finding) -> str:
     mended = " (--fix does)" if finding.fix else ""
     line = f"{finding.what}; {finding.effect}. To mend: {finding.mend}{mended}"
-    return f"{finding.severity}: {finding.code}: {' '.join(line.split())}"
+    return f"{finding.severity}: {finding.code}: {on_one_line(' '.join(line.split()))}"
 
 
 def counts(findings: Sequence[Finding]) -> str:

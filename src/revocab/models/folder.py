@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +14,7 @@ from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.heavy_types import Tensor
 from revocab.io import not_folder, read_json
+from revocab.limits import LARGEST_WEIGHT, MODEL_SIZES
 from revocab.links import DOCUMENTS, check_file, check_links, copy_present
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
@@ -55,7 +58,18 @@ def read_settings(path: Path) -> dict[str, Any]:
     settings = read_json(path)
     if not isinstance(settings, dict):
         raise RevocabError(f"{path}: not a JSON object; fetch the model again")
+    refuse(size_problems(settings, str(path)))
     return settings
+
+
+def size_problems(settings: dict[str, Any], place: str) -> Iterator[str]:
+    """Yield the sizes in a ``config.json`` that no model has; parts of it are looked into."""
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from size_problems(value, f"{place}: {key}")
+        most = next((n for keys, n in MODEL_SIZES.items() if re.fullmatch(keys, key)), None)
+        if most is not None and isinstance(value, int | float) and abs(value) > most:
+            yield f"{place}: {key} is {str(value)[:40]}; no model has more than {most:,}"
 
 
 def text_part(config: dict[str, Any]) -> dict[str, Any]:
@@ -98,6 +112,7 @@ def check_model_folder(folder: str | Path) -> None:
             f"{folder}: not a model folder (it has no config.json); give a Hugging Face model"
             f" folder{named}"
         )
+    read_settings(folder / "config.json")
 
 
 @dataclass(frozen=True)
@@ -202,11 +217,24 @@ class ModelFolder:
 
     @cached_property
     def vocabulary_names(self) -> dict[Which, str]:
-        """Return the stored names by matrix: ``input`` always, ``output`` unless tied."""
+        """Return the stored names by matrix: ``input`` always, ``output`` unless tied.
+
+        Raises :class:`RevocabError` for what is stored under them and is no matrix.
+        """
         embedding, head = _USUAL
         if embedding not in self.tensors or not (self.tied or head in self.tensors):
             embedding, head = self._names_by_architecture()
-        return {"input": embedding} if self.tied else {"input": embedding, "output": head}
+        names: dict[Which, str] = {"input": embedding}
+        if not self.tied:
+            names["output"] = head
+        refuse(
+            f"{self.path}: {name} has shape {self.tensors[name][1]}; a vocabulary matrix has rows"
+            " and columns: fetch or save the model again"
+            for name in names.values()
+            if name in self.tensors
+            and (len(self.tensors[name][1]) != 2 or 0 in self.tensors[name][1])
+        )
+        return names
 
     @cached_property
     def vocabulary_tensors(self) -> dict[Which, str]:
@@ -275,6 +303,11 @@ class ModelFolder:
             )
         if not matrix_VD[:tokens].any():
             raise RevocabError(f"{self.path}: {name} is all zeros; fetch or save the model again")
+        if (largest := matrix_VD.abs().max().item()) > LARGEST_WEIGHT:
+            raise RevocabError(
+                f"{self.path}: {name} has values up to {largest:.2g}, and no trained model has any"
+                f" above {LARGEST_WEIGHT:.0e}; fetch or save the model again"
+            )
         return matrix_VD[:tokens]
 
 

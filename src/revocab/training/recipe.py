@@ -188,6 +188,11 @@ class TrainingOptions(LossOptions):
                 f"stages: {', '.join(late)} has adapter, and is not the first stage; adapters start"
                 " from the rows before training: put the stage first"
             )
+        if (rows := self.steps * self.batch_size) > limits.ROWS:
+            raise ValueError(
+                f"batch_size: {self.batch_size:,} over {self.steps:,} steps are {rows:,} rows; give"
+                f" at most {limits.ROWS:,} in all"
+            )
         for key, what, most in (
             ("checkpoint_every", "checkpoints", limits.CHECKPOINTS),
             ("heldout_every", "held-out losses", limits.HELDOUT_LOSSES),

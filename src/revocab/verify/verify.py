@@ -22,7 +22,7 @@ from revocab.command import named_and_flags
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import Tokenizer
 from revocab.io import not_folder, text_lines
-from revocab.links import check_documents, check_file
+from revocab.links import check_file
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
     GOLDEN_IDS,
@@ -120,7 +120,6 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
         raise RevocabError(
             f"{folder}: {reason}; give a Hugging Face model or tokenizer with a tokenizer.json"
         )
-    check_documents(folder)
     tokenizer = load(folder)
     texts, notes = expected(
         folder, tokenizer, [line for file in options.text for line in text_lines(file)]
