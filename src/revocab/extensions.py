@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from revocab.errors import RevocabError, refuse
+from revocab.errors import LONGEST_NAME, RevocabError, refuse
 from revocab.links import is_within
 
 PACKAGE = Path(__file__).parent
@@ -77,11 +77,11 @@ def is_inside(folder: str) -> bool:
 def problems(folder: object) -> Iterator[str]:
     if not isinstance(folder, str):
         return  # none, or what the schema refuses
-    path = Path(folder)
+    path, name = Path(folder), repr(folder[:LONGEST_NAME])
     if not is_inside(folder):
-        yield f"extensions: received {folder!r}; give a folder inside the one in which it runs"
+        yield f"extensions: received {name}; give a folder inside the one in which it runs"
     elif not os.path.isdir(path):  # noqa: PTH112  (which raises for a long name)
-        yield f"extensions: {folder!r} is no folder; make it, or correct the path"
+        yield f"extensions: {name} is no folder; make it, or correct the path"
     elif own_folder() != path:
         yield (
             f"extensions: {folder!r} is not what {VARIABLE} says ({own_folder() or 'nothing'});"

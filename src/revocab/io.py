@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ from revocab.temporary import clear_files, name_beside
 
 #: Characters or bytes of a line; no document is as long.
 LONGEST_LINE = 1 << 28
+
+#: What spreadsheets compute, if it is no number; quotes before it are of text that has them itself.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @contextmanager
@@ -159,12 +163,43 @@ def number(text: Any) -> float | None:
     return None if math.isnan(value) else value
 
 
+def is_formula(text: Any) -> bool:
+    if not isinstance(text, str) or not FORMULA.match(text):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
+def cell_of(value: Any) -> Any:
+    """Return what stands in a CSV file for a value: of text that spreadsheets would take for a
+    formula, a quote before it. Numbers stay as they are. :func:`text_of_cell` is the way back.
+    """
+    return f"'{value}" if is_formula(value) else value
+
+
+def text_of_cell(cell: Any) -> Any:
+    return cell[1:] if is_formula(cell) and cell.startswith("'") else cell
+
+
+def read_rows(handle: IO[str]) -> tuple[list[str], list[dict[Any, Any]]]:
+    """Return the columns of an open CSV file and its rows, texts as they were written."""
+    reader = csv.DictReader(handle)
+    columns = [*map(text_of_cell, reader.fieldnames or ())]
+    reader.fieldnames = columns
+    return columns, [{key: text_of_cell(cell) for key, cell in row.items()} for row in reader]
+
+
 def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows as CSV, atomically; None becomes an empty cell, floats keep every digit."""
+    """Write rows as CSV, atomically; None becomes an empty cell, floats keep every digit, and texts
+    are as :func:`cell_of` says.
+    """
     with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: cell_of(value) for key, value in row.items()} for row in rows)
 
 
 def not_folder(path: str | Path) -> str:

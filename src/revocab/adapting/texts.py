@@ -73,6 +73,10 @@ def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
 
 def check_language(language: str, flag: str) -> None:
     if re.fullmatch(wording.LANGUAGE, language):
+        try:
+            wording.known_language(language)
+        except ValueError as error:
+            raise RevocabError(f"{flag} {language}=…: {error}") from None
         return
     codes = {known.name.lower(): code for code, known in languages().items()}
     lower = language.lower()

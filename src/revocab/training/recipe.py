@@ -254,6 +254,15 @@ class TrainingOptions(LossOptions):
 class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
 
+    @model_validator(mode="after")
+    def _a_step_fits(self) -> Recipe:
+        if self.batch_size * self.sequence_length > limits.TOKENS_PER_STEP:
+            raise ValueError(
+                f"batch_size: {self.batch_size:,} rows of {self.sequence_length:,} tokens are a"
+                f" step; give at most {limits.TOKENS_PER_STEP:,} tokens"
+            )
+        return self
+
     sequence_length: Annotated[int, Field(ge=8), limits.POSITIONS] = Field(
         description="tokens per row"
     )
