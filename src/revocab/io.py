@@ -20,7 +20,7 @@ from revocab.links import check_file
 from revocab.temporary import clear_files, name_beside
 
 #: Characters or bytes of a line; no document is as long.
-LONGEST_LINE = 1 << 28
+LONGEST_LINE = 1 << 26
 
 #: What spreadsheets compute, if it is no number; quotes before it are of text that has them itself.
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -200,6 +200,27 @@ def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str,
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows({key: cell_of(value) for key, value in row.items()} for row in rows)
+
+
+def read_parquet(path: str | Path, columns: Sequence[str] = ()) -> Any:
+    """Return a parquet file as pyarrow's table; raise :class:`RevocabError` for one that is cut or
+    lacks a column.
+    """
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        raise RevocabError(f"{path}: no such file") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0]
+        raise RevocabError(
+            f"{path}: not a readable parquet file ({reason}); make it again"
+        ) from None
+    if missing := [name for name in columns if name not in table.column_names]:
+        raise RevocabError(f"{path}: has no column {', '.join(missing)}; make it again")
+    return table
 
 
 def not_folder(path: str | Path) -> str:

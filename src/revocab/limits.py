@@ -42,8 +42,9 @@ LARGEST_WEIGHT = 1e9
 JSON_BYTES = 1 << 30
 #: Characters of a YAML file; the longest that is shipped has 33,000.
 YAML_CHARACTERS = 2_000_000
-#: Characters of a document: a book has one million. Work on it takes some fifteen times as much.
-DOCUMENT_CHARACTERS = 1 << 26
+#: Characters of a document: a long book has three million. Each takes 240 bytes of memory where
+#: tokens are counted, 150 where near duplicates are looked for.
+DOCUMENT_CHARACTERS = 10_000_000
 
 
 def at_most(most: float, why: str) -> AfterValidator:

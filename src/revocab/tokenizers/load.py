@@ -47,8 +47,13 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
         tokenizer: Any = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
+        tokenizer("a")  # what is wrong with settings shows where they are used
+        if not isinstance(tokenizer.chat_template, str | dict | None):
+            raise TypeError(f"chat_template is {tokenizer.chat_template!r}")
     # The loader raises many unrelated types: all mean that there is no usable tokenizer here.
-    except Exception as error:
+    except BaseException as error:  # that of a panic in the library is no Exception
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
         reason = str(error).strip().split("\n")[0]
         raise RevocabError(
             f"{name}: no tokenizer could be loaded ({type(error).__name__}: {reason}); give a"

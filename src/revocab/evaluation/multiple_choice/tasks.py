@@ -15,7 +15,7 @@ from pydantic import Field
 from revocab import yaml_file
 from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, near, unknown
 from revocab.corpora.source import HubData
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.multiple_choice.task_keys import (
     ShippedTask,
     TaskFile,
@@ -116,10 +116,24 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
+#: Keys without which the harness can make no question of a row.
+NEEDED = ("dataset_path", "doc_to_text", "doc_to_choice", "doc_to_target")
+
+
 def read_task(path: Path) -> dict[str, Any]:
     """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
     config = read_yaml(path)
-    check_keys(path, config, ShippedTask if "harness" in config else TaskFile)
+    if "harness" in config:
+        check_keys(path, config, ShippedTask)
+        return config
+    check_keys(path, config, TaskFile)
+    refuse(
+        f"{path}: {key}: required and not given; revocab task writes a whole task file"
+        for key in NEEDED
+        if config.get(key) in (None, [])
+    )
+    if config.get("test_split") is None and config.get("validation_split") is None:
+        raise RevocabError(f"{path}: test_split: required and not given: the rows that are scored")
     return config
 
 
