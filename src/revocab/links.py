@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from revocab.errors import refuse
+from revocab.errors import RevocabError, refuse
 
 #: Some versions of the Hub's client keep one store for all repositories of a cache:
 #: ``CACHE/blobs/ab/ab…``, to which a repository's own ``blobs/`` links.
@@ -94,10 +94,16 @@ def is_within(path: Path, folder: Path) -> bool:
 def files_in_tree(folder: Path) -> list[Path]:
     """Return the files in a folder and its folders, sorted.
 
-    Raises :class:`RevocabError` for links out of it and links that lead nowhere; the files of a
-    linked folder within are listed under their own names alone.
+    Raises :class:`RevocabError` for links out of it and links that lead nowhere, and where folders
+    go while they are listed; the files of a linked folder within are listed under their own names
+    alone.
     """
-    paths = sorted(folder.rglob("*"))
+    try:
+        paths = sorted(folder.rglob("*"))
+    except FileNotFoundError as error:
+        raise RevocabError(
+            f"{error.filename}: gone while {folder} was listed; run again when nothing changes it"
+        ) from None
     own = (path.is_dir() and is_within(path, folder) for path in paths)
     links = [path for path, inner in zip(paths, own, strict=True) if not inner]
     check_links(folder, [path.relative_to(folder) for path in links if path.is_symlink()])

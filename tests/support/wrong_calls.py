@@ -19,7 +19,7 @@ LORA = '"train": ["lora"], "lora": {"rank": 2, "alpha": 2, '
 SCORE = "score --run r --tasks {task.yaml} --out o.csv --models 0="
 GENERATE = "generate --run r --max-new-tokens 4 --context-length 64 --out o --models 0="
 ANSWER = "answer --max-new-tokens 4 --context-length 64 --out o --files {chat.jsonl} --model {toy} "
-CONTEXT = " --max-new-tokens 4 --context-length 4096 --out o --run r"
+CONTEXT = " --max-new-tokens 4 --context-length 4096 --out o"
 TEXT = "--text it={lines.txt}"
 BUILD = "tokenizer --construction train --corpora it={corpus} --out o --option alphabet=byte_level "
 SETTINGS = "--job '{}' --out o "
@@ -62,8 +62,8 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{ANSWER}--chat-template plain --dtype fp17", "invalid choice: 'fp17'"),
     (f"compare {{toy}} {{toy}} {TEXT} --device tpu", "--device tpu"),
     (f"{FVT}--seed {'1' * 20_000}", "--seed"),
-    (f"{FVT}--option x={'1' * 5000}", "x: '1111"),
-    (f"generate{CONTEXT} --models 0={{toy}} --prompts p={{prompts.jsonl}}", "received 4,096, and"),
+    (f"{FVT}--option x={'1' * 5000}", "'1111"),
+    (f"generate{CONTEXT} --run r --models 0={{toy}} --prompts p={{prompts.jsonl}}", "received 4,096, and"),
     (f"answer{CONTEXT} --files {{chat.jsonl}} --model {{toy}}", "context_length: received 4,096"),
     # Flags that nothing reads.
     (f"{FVT}--helper {{toy}}", "--helper: method 'fvt' does not read it"),

@@ -135,3 +135,13 @@ def test_no_python_of_another_folder_is_run(tmp_path, monkeypatch, way):
     )  # fmt: skip
     with pytest.raises(RevocabError, match="a link out of mine"):
         registry.found_in(package, "METHOD")
+
+
+def test_a_folder_that_changes_while_it_is_listed_is_one_line(tmp_path, monkeypatch):
+    def listed(self, pattern):
+        yield tmp_path / "a.txt"
+        raise FileNotFoundError(2, "No such file or directory", str(tmp_path / "gone"))
+
+    monkeypatch.setattr(Path, "rglob", listed)
+    with pytest.raises(RevocabError, match=r"gone: gone while .* was listed"):
+        data_files(tmp_path)
