@@ -15,12 +15,13 @@ from pydantic import Field
 from revocab import yaml_file
 from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, near, unknown
 from revocab.corpora.source import HubData
-from revocab.errors import RevocabError, refuse
+from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.task_keys import (
     ShippedTask,
     TaskFile,
     Template,
     check_keys,
+    check_whole,
     rendered_texts,
 )
 from revocab.extensions import files_in
@@ -116,24 +117,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
-#: Keys without which the harness can make no question of a row.
-NEEDED = ("dataset_path", "doc_to_text", "doc_to_choice", "doc_to_target")
-
-
 def read_task(path: Path) -> dict[str, Any]:
     """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
     config = read_yaml(path)
     if "harness" in config:
         check_keys(path, config, ShippedTask)
-        return config
-    check_keys(path, config, TaskFile)
-    refuse(
-        f"{path}: {key}: required and not given; revocab task writes a whole task file"
-        for key in NEEDED
-        if config.get(key) in (None, [])
-    )
-    if config.get("test_split") is None and config.get("validation_split") is None:
-        raise RevocabError(f"{path}: test_split: required and not given: the rows that are scored")
+    else:
+        check_keys(path, config, TaskFile)
+        check_whole(path, config)
     return config
 
 
