@@ -14,13 +14,19 @@ from pathlib import Path
 from revocab.closed import Closed
 from revocab.command import Call, Command, read
 from revocab.device_memory import explained
-from revocab.errors import RevocabError
+from revocab.errors import LONGEST_NAME, RevocabError, on_one_line
 
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-#: Most characters of a path that a message repeats.
-LONGEST_NAME = 120
+#: How an error says in words that memory ran out.
+NO_MEMORY = (
+    "Cannot allocate memory",
+    "failed to map segment from shared object",
+    "not enough memory: you tried to allocate",
+    "Unable to allocate",
+    "can't start new thread",
+)
+MORE_MEMORY = "end other processes, or give this one more; no partial output was kept"
 
 
 @contextmanager
@@ -39,6 +45,9 @@ def legible() -> Iterator[None]:
         print("error: interrupted; no partial output was kept", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
     except OSError as error:
+        if error.errno == errno.ENOMEM:
+            print(f"error: memory ran out; {MORE_MEMORY}", file=sys.stderr)
+            raise SystemExit(1) from None
         if error.errno not in NO_ROOM and not error.filename:
             raise
         name = str(error.filename or "")
@@ -48,6 +57,23 @@ def legible() -> Iterator[None]:
             advice = "no partial output was kept; free some space and run the same command again"
         print(f"error: {place}{error.strerror}; {advice}", file=sys.stderr)
         raise SystemExit(1) from None
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        reason = on_one_line(str(error))[:LONGEST_NAME] or type(error).__name__
+        print(f"error: memory ran out ({reason}); {MORE_MEMORY}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Tell whether an error, or one that it came from, says that the machine has no memory left:
+    Python's own, and what the loader of libraries and torch say in words.
+    """
+    while error is not None:
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def run(main: Callable[[], None]) -> None:

@@ -27,7 +27,7 @@ from revocab.limits import StepNumber
 
 T = TypeVar("T")
 
-Id = Annotated[str, StringConstraints(pattern=wording.ID)]
+Id = Annotated[str, StringConstraints(pattern=wording.ID, max_length=wording.LONGEST_ID)]
 HubId = Annotated[str, StringConstraints(pattern=wording.HUB_ID)]
 Language = Annotated[
     str, StringConstraints(pattern=wording.LANGUAGE), AfterValidator(wording.known_language)
@@ -58,7 +58,10 @@ MeasuredTokenizerId = Annotated[Id, Refers("tokenizer under fertility.tokenizers
 #: Of a repository on the Hub.
 Revision = Annotated[str, StringConstraints(pattern=wording.REVISION)]
 #: Free text on one line.
-OneLine = Annotated[str, StringConstraints(pattern=wording.ONE_LINE, min_length=1)]
+OneLine = Annotated[
+    str,
+    StringConstraints(pattern=wording.ONE_LINE, min_length=1, max_length=wording.LONGEST_LINE),
+]
 #: Names of checkpoints by their place among those of a run.
 PLACES = ("first", "last")
 #: Among the checkpoints that are scored: every one.

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from revocab import wording
+
 #: Problems that differ in their keys alone are all told up to the first of these numbers; of more,
 #: the second.
 ALIKE, SHOWN = 10, 3
+#: Most characters of a path that a message repeats.
+LONGEST_NAME = 120
+#: What would move a cursor or change colours, and stands in names that strangers give.
+CONTROLS = re.compile(f"[{wording.CONTROLS}]")
 
 
 def ending(status: int) -> str:
@@ -19,6 +26,12 @@ def ending(status: int) -> str:
     names = {number.value: number.name for number in signal.Signals}
     name = names.get(-status, f"signal {-status}")
     return f"{name}, as where memory runs out" if -status == signal.SIGKILL else name
+
+
+def on_one_line(text: str) -> str:
+    """Return a text with its lines joined, and control characters as Python writes them."""
+    joined = " ".join(text.split("\n"))
+    return CONTROLS.sub(lambda control: ascii(control[0])[1:-1], joined)
 
 
 def refuse(problems: Iterable[str]) -> None:
@@ -38,10 +51,12 @@ class RevocabError(Exception):
         super().__init__("\n".join(self.problems))
 
     def render(self) -> str:
+        """Return the problems as they are printed, a line each, control characters as escapes."""
         if len(self.problems) == 1:
-            return f"error: {self.problems[0]}"
+            return f"error: {on_one_line(self.problems[0])}"
         lines = [f"error: {len(self.problems):,} problems"]
-        lines += [f"  {number}. {problem}" for number, problem in enumerate(self._shown(), 1)]
+        shown = map(on_one_line, self._shown())
+        lines += [f"  {number}. {problem}" for number, problem in enumerate(shown, 1)]
         return "\n".join(lines)
 
     def _shown(self) -> Iterator[str]:
@@ -78,4 +93,6 @@ def refused(call: Callable[..., object], *given: object) -> list[str]:
         call(*given)
     except RevocabError as error:
         return error.problems
+    except OSError as error:  # a name that is too long, a folder that changes while it is read
+        return [f"{str(error.filename)[:LONGEST_NAME]}: {error.strerror}; give another path"]
     return []

@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from revocab.errors import RevocabError
+from revocab.errors import LONGEST_NAME, RevocabError, refuse
+from revocab.links import is_within
 
 PACKAGE = Path(__file__).parent
 #: Names the folder; jobs get it from the workflow.
@@ -35,8 +36,17 @@ def use(folder: object) -> None:
 def beside(folder: Path) -> Path | None:
     """Return the folder among one's own that has the place of a folder of the package."""
     own = own_folder()
-    inside = own is not None and folder.is_relative_to(PACKAGE)
-    return own / folder.relative_to(PACKAGE) if own is not None and inside else None
+    if own is None or not folder.is_relative_to(PACKAGE):
+        return None
+    place = own / folder.relative_to(PACKAGE)
+    files = place.glob("*") if is_within(place, own) else [place]
+    refuse(
+        f"{file}: a link out of {own}; extensions are read and run from this folder alone, so put"
+        " it there"
+        for file in sorted(files)
+        if not is_within(file, own)
+    )
+    return place
 
 
 def files_in(folder: Path, ending: str) -> dict[str, Path]:
@@ -57,17 +67,21 @@ def is_twice(name: str, first: Path, second: Path) -> str:
 
 
 def is_inside(folder: str) -> bool:
-    return not Path(folder).is_absolute() and ".." not in Path(folder).parts
+    """Tell whether a folder that an experiment names lies in the one in which it runs, wherever
+    links on the way lead.
+    """
+    path = Path(folder)
+    return not path.is_absolute() and ".." not in path.parts and is_within(path, Path())
 
 
 def problems(folder: object) -> Iterator[str]:
     if not isinstance(folder, str):
         return  # none, or what the schema refuses
-    path = Path(folder)
+    path, name = Path(folder), repr(folder[:LONGEST_NAME])
     if not is_inside(folder):
-        yield f"extensions: received {folder!r}; give a folder inside the one in which it runs"
-    elif not path.is_dir():
-        yield f"extensions: {folder!r} is no folder; make it, or correct the path"
+        yield f"extensions: received {name}; give a folder inside the one in which it runs"
+    elif not os.path.isdir(path):  # noqa: PTH112  (which raises for a long name)
+        yield f"extensions: {name} is no folder; make it, or correct the path"
     elif own_folder() != path:
         yield (
             f"extensions: {folder!r} is not what {VARIABLE} says ({own_folder() or 'nothing'});"

@@ -19,6 +19,7 @@ from revocab import yaml_file
 from revocab.closed import near, plain
 from revocab.errors import RevocabError
 from revocab.io import parse_json
+from revocab.wording import LONGEST
 
 #: What the help says of models.
 NAMED = (
@@ -159,13 +160,13 @@ def element(kind: Any, text: str) -> Any:
     """Return one value as a model reads it: JSON for a part, YAML where any type may stand."""
     kind = plain(kind)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return parse_json(text, repr(text))
+        return parse_json(text, repr(text[:LONGEST]))
     listed = get_origin(kind) in (list, tuple) and text.lstrip().startswith("[")
     if kind is Any or listed:
         try:
             return yaml_file.parse(text)[0]
         except yaml.YAMLError as error:
-            raise RevocabError(f"{text!r}{yaml_file.fault(error)}") from None
+            raise RevocabError(f"{text[:LONGEST]!r}{yaml_file.fault(error)}") from None
     try:
         return kind(text) if kind in (int, float) else text
     except ValueError:

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,10 +15,15 @@ from pathlib import Path
 from typing import IO, Any, AnyStr
 
 from revocab.errors import RevocabError
+from revocab.limits import JSON_BYTES
+from revocab.links import check_file
 from revocab.temporary import clear_files, name_beside
 
 #: Characters or bytes of a line; no document is as long.
-LONGEST_LINE = 1 << 28
+LONGEST_LINE = 1 << 26
+
+#: What spreadsheets compute, if it is no number; quotes before it are of text that has them itself.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @contextmanager
@@ -46,17 +52,26 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
-def parse_json(text: str | bytes, where: str) -> Any:
+def parse_json(text: str | bytes, where: str, *, finite: bool = False) -> Any:
     """Return what JSON says; raise :class:`RevocabError` for what is none, or what no one writes:
-    nesting and numbers that Python refuses.
+    nesting and numbers that Python refuses and, if all are to be ``finite``, NaN and infinity.
     """
     try:
+        if finite:
+            return json.loads(text, parse_constant=finite_number, parse_float=finite_number)
         return json.loads(text)
     except RecursionError:
         raise RevocabError(f"{where}: not valid JSON (nested too deep)") from None
     except ValueError as error:  # JSONDecodeError, UnicodeDecodeError, an integer of many digits
         reason = str(error).partition("; use sys")[0]
         raise RevocabError(f"{where}: not valid JSON ({reason})") from None
+
+
+def finite_number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no finite number")
+    return value
 
 
 def read_lines(handle: IO[AnyStr], where: str) -> Iterator[AnyStr]:
@@ -75,6 +90,7 @@ def read_lines(handle: IO[AnyStr], where: str) -> Iterator[AnyStr]:
 
 def text_lines(path: Path) -> list[str]:
     """Return a file's lines without their ends; raise :class:`RevocabError` for what is no text."""
+    check_file(path)
     try:
         with path.open(encoding="utf-8", newline="\n") as handle:
             return [line.rstrip("\r\n") for line in read_lines(handle, str(path))]
@@ -83,11 +99,17 @@ def text_lines(path: Path) -> list[str]:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one."""
+    """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one, or holds a
+    number that is not finite.
+    """
     try:
-        return parse_json(Path(path).read_bytes(), str(path))
+        with Path(path).open("rb") as handle:
+            content = handle.read(JSON_BYTES + 1)
     except FileNotFoundError:
         raise RevocabError(f"{path}: no such file") from None
+    if len(content) > JSON_BYTES:
+        raise RevocabError(f"{path}: is longer than {JSON_BYTES:,} bytes; fetch or write it again")
+    return parse_json(content, str(path), finite=True)
 
 
 def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
@@ -97,6 +119,7 @@ def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
     UTF-8 or broken JSON.
     """
     path = Path(path)
+    check_file(path)
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     number = 0
     try:
@@ -140,12 +163,64 @@ def number(text: Any) -> float | None:
     return None if math.isnan(value) else value
 
 
+def is_formula(text: Any) -> bool:
+    if not isinstance(text, str) or not FORMULA.match(text):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
+def cell_of(value: Any) -> Any:
+    """Return what stands in a CSV file for a value: of text that spreadsheets would take for a
+    formula, a quote before it. Numbers stay as they are. :func:`text_of_cell` is the way back.
+    """
+    return f"'{value}" if is_formula(value) else value
+
+
+def text_of_cell(cell: Any) -> Any:
+    return cell[1:] if is_formula(cell) and cell.startswith("'") else cell
+
+
+def read_rows(handle: IO[str]) -> tuple[list[str], list[dict[Any, Any]]]:
+    """Return the columns of an open CSV file and its rows, texts as they were written."""
+    reader = csv.DictReader(handle)
+    columns = [*map(text_of_cell, reader.fieldnames or ())]
+    reader.fieldnames = columns
+    return columns, [{key: text_of_cell(cell) for key, cell in row.items()} for row in reader]
+
+
 def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows as CSV, atomically; None becomes an empty cell, floats keep every digit."""
+    """Write rows as CSV, atomically; None becomes an empty cell, floats keep every digit, and texts
+    are as :func:`cell_of` says.
+    """
     with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: cell_of(value) for key, value in row.items()} for row in rows)
+
+
+def read_parquet(path: str | Path, columns: Sequence[str] = ()) -> Any:
+    """Return a parquet file as pyarrow's table; raise :class:`RevocabError` for one that is cut or
+    lacks a column.
+    """
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        raise RevocabError(f"{path}: no such file") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0]
+        raise RevocabError(
+            f"{path}: not a readable parquet file ({reason}); make it again"
+        ) from None
+    if missing := [name for name in columns if name not in table.column_names]:
+        raise RevocabError(f"{path}: has no column {', '.join(missing)}; make it again")
+    return table
 
 
 def not_folder(path: str | Path) -> str:

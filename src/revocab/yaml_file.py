@@ -13,13 +13,18 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
+from revocab.limits import YAML_CHARACTERS
+from revocab.links import check_file
+
 #: That of libyaml, ten times as fast, where PyYAML is built with it.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-INTEGER = "tag:yaml.org,2002:int"
+INTEGER, TIME = "tag:yaml.org,2002:int", "tag:yaml.org,2002:timestamp"
+#: Digits; Python reads no number of over 4,300.
+LONGEST_NUMBER = 1000
 #: Octal numbers, and those to the base of 60.
 ODD_NUMBER = re.compile(r"[-+]?0[0-7_]|[^:]*:")
 #: Levels of mappings and lists, and values with aliases written out: far above any experiment.
-DEEPEST, MOST_NODES = 100, 1_000_000
+DEEPEST, MOST_NODES = 100, 100_000
 #: What helps, by a part of YAML's message.
 ADVICE = {
     "mapping values are not allowed": '; a text with ": " needs quotes',
@@ -35,6 +40,7 @@ def read(path: Path) -> tuple[Any, list[str]]:
 
     Raises the errors of reading and of :mod:`yaml`.
     """
+    check_file(path)
     value, problems = parse(path.read_text(encoding="utf-8"))
     return value, [f"{path}: {problem}" for problem in problems]
 
@@ -45,7 +51,7 @@ def parse(text: str) -> tuple[Any, list[str]]:
 
     Raises :class:`yaml.YAMLError` for what is no YAML, and for what would take a machine down.
     """
-    check_depth(text)
+    check_size(text)
     loader = LOADER(text)
     root = loader.get_single_node()
     if root is None:
@@ -53,15 +59,31 @@ def parse(text: str) -> tuple[Any, list[str]]:
     nodes_written_out(root, {})
     # Before the value is made, which lays merged keys (<<) over the mapping's own.
     problems = list(problems_below(root, "", set()))
-    return loader.construct_document(root), problems
+    try:
+        return loader.construct_document(root), problems
+    except (ValueError, OverflowError) as error:  # a number of many digits, the 31st of February
+        raise ComposerError(None, None, unreadable("", error), root.start_mark) from None
 
 
-def check_depth(text: str) -> None:
-    """Raise :class:`yaml.YAMLError` for nesting at which libyaml would end the process."""
-    depth = 0
+def unreadable(path: str, error: Exception) -> str:
+    reason = str(error).partition("; use sys")[0]
+    return f"{path or 'a value'} cannot be read ({reason}); put it in quotes if it is text"
+
+
+def check_size(text: str) -> None:
+    """Raise :class:`yaml.YAMLError` for nesting at which libyaml would end the process, and for
+    text or values without end.
+    """
+    if len(text) > YAML_CHARACTERS:
+        raise yaml.YAMLError(f"longer than {YAML_CHARACTERS:,} characters")
+    depth = nodes = 0
     for event in yaml.parse(text, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
+        nodes += isinstance(event, yaml.NodeEvent)
+        if nodes > MOST_NODES:
+            problem = f"more than {MOST_NODES:,} values"
+            raise ComposerError(None, None, problem, event.start_mark)  # type: ignore[arg-type]
         if depth > DEEPEST:
             problem = f"nested more than {DEEPEST} levels deep"
             raise ComposerError(None, None, problem, event.start_mark)  # type: ignore[arg-type]
@@ -97,6 +119,11 @@ def problems_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
     if id(node) in seen:
         return
     seen.add(id(node))
+    if node.tag == TIME or (node.tag == INTEGER and len(node.value) > LONGEST_NUMBER):
+        try:
+            yaml.safe_load(node.value)
+        except ValueError as error:
+            raise ComposerError(None, None, unreadable(path, error), node.start_mark) from None
     if node.tag == INTEGER and ODD_NUMBER.match(node.value):
         meant = yaml.safe_load(node.value)
         yield f"{path}: YAML reads {node.value} as {meant}; write that, or put it in quotes"

@@ -187,6 +187,23 @@ FAULTS: dict[str, Fault] = {
     "rows of padding that count too few tokens": Fault(
         "chat", settings(CONFIG, **{TOKEN_ROWS: 290}), "padding", ("290", "300 tokens")),
     "rows of no token": Fault("chat", lambda folder: None, "spare-rows", ("4 rows", "300")),
+    "a transposed embedding": Fault(
+        "pieces", weights(lambda t: t.update({EMBEDDING: t[EMBEDDING].T.contiguous()})), "shapes",
+        (EMBEDDING,)),
+    "a transposed head": Fault(
+        "chat", weights(lambda t: t.update({HEAD: t[HEAD].T.contiguous()})), "shapes", (HEAD,)),
+    "an embedding that is one row": Fault(
+        "pieces", weights(lambda t: t.update({EMBEDDING: t[EMBEDDING][3].clone()})), "shapes",
+        (EMBEDDING,)),
+    "an embedding that is a number": Fault(
+        "pieces", weights(lambda t: t.update({EMBEDDING: t[EMBEDDING][0, 0].clone()})), "shapes",
+        (EMBEDDING,)),
+    "an embedding without rows": Fault(
+        "pieces", weights(lambda t: t.update({EMBEDDING: t[EMBEDDING][:0].clone()})), "shapes",
+        (EMBEDDING,)),
+    "an embedding without columns": Fault(
+        "pieces", weights(lambda t: t.update({EMBEDDING: t[EMBEDDING][:, :0].clone()})), "shapes",
+        (EMBEDDING,)),
     # Ties.
     "a tied head that differs": Fault(
         "tied", weights(lambda t: t.update({HEAD: t[EMBEDDING] * 2})), "false-tie",

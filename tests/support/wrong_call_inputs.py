@@ -36,7 +36,7 @@ def write_inputs(folder: Path, repository: Path) -> None:
     config = folder / "quantised/config.json"
     write_json(config, {**read_json(config), "quantization_config": {"load_in_4bit": True}})
     write_texts(folder)
-    (folder / "small").symlink_to(repository / "tests/experiments/small.yaml")
+    shutil.copy(repository / "tests/experiments/small.yaml", folder / "small")
     query = {"id": "q", "context": "il gatto", "question": "chi?", "answers": ["il cane"]}
     row = {"id": "q", "direction": ["it"], "shots": [], "query": query, "references": ["il cane"]}
     write_jsonl(folder / "prompts.jsonl", [{**row, "kind": "question_answering"}])
@@ -57,6 +57,9 @@ def write_inputs(folder: Path, repository: Path) -> None:
         f"task {task} --out {folder}/task.yaml",
     ):
         entry.main(words.split())
+    task = (folder / "task.yaml").read_text()
+    lines = [line for line in task.splitlines() if not line.startswith("doc_to_choice")]
+    (folder / "part.yaml").write_text("\n".join(lines))
 
 
 def write_texts(folder: Path) -> None:
@@ -73,6 +76,11 @@ def write_texts(folder: Path) -> None:
         handle.write('{"text": "' + "a" * 3 * 10**5 + '"}\n')
     whole = (folder / "line.jsonl.gz").read_bytes()
     (folder / "cut.jsonl.gz").write_bytes(whole[: len(whole) // 2])
+    for name in ("mixed", "linked"):
+        (folder / name).mkdir()
+    for name in ("a.txt", "README.md", "LICENSE", ".hidden", "notes.pdf", "table.csv"):
+        (folder / "mixed" / name).write_text("uno\n")
+    (folder / "linked/a.txt").symlink_to("../few.txt")
     (folder / "loop").mkdir()
     (folder / "loop/loop").symlink_to(".")
     (folder / "power.jinja").write_text("{{ 'x' * 10**11 }}")

@@ -19,6 +19,7 @@ LORA = '"train": ["lora"], "lora": {"rank": 2, "alpha": 2, '
 SCORE = "score --run r --tasks {task.yaml} --out o.csv --models 0="
 GENERATE = "generate --run r --max-new-tokens 4 --context-length 64 --out o --models 0="
 ANSWER = "answer --max-new-tokens 4 --context-length 64 --out o --files {chat.jsonl} --model {toy} "
+CONTEXT = " --max-new-tokens 4 --context-length 4096 --out o"
 TEXT = "--text it={lines.txt}"
 BUILD = "tokenizer --construction train --corpora it={corpus} --out o --option alphabet=byte_level "
 SETTINGS = "--job '{}' --out o "
@@ -60,6 +61,10 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{GENERATE}{{toy}} --prompts p={{prompts.jsonl}} --max-new-tokens 64", "or no prompt fits"),
     (f"{ANSWER}--chat-template plain --dtype fp17", "invalid choice: 'fp17'"),
     (f"compare {{toy}} {{toy}} {TEXT} --device tpu", "--device tpu"),
+    (f"{FVT}--seed {'1' * 20_000}", "--seed"),
+    (f"{FVT}--option x={'1' * 5000}", "'1111"),
+    (f"generate{CONTEXT} --run r --models 0={{toy}} --prompts p={{prompts.jsonl}}", "4,096"),
+    (f"answer{CONTEXT} --files {{chat.jsonl}} --model {{toy}}", "context_length: received 4,096"),
     # Flags that nothing reads.
     (f"{FVT}--helper {{toy}}", "--helper: method 'fvt' does not read it"),
     (f"{FVT}--auxiliary {{few.txt}}", "--auxiliary: method 'fvt' does not read it"),
@@ -82,6 +87,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{TO_TARGET}{{bare}}", "bare"),
     (f"{TO_TARGET}{{few.txt}}", "few.txt: a file, not a folder"),
     (f"{TO_TARGET}nowhere", "nowhere: no such folder"),
+    (f"{TO_TARGET}{'y' * 5000}", "File name too long"),
     (f"{TO_TARGET}{{corpus}}", "corpus: not a model folder (it has no config.json)"),
     (f"{TO_TARGET}{{broken}}", "broken/tokenizer.json: not valid JSON"),
     (f"{TO_TARGET}{{large}}", "its tokenizer has 329 tokens, and the model 289 rows"),
@@ -197,6 +203,10 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{PREPARE}{{loop}}", "loop: no file of a supported format"),
     (f"{PREPARE}{{task.yaml}}", "task.yaml: allowed are .jsonl"),
     (f"{PREPARE}none.txt", "none.txt: no such file"),
+    (f"{PREPARE}{{mixed}}", "mixed: beside text it holds notes.pdf, table.csv, which would not"),
+    (f"{PREPARE}{{linked}}", "a.txt: a link out of its folder"),
+    (f"{PREPARE}{{few.txt}} --language ita", "--language: the code of ita is it; write that"),
+    ("trim {toy} ita={lines.txt} --keep 280", "ita=…: the code of ita is it; write that"),
     (f"{PREPARE}{{few.txt}} --heldout-bytes 100000", "takes all 2 documents"),
     (f"{PREPARE}{{few.txt}} --language klingon", "--language: expected a language's code"),
     (f"{PREPARE}{{few.txt}} --corpus 'No Id'", "--corpus: expected an id"),
@@ -236,6 +246,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
      "field 'choices' is missing"),
     ("score --models 0={toy} --run r --tasks {prompts.jsonl} --out o", "unknown key (allowed:"),
     ("score --models 0={toy} --run r --tasks hellaswagg --out o", "'hellaswagg'"),
+    ("score --models 0={toy} --run r --tasks {part.yaml} --out o", "part.yaml: doc_to_choice: req"),
     (f"{GENERATE}{{toy}} --prompts p={{digits.jsonl}}", "digits.jsonl"),
     (f"{GENERATE}{{toy}} --prompts p={{chat.jsonl}}", "chat.jsonl, row 1: no id, kind, direction"),
     (f"{GENERATE}{{toy}} --prompts p={{kinds.jsonl}}", "no kind of generation task 'nokind'"),

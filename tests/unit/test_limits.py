@@ -79,6 +79,28 @@ TOO_LARGE: dict[str, tuple[str, Any, str]] = {
     ),
     "shots": ("evaluation.multiple_choice.shots", HUGE, "evaluation.multiple_choice.shots:"),
     "items": ("evaluation.multiple_choice.limit", HUGE, "evaluation.multiple_choice.limit:"),
+    "rows of a training": ("recipes.train.batch_size", 10**6 * 6, "recipes.train.batch_size: give"),
+    "rows of all steps": (
+        "recipes.long",
+        {
+            "sequence_length": 64, "batch_size": 10**5, "steps": 10**4, "learning_rate": 1e-4,
+            "checkpoint_every": 10**4,
+        },
+        "recipes.long: batch_size: 100,000 over 10,000 steps are 1,000,000,000 rows",
+    ),
+    "tokens of a step": (
+        "recipes.long",
+        {
+            "sequence_length": 10**6, "batch_size": 10**3, "steps": 10, "learning_rate": 1e-4,
+            "checkpoint_every": 10,
+        },
+        "recipes.long: batch_size: 1,000 rows of 1,000,000 tokens",
+    ),
+    "corpora": (
+        "corpora",
+        {f"c{n}": {"language": "it", "source": {"world": "documents.it"}} for n in range(1001)},
+        "corpora: 1,001 entries; give at most 1,000",
+    ),
     "a step of the scores": (
         "evaluation.multiple_choice.steps", [HUGE], "evaluation.multiple_choice.steps.0:",
     ),

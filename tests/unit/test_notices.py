@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import errno
 import os
 import signal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from toy_folders import initialise
 
+from revocab.cli import legible
 from revocab.corpora import word_splitters
 from revocab.errors import RevocabError, ending
+from revocab.io import write_csv
 from revocab.models.parameters import Architecture, model_config, parameter_names
 from revocab.report.results.folder import read_csv
+from revocab.report.results.scores import Scores
 from revocab.training.machine.engine import training_arguments
 from revocab.training.run import Settings, TrainingRun
 
@@ -56,6 +63,60 @@ def test_a_table_that_is_cut_is_told_by_its_line(tmp_path, rest):
     file.write_text(f"step,loss,rate\n1,2,3\n{rest}")
     with pytest.raises(RevocabError, match=r"losses\.csv, line 3: not the 3 columns"):
         read_csv(file)
+
+
+#: Labels, and what stands in a CSV file for them.
+LABELS = {
+    "=1+1": "'=1+1", "+x": "'+x", "-x": "'-x", "@x": "'@x", "\tx": "'\tx", "'=x": "''=x",
+    "''@x": "'''@x", "-1+2": "'-1+2", "-": "'-", "-0.5": "-0.5", "+5": "+5", "-1e-5": "-1e-5",
+    "'x": "'x", "x": "x", "": "", "–": "–", "'-5": "''-5", "a=b": "a=b",
+}  # fmt: skip
+
+
+def test_spreadsheets_compute_no_label_and_numbers_stay_numbers(tmp_path):
+    rows = [{"label": label, "value": -0.5} for label in LABELS]
+    write_csv(tmp_path / "a.csv", ("label", "value"), rows)
+    with (tmp_path / "a.csv").open(newline="") as handle:
+        stored = [*csv.reader(handle)][1:]
+    assert stored == [[cell, "-0.5"] for cell in LABELS.values()]
+    assert [row["label"] for row in read_csv(tmp_path / "a.csv")] == [*LABELS]
+
+
+def test_a_parquet_file_that_is_cut_or_lacks_a_column_is_one_line(tmp_path):
+    file = tmp_path / "scores.parquet"
+    pq.write_table(pa.table({"run": ["a"] * 1000}), file)
+    with pytest.raises(RevocabError, match=r"scores\.parquet: has no column experiment, source"):
+        Scores.read(file)
+    whole = file.read_bytes()
+    for content in (whole[:-20], whole[: len(whole) // 2], b"", b"PAR1", b"x" * 100):
+        file.write_bytes(content)
+        with pytest.raises(RevocabError, match=r"scores\.parquet: not a readable parquet file"):
+            Scores.read(file)
+    with pytest.raises(RevocabError, match="no such file"):
+        Scores.read(tmp_path / "none.parquet")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("libtorch.so: failed to map segment from shared object"),
+        ImportError("libx.so: cannot open shared object file: Cannot allocate memory"),
+        RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes"),
+        RuntimeError("can't start new thread"),
+    ],
+)  # fmt: skip
+def test_a_lack_of_memory_is_one_line(capsys, error):
+    for raised in (error, RuntimeError("a library could not be imported")):
+        with pytest.raises(SystemExit) as ended, legible():
+            raise raised from (None if raised is error else error)
+        assert ended.value.code == 1
+        assert capsys.readouterr().err.startswith("error: memory ran out")
+
+
+def test_an_error_of_another_kind_is_told_as_it_is():
+    with pytest.raises(RuntimeError, match="a fault"), legible():
+        raise RuntimeError("a fault of ours")
 
 
 @pytest.mark.parametrize("family", ["mistral", "llama"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 from pydantic import ValidationError
 
+from revocab.corpora import formats
 from revocab.corpora.options import CorpusJob
 from revocab.corpora.prepare import prepare
 from revocab.corpora.read import texts
@@ -76,3 +78,33 @@ def test_an_answer_about_no_text_is_refused(tmp_path):
         reading_of([tmp_path / "a.jsonl"], "lines")
     with pytest.raises(ValidationError):
         CorpusJob(corpus="toy", language="it", text_documents="sentences")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_a_document_that_no_memory_should_hold_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(formats, "DOCUMENT_CHARACTERS", 100)
+    text = "uno due\n" * 20
+    rows = json.dumps({"text": text}) + "\n" if name == "a.jsonl" else text
+    (tmp_path / name).write_text("uno\n\n" * (name == "a.txt") + rows)
+    job = CorpusJob(corpus="toy", language="it")
+    with pytest.raises(RevocabError, match=r"(line 15|row 1): a document of 1\d\d characters"):
+        prepare([tmp_path / name], job, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_of_other_kinds_beside_text_are_not_passed_over(tmp_path):
+    folder = tmp_path / "texts"
+    for name in (
+        "a.txt",
+        "b/c.jsonl.gz",
+        "README.md",
+        "dataset_infos.json",
+        ".cache/x.csv",
+        "a.md5",
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("uno\n")
+    assert [file.name for file in formats.data_files(folder)] == ["a.txt", "c.jsonl.gz"]
+    (folder / "b/more.md").write_text("due\n")
+    with pytest.raises(RevocabError, match=r"texts: beside text it holds more\.md, "):
+        formats.data_files(folder)

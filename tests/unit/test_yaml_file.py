@@ -70,7 +70,11 @@ NO_EXPERIMENTS = {
     "control characters": (b"a: \x01\n", "not valid YAML .*control characters"),
     "brackets": (b"a: " + b"[" * 10**5, "line 1: .*more than 100 levels"),
     "dashes": (b"- " * 10**5, "line 1: .*more than 100 levels"),
-    "aliases of aliases": (BOMB.encode(), "line 6: .*more than 1,000,000 values"),
+    "aliases of aliases": (BOMB.encode(), "line 5: .*more than 100,000 values"),
+    "a number of many digits": (b"a: {b: " + b"1" * 20_000 + b"}\n", r"line 1: .*a\.b cannot be"),
+    "a day that is none": (b"a:\n  b: 2024-02-31\n", r"line 2: .*a\.b cannot be read \(day"),
+    "many values": (b"a: [" + b"1, " * 10**5 + b"]\n", "line 1: .*more than 100,000 values"),
+    "a long text": (b"a: " + b"x" * 2 * 10**6 + b"\n", ".*longer than 2,000,000 characters"),
     "an alias in itself": (b"a: &a [*a]\n", "line 1: .*for themselves"),
 }
 

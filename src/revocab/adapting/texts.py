@@ -12,7 +12,7 @@ from typing import Any
 
 from revocab import wording
 from revocab.closed import near
-from revocab.corpora.formats import TextDocuments
+from revocab.corpora.formats import TextDocuments, check_length
 from revocab.corpora.source import Form, read_rows
 from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError, all_of
@@ -73,6 +73,10 @@ def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
 
 def check_language(language: str, flag: str) -> None:
     if re.fullmatch(wording.LANGUAGE, language):
+        try:
+            wording.known_language(language)
+        except ValueError as error:
+            raise RevocabError(f"{flag} {language}=…: {error}") from None
         return
     codes = {known.name.lower(): code for code, known in languages().items()}
     lower = language.lower()
@@ -108,6 +112,7 @@ def text_of(row: Mapping[str, Any], path: Path) -> str:
             f"{path}: a row without text under 'text' (it has: {', '.join(sorted(row))}); rename"
             " the field"
         )
+    check_length(len(text), str(path))
     if "\0" in text:
         raise RevocabError(f"{path}: holds NUL characters, so it is not text; give UTF-8 text")
     try:

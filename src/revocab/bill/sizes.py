@@ -12,6 +12,7 @@ from revocab.config.expand import Run
 from revocab.errors import RevocabError, refuse
 from revocab.hub import cached_commit
 from revocab.io import read_json
+from revocab.links import check_file
 from revocab.models.change import ModelReference
 from revocab.models.changes.blocks import ADDED_BLOCKS, LAYERS
 from revocab.models.parameters import config_keys
@@ -164,6 +165,7 @@ def read_config(place: Path) -> Config:
     file = place / "config.json" if place.is_dir() else place
     if not file.is_file():
         raise RevocabError(f"{file}: no such file; give a config.json, or a folder that has one")
+    check_file(file)
     config = read_json(file)
     if not isinstance(config, dict):
         raise RevocabError(f"{file}: expected a mapping, received {type(config).__name__}")

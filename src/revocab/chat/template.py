@@ -18,6 +18,7 @@ from pydantic import Field
 from revocab.chat.messages import ASSISTANT, Message
 from revocab.errors import RevocabError, refuse
 from revocab.extensions import files_in
+from revocab.links import check_file
 
 #: Templates that come with the package; dropping a file there adds one.
 FOLDER = Path(__file__).parent / "templates"
@@ -68,6 +69,7 @@ def read_template(named: str | Path) -> str:
     from jinja2 import Environment, TemplateSyntaxError
 
     path = find_template(named)
+    check_file(path)
     try:
         text = path.read_text(encoding="utf-8")
         # The marks are transformers' own, and change nothing of the rest.

@@ -59,7 +59,12 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
     yield from ((key, path, what) for key, path, what in named if path)
 
 
-def check_kind(path: str, what: What) -> None:
+def check_place(path: str, what: What) -> None:
+    """Raise :class:`RevocabError` where nothing of this kind lies at a path, and the errors of the
+    file system.
+    """
+    if what != "pattern" and not Path(path).exists():
+        raise RevocabError(f"{path!r} does not exist; check the path or data_root")
     if what in ("text", "pattern"):
         for file in [path] if what == "text" else matching(path):
             data_files(file)
@@ -80,10 +85,8 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
     for key, path, what in local_paths(experiment):
         if under_data_root(path):
             needs_root = True
-        elif what != "pattern" and not Path(path).exists():
-            yield f"{key}: {path!r} does not exist; check the path or data_root"
         else:
-            yield from (f"{key}: {problem}" for problem in refused(check_kind, path, what))
+            yield from (f"{key}: {problem}" for problem in refused(check_place, path, what))
     if needs_root:
         yield (
             "data_root: this experiment reads files under {data_root}, received none; "

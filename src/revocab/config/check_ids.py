@@ -6,6 +6,7 @@ those names are unambiguous. Names of runs and of rows in the score table can co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import cache
 from types import UnionType
@@ -44,9 +45,11 @@ def check_references(experiment: Experiment) -> Iterator[str]:
         "tokenizer under fertility.tokenizers": measured.tokenizers,
         "label in parameters": [model.label for model in experiment.parameters],
     }
-    for key, value, what in references(experiment):
+    for (key, value, what), times in Counter(references(experiment)).items():
         if value not in known[what]:
             yield unknown(key, value, known[what], what)
+        elif times > 1:
+            yield f"{key}: names {value!r} {times} times; name it once"
 
 
 def references(experiment: Experiment) -> Iterator[Reference]:
@@ -103,7 +106,7 @@ def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:
     elif isinstance(value, list | tuple) and inner:
         for number, item in enumerate(value):
             name = item.name if isinstance(item, Stage) else number
-            place = f"{key}.{name}" if isinstance(item, BaseModel) else key
+            place = f"{key}.{name}" if isinstance(item, BaseModel | tuple) else key
             yield from _in_value(item, inner[0], place)
     elif isinstance(value, dict) and inner:
         for name, item in value.items():

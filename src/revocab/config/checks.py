@@ -20,7 +20,9 @@ from revocab.config.check_trainings import (
     check_trainings,
 )
 from revocab.config.schema import Experiment
+from revocab.errors import refused
 from revocab.evaluation.inference.engine import AUTO, engines_for
+from revocab.limits import ENTRIES
 from revocab.report.references import wrong_steps
 
 
@@ -138,7 +140,28 @@ def all_problems(experiment: Experiment) -> list[str]:
     """Return every problem of a well-formed experiment, in a stable order. If the experiment is too
     large, that is the only problem reported.
     """
-    too_many = list(check_number_of_checkpoints(experiment))
+    too_many = [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]
     if too_many:
         return too_many
-    return list(dict.fromkeys(problem for check in CHECKS for problem in check(experiment)))
+    found = (refused_or_found(check, experiment) for check in CHECKS)
+    return list(dict.fromkeys(problem for problems in found for problem in problems))
+
+
+def check_entries(experiment: Experiment) -> Iterator[str]:
+    evaluation = experiment.evaluation
+    sections = {name: getattr(experiment, name) for name in Experiment.model_fields}
+    sections |= {
+        f"evaluation.{name}.tasks": getattr(evaluation, name).tasks
+        for name in ("multiple_choice", "generation")
+    }
+    for key, entries in sections.items():
+        if isinstance(entries, dict | list) and len(entries) > ENTRIES:
+            yield f"{key}: {len(entries):,} entries; give at most {ENTRIES:,} to one experiment"
+
+
+def refused_or_found(
+    check: Callable[[Experiment], Iterator[str]], experiment: Experiment
+) -> list[str]:
+    """Return the problems that a check yields, or why it cannot read the files that it looks at."""
+    problems: list[str] = []
+    return refused(lambda: problems.extend(check(experiment))) + problems

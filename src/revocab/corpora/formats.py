@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import IO, Any, Literal, cast
 
 from revocab.errors import RevocabError
 from revocab.io import parse_json, read_lines, sha256
+from revocab.limits import DOCUMENT_CHARACTERS
+from revocab.links import check_file, files_in_tree
 
 #: Kinds of content by file ending, in any case; ``.gz`` and ``.zst`` may follow all but the last.
 CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".tsv": "tsv", ".parquet": "parquet"}
@@ -21,6 +24,11 @@ ALLOWED = f".jsonl, .txt or .tsv, {COMPRESSED}, or a folder of such files"
 #: The same of files on the Hub, which `datasets` reads.
 HUB_CONTENTS = ("jsonl", "text", "parquet")
 HUB_ALLOWED = f".jsonl or .txt, {COMPRESSED}"
+#: Files that come with data and are no text of it.
+BESIDE_DATA = re.compile(
+    r"(readme|licen[cs]e|notice|copying|citation|authors|changelog|checksums|(sha\d+|md5)sums"
+    r"|manifest|dataset_infos?|state|job)(\.\w+)?|.*\.(sha\d+|md5|crc|py)"
+)
 #: What a document of a text file is; ``auto`` is one of the others (:mod:`.text_files`).
 TextDocuments = Literal["auto", "empty_lines", "lines", "file"]
 #: Rows of a parquet file in memory at once.
@@ -41,11 +49,18 @@ def content_of(path: Path) -> tuple[str, str | None] | None:
 def data_files(path: str | Path) -> list[Path]:
     """Return a file, or a folder's files of known kinds, sorted by their path in it.
 
-    Raises :class:`RevocabError` for a place that is not there or holds no such file.
+    Raises :class:`RevocabError` for a place that is not there or holds no such file, and for links
+    out of it (:mod:`revocab.links`).
     """
     path = Path(path)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file() and content_of(file))
+        below = files_in_tree(path)
+        files = [file for file in below if content_of(file)]
+        if files and (others := [file for file in below if is_left_out(file.relative_to(path))]):
+            raise RevocabError(
+                f"{path}: beside text it holds {some(others)}, which would not be read; give"
+                f" {ALLOWED}, take them away, or name the files (pattern: '{path}/**/*.txt')"
+            )
         if not files:
             raise RevocabError(
                 f"{path}: no file of a supported format in this folder; give {ALLOWED}"
@@ -55,7 +70,21 @@ def data_files(path: str | Path) -> list[Path]:
         raise RevocabError(f"{path}: no such file; give {ALLOWED}")
     if content_of(path) is None:
         raise RevocabError(f"{path}: allowed are {ALLOWED}; text is UTF-8")
+    check_file(path)
     return [path]
+
+
+def is_left_out(file: Path) -> bool:
+    """Tell whether a file of a folder of texts might be text, too: not of a known kind, not hidden,
+    and none that comes with data.
+    """
+    hidden = any(part.startswith((".", "_")) for part in file.parts)
+    return not (content_of(file) or hidden or BESIDE_DATA.fullmatch(file.name.lower()))
+
+
+def some(files: list[Path]) -> str:
+    more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
+    return ", ".join(file.name for file in files[:3]) + more
 
 
 def checksum(path: str | Path) -> str:
@@ -90,7 +119,7 @@ def file_rows(
                 if line.strip():
                     yield parse_json(line, f"{file}, line {number}")
         elif content == "text":
-            yield from text_rows(lines, documents)
+            yield from text_rows(lines, documents, str(file))
         else:  # a line as it stands between tabs; there is no header, and no quoting
             for _, line in lines:
                 if line.strip():
@@ -129,12 +158,29 @@ def opened(path: Path, compression: str | None) -> IO[bytes]:
     return path.open("rb")
 
 
+def check_length(characters: int, where: str) -> None:
+    if characters > DOCUMENT_CHARACTERS:
+        raise RevocabError(
+            f"{where}: a document of {characters:,} characters or more; give at most"
+            f" {DOCUMENT_CHARACTERS:,}: put empty lines between documents, or make each line one"
+            " (text_documents: lines)"
+        )
+
+
 def text_rows(
-    lines: Iterator[tuple[int, str]], documents: TextDocuments = "empty_lines"
+    lines: Iterator[tuple[int, str]],
+    documents: TextDocuments = "empty_lines",
+    where: str = "text",
 ) -> Iterator[dict[str, str]]:
-    """Yield the documents of a plain text that have text, as ``documents`` says where they end."""
+    """Yield the documents of a plain text that have text, as ``documents`` says where they end.
+
+    Raises :class:`RevocabError`, naming ``where``, for one that no memory should hold.
+    """
     document: list[str] = []
-    for _, line in lines:
+    characters = 0
+    for number, line in lines:
+        characters = characters + len(line) + 1 if document else len(line)
+        check_length(characters, f"{where}, line {number}")
         if line.strip() or (documents == "file" and document):
             document.append(line)
         if document and (documents == "lines" or not (line.strip() or documents == "file")):

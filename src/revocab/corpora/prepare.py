@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from revocab.chat.messages import is_answered
 from revocab.corpora.documents import documents_of, identity
-from revocab.corpora.formats import checksum, data_files
+from revocab.corpora.formats import check_length, checksum, data_files
 from revocab.corpora.options import CorpusJob, NearDuplicates
 from revocab.corpora.row_filter import RowFilter
 from revocab.corpora.source import check_number, names_of, origin, read_rows
@@ -104,6 +104,7 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         if "messages" in document and not is_answered(document["messages"]):
             kept.skipped["unanswered"] += 1
             continue
+        check_length(len(document["text"]), where)
         try:
             data = document["text"].encode()
         except UnicodeEncodeError as error:

@@ -25,6 +25,7 @@ from revocab.corpora.formats import (
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
 from revocab.hub_errors import explain_streamed
+from revocab.links import check_file
 
 Kind = Literal["world", "path", "pattern", "lines", "hub"]
 #: What rows may come from where they are read by :func:`read_rows`.
@@ -310,6 +311,7 @@ def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
     """Yield one row per line of text files that translate each other; ids are line numbers."""
     lines: dict[str, list[str]] = {}
     for language, path in files.items():
+        check_file(path)
         try:
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:

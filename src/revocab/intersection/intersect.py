@@ -19,7 +19,7 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.intersection.match import Identity, choose, match
 from revocab.intersection.report import EXAMPLES, report_of, report_page
-from revocab.io import read_json, sha256, write_json, write_text
+from revocab.io import read_json, read_parquet, sha256, write_json, write_text
 from revocab.manifest import read_manifest
 from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
@@ -135,11 +135,11 @@ def write_intersection(
 
 def read_pairs(folder: Path) -> Intersection:
     import numpy as np
-    import pyarrow.parquet as pq
 
     read_manifest(folder, KIND, (), "revocab intersect")
     report = read_json(folder / "report.json")
-    table = pq.read_table(folder / "pairs.parquet")
+    columns = ("target_id", "source_id", "kind", "candidates")
+    table = read_parquet(folder / "pairs.parquet", columns)
     target_ids = table["target_id"].to_numpy()
     return Intersection(
         target_ids=target_ids,

@@ -12,13 +12,14 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import named_and_flags
+from revocab.errors import on_one_line
 from revocab.folder_claim import CLAIM
 from revocab.io import write_json
+from revocab.links import check_links, copy_present, link_or_copy
 from revocab.model_check.kind import SEVERITIES, Mended, Subject, look_at
 from revocab.models.finding import Finding
 from revocab.models.folder import OWN_FILES
 from revocab.models.hub_or_folder import local
-from revocab.models.links import check_links, copy_present, link_or_copy
 from revocab.output import OutputFolder, check_files
 
 ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL
@@ -122,7 +123,7 @@ def as_data(finding: Finding) -> dict[str, Any]:
 def line_of(finding: Finding) -> str:
     mended = " (--fix does)" if finding.fix else ""
     line = f"{finding.what}; {finding.effect}. To mend: {finding.mend}{mended}"
-    return f"{finding.severity}: {finding.code}: {' '.join(line.split())}"
+    return f"{finding.severity}: {finding.code}: {on_one_line(' '.join(line.split()))}"
 
 
 def counts(findings: Sequence[Finding]) -> str:

@@ -13,9 +13,9 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole, read_claim
 from revocab.hub import resolve
 from revocab.io import sha256, write_json
+from revocab.links import link_or_copy
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
 from revocab.models.hub_or_folder import snapshot
-from revocab.models.links import link_or_copy
 from revocab.models.rows_only import fetch_rows
 from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +14,8 @@ from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.heavy_types import Tensor
 from revocab.io import not_folder, read_json
-from revocab.models.links import check_links, copy_present
+from revocab.limits import LARGEST_WEIGHT, MODEL_SIZES
+from revocab.links import DOCUMENTS, check_file, check_links, copy_present
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 from revocab.tokenizers.golden_ids import GOLDEN_IDS
@@ -41,8 +44,6 @@ OWN_FILES = (
     "trainer_state.json",
     "kept_ids.json",
 )
-#: Endings of a model folder's small files.
-_DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
 #: A vocabulary matrix of a model.
 Which = Literal["input", "output"]
 #: Names that nearly every decoder uses; others are looked up in the architecture.
@@ -53,10 +54,22 @@ HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Return a JSON file that must hold an object, such as ``config.json``."""
+    check_file(path)
     settings = read_json(path)
     if not isinstance(settings, dict):
         raise RevocabError(f"{path}: not a JSON object; fetch the model again")
+    refuse(size_problems(settings, str(path)))
     return settings
+
+
+def size_problems(settings: dict[str, Any], place: str) -> Iterator[str]:
+    """Yield the sizes in a ``config.json`` that no model has; parts of it are looked into."""
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from size_problems(value, f"{place}: {key}")
+        most = next((n for keys, n in MODEL_SIZES.items() if re.fullmatch(keys, key)), None)
+        if most is not None and isinstance(value, int | float) and abs(value) > most:
+            yield f"{place}: {key} is {str(value)[:40]}; no model has more than {most:,}"
 
 
 def text_part(config: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +112,7 @@ def check_model_folder(folder: str | Path) -> None:
             f"{folder}: not a model folder (it has no config.json); give a Hugging Face model"
             f" folder{named}"
         )
+    read_settings(folder / "config.json")
 
 
 @dataclass(frozen=True)
@@ -106,7 +120,7 @@ class ModelFolder:
     """A causal language model in safetensors, sharded or not; nothing is loaded until asked.
 
     The folder may come from anybody: an index that names files elsewhere, and weights, settings or
-    documents that are links out of the folder (:mod:`revocab.models.links`), are refused with a
+    documents that are links out of the folder (:mod:`revocab.links`), are refused with a
     :class:`RevocabError` that lists them all.
     """
 
@@ -140,7 +154,7 @@ class ModelFolder:
             file.name
             for file in sorted(self.path.iterdir())
             if file.name not in OWN_FILES
-            and (file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"))
+            and (file.suffix in DOCUMENTS or file.name.startswith("LICENSE"))
             and (file.is_file() or file.is_symlink())  # also one that leads nowhere
         ]
 
@@ -203,11 +217,24 @@ class ModelFolder:
 
     @cached_property
     def vocabulary_names(self) -> dict[Which, str]:
-        """Return the stored names by matrix: ``input`` always, ``output`` unless tied."""
+        """Return the stored names by matrix: ``input`` always, ``output`` unless tied.
+
+        Raises :class:`RevocabError` for what is stored under them and is no matrix.
+        """
         embedding, head = _USUAL
         if embedding not in self.tensors or not (self.tied or head in self.tensors):
             embedding, head = self._names_by_architecture()
-        return {"input": embedding} if self.tied else {"input": embedding, "output": head}
+        names: dict[Which, str] = {"input": embedding}
+        if not self.tied:
+            names["output"] = head
+        refuse(
+            f"{self.path}: {name} has shape {self.tensors[name][1]}; a vocabulary matrix has rows"
+            " and columns: fetch or save the model again"
+            for name in names.values()
+            if name in self.tensors
+            and (len(self.tensors[name][1]) != 2 or 0 in self.tensors[name][1])
+        )
+        return names
 
     @cached_property
     def vocabulary_tensors(self) -> dict[Which, str]:
@@ -276,6 +303,11 @@ class ModelFolder:
             )
         if not matrix_VD[:tokens].any():
             raise RevocabError(f"{self.path}: {name} is all zeros; fetch or save the model again")
+        if (largest := matrix_VD.abs().max().item()) > LARGEST_WEIGHT:
+            raise RevocabError(
+                f"{self.path}: {name} has values up to {largest:.2g}, and no trained model has any"
+                f" above {LARGEST_WEIGHT:.0e}; fetch or save the model again"
+            )
         return matrix_VD[:tokens]
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine
 from revocab.io import write_csv, write_json
-from revocab.limits import WIDTH, Positions, Seed, Size, Width
+from revocab.limits import WIDTH, Layers, Positions, Seed, Size, Width
 from revocab.models.folder import copy_tokenizer
 from revocab.models.origin import library_versions, tokenizer_hash
 from revocab.models.vocabulary.special_ids import config_ids, special_ids
@@ -31,7 +31,7 @@ class Architecture(Closed):
     #: Width of the MLP.
     intermediate_size: Annotated[int, Field(ge=8), WIDTH]
     #: Decoder layers.
-    layers: Width
+    layers: Layers
     #: Attention heads.
     heads: Width
     #: Heads of keys and values.

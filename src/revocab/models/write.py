@@ -9,8 +9,8 @@ from typing import Any
 
 from revocab.heavy_types import Tensor
 from revocab.io import write_json
+from revocab.links import link_or_copy
 from revocab.models.folder import ModelFolder
-from revocab.models.links import link_or_copy
 from revocab.models.weights.files import Part, replaced_parts, stored_parts, write_parts
 from revocab.models.weights.index import INDEX
 

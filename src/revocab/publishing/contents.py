@@ -20,9 +20,9 @@ from typing import Any
 from revocab.errors import RevocabError, refuse
 from revocab.initialise.diagnostics import NAME as DIAGNOSTICS
 from revocab.io import number
+from revocab.links import check_file, check_links
 from revocab.model_check.kind import look_at
 from revocab.models.folder import OWN_FILES, TOKENIZER_FILES, ModelFolder
-from revocab.models.links import check_links
 from revocab.models.origin import HUB_ID, PROVENANCE, history_of
 from revocab.models.weights.index import INDEX
 from revocab.training.outputs.card import TRAINING, evaluation_result
@@ -109,6 +109,7 @@ def add_results(
 
 def rows_of(table: Path, step: str) -> list[dict[str, str]]:
     try:
+        check_file(table)
         with table.open(encoding="utf-8", newline="") as handle:
             rows = list(csv.DictReader(handle))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

@@ -47,6 +47,9 @@ class KindOptions(Closed):
             field, value = type(self).model_fields[key], getattr(self, key)
             if value in ([], (), {}) and field.get_default(call_default_factory=True) != value:
                 raise ValueError(f"{key}: is empty, so that nothing is shown; name at least one")
+            listed = value if isinstance(value, list | tuple) else ()
+            if twice := next((item for item in listed if listed.count(item) > 1), None):
+                raise ValueError(f"{key}: names {twice!r} twice; name it once")
         return self
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:

@@ -12,7 +12,6 @@ that contradicts the average which the paper prints beside it.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.io import read_rows
+from revocab.links import check_links
 
 #: Column headers by which a file of the folder is known, whatever its name.
 PARAMETERS = ("model", "vocabulary_size", "parameters")
@@ -80,16 +81,16 @@ class PaperValues:
         files = sorted(folder.glob("*.csv"))
         if not files:
             raise RevocabError(f"paper_values: {folder} has no CSV file; see config/paper")
+        check_links(folder, [file.name for file in files])
         for path in files:
             with path.open(encoding="utf-8", newline="") as handle:
-                reader = csv.DictReader(handle)
-                header = tuple(reader.fieldnames or ())
-                if header == CELLS:
-                    for cell in read_cells(path, list(reader)):
-                        self._cells.setdefault(cell.table, []).append(cell)
-                    continue
-                for row in reader:
-                    self._add(path, header, row)
+                columns, rows = read_rows(handle)
+            if (header := tuple(columns)) == CELLS:
+                for cell in read_cells(path, rows):
+                    self._cells.setdefault(cell.table, []).append(cell)
+                continue
+            for row in rows:
+                self._add(path, header, row)
 
     def _add(self, path: Path, header: tuple[str, ...], row: dict[str, Any]) -> None:
         if header == NAMES:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import not_folder, read_json, write_json
+from revocab.limits import LARGEST_VOCABULARY
+from revocab.links import check_documents
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
@@ -40,17 +42,18 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             f"{folder}: {not_folder(folder)}; give a folder with a tokenizer.json, or a .tiktoken"
             " file"
         )
-    try:
-        problems = list(file_problems(Path(name, "tokenizer.json")))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        problems = []  # a file of another kind, which the loader refuses
-    refuse(problems)
+    check_tokenizer_file(Path(name))
     # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
     loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
         tokenizer: Any = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
+        tokenizer("a")  # what is wrong with settings shows where they are used
+        if not isinstance(tokenizer.chat_template, str | dict | None):
+            raise TypeError(f"chat_template is {tokenizer.chat_template!r}")
     # The loader raises many unrelated types: all mean that there is no usable tokenizer here.
-    except Exception as error:
+    except BaseException as error:  # that of a panic in the library is no Exception
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
         reason = str(error).strip().split("\n")[0]
         raise RevocabError(
             f"{name}: no tokenizer could be loaded ({type(error).__name__}: {reason}); give a"
@@ -64,6 +67,18 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     return tokenizer
+
+
+def check_tokenizer_file(folder: Path) -> None:
+    """Raise :class:`RevocabError` for links out of a folder, and what :func:`file_problems` says of
+    its tokenizer.
+    """
+    check_documents(folder)
+    try:
+        problems = list(file_problems(folder / "tokenizer.json"))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        problems = []  # a file of another kind, which the loader refuses
+    refuse(problems)
 
 
 def says_plain(folder: Path) -> bool:
@@ -92,6 +107,7 @@ def file_problems(path: Path) -> Iterator[str]:
         yield f"{path}: no 'model' in it; give the tokenizer.json of the tokenizers library"
         return
     vocabulary = model.get("vocab")
+    yield from id_problems(path, vocabulary, content.get("added_tokens"))
     if isinstance(vocabulary, list):  # Unigram: pieces with scores, ids by position
         pieces = [entry[0] for entry in vocabulary]
         if len(set(pieces)) < len(pieces):
@@ -119,6 +135,23 @@ def file_problems(path: Path) -> Iterator[str]:
         yield (
             f"{path}: {len(missing)} tokens that merges name are not in the vocabulary:"
             f" {some(map(repr, missing))}; add them, or remove those merges"
+        )
+
+
+def id_problems(path: Path, vocabulary: Any, added: Any) -> Iterator[str]:
+    """Yield what is wrong with the number of tokens and their ids: lists of all ids are made."""
+    tokens = dict(vocabulary) if isinstance(vocabulary, dict) else {}
+    tokens |= {token["content"]: token["id"] for token in added or ()}
+    if not vocabulary and not tokens:
+        yield f"{path}: has no token; give the tokenizer.json of a trained tokenizer"
+    far = {
+        token: n for token, n in tokens.items() if isinstance(n, int) and n >= LARGEST_VOCABULARY
+    }
+    if far or len(vocabulary) > LARGEST_VOCABULARY:
+        listed = some(f"{number:,} ({token!r})" for token, number in far.items())
+        yield (
+            f"{path}: ids of tokens beyond {LARGEST_VOCABULARY:,}: {listed or 'more tokens'}; no"
+            " vocabulary is as large"
         )
 
 

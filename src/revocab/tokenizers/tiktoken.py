@@ -15,6 +15,8 @@ from typing import Any
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json
+from revocab.limits import LARGEST_VOCABULARY
+from revocab.links import check_file
 from revocab.tokenizers.alphabets import LLAMA3_WORDS, to_byte_level
 
 SIDECAR = "tiktoken.json"
@@ -66,6 +68,7 @@ def read_ranks(path: Path) -> list[bytes]:
     tokens: dict[int, bytes] = {}
     lines_of: dict[bytes, int] = {}
     problems = []
+    check_file(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if not line.strip():
             continue
@@ -122,6 +125,7 @@ def _settings(path: Path) -> dict[str, Any]:
     sidecar = path.with_name(SIDECAR)
     if not sidecar.is_file():
         return {}
+    check_file(sidecar)
     settings = read_json(sidecar)
     allowed = ("pattern", "special_tokens", *NAMED)
     if not isinstance(settings, dict):
@@ -134,6 +138,8 @@ def _settings(path: Path) -> dict[str, Any]:
     specials = settings.get("special_tokens", {})
     if not isinstance(specials, dict) or not all(isinstance(n, int) for n in specials.values()):
         problems.append(f"{sidecar}: special_tokens maps each text to its id, a whole number")
+    elif any(not 0 <= number < LARGEST_VOCABULARY for number in specials.values()):
+        problems.append(f"{sidecar}: special_tokens: ids are from 0 to {LARGEST_VOCABULARY - 1:,}")
     else:
         problems += [
             f"{sidecar}: {key} {settings[key]!r} is not among special_tokens; add it there"

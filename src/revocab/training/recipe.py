@@ -188,6 +188,11 @@ class TrainingOptions(LossOptions):
                 f"stages: {', '.join(late)} has adapter, and is not the first stage; adapters start"
                 " from the rows before training: put the stage first"
             )
+        if (rows := self.steps * self.batch_size) > limits.ROWS:
+            raise ValueError(
+                f"batch_size: {self.batch_size:,} over {self.steps:,} steps are {rows:,} rows; give"
+                f" at most {limits.ROWS:,} in all"
+            )
         for key, what, most in (
             ("checkpoint_every", "checkpoints", limits.CHECKPOINTS),
             ("heldout_every", "held-out losses", limits.HELDOUT_LOSSES),
@@ -248,6 +253,15 @@ class TrainingOptions(LossOptions):
 
 class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
+
+    @model_validator(mode="after")
+    def _a_step_fits(self) -> Recipe:
+        if self.batch_size * self.sequence_length > limits.TOKENS_PER_STEP:
+            raise ValueError(
+                f"batch_size: {self.batch_size:,} rows of {self.sequence_length:,} tokens are a"
+                f" step; give at most {limits.TOKENS_PER_STEP:,} tokens"
+            )
+        return self
 
     sequence_length: Annotated[int, Field(ge=8), limits.POSITIONS] = Field(
         description="tokens per row"

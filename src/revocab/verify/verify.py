@@ -22,6 +22,7 @@ from revocab.command import named_and_flags
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import Tokenizer
 from revocab.io import not_folder, text_lines
+from revocab.links import check_file
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
     GOLDEN_IDS,
@@ -163,6 +164,9 @@ def check_files(options: VerifyOptions) -> None:
         if path is not None and not path.is_file()
     ]
     refuse(problems)
+    for _, path in files:
+        if path is not None:
+            check_file(path)
 
 
 def expected(

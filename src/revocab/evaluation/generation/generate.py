@@ -129,6 +129,12 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
     with loading(folder):
         checkpoint = checkpoint_on(folder, options.device, options.dtype, options.batch_size)
         generator = engine.generation(checkpoint, options.context_length)
+    usual = Generating.model_fields["context_length"].default  # cut to what a model has
+    if usual != options.context_length > generator.context_length:
+        raise RevocabError(
+            f"{folder}: context_length: received {options.context_length:,}, and the model reads"
+            f" {generator.context_length:,} tokens at once; give at most as many"
+        )
     generator.decoding = options.decoding
     if options.chat is not None:
         generator.chat = ChatFormat(

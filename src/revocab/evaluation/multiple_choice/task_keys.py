@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from revocab.closed import Closed, Id, Language, OneLine, Revision, checked, exactly_one
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import LABEL_METRICS
 from revocab.evaluation.multiple_choice.rendering import compile_template
 from revocab.limits import COUNTED, ShotCount
@@ -160,6 +160,18 @@ def check_keys(path: str | Path, config: dict[str, Any], keys: type[Closed]) -> 
         checked(keys, config)
     except RevocabError as error:
         raise RevocabError(f"{path}: {problem}" for problem in error.problems) from None
+
+
+def check_whole(path: str | Path, config: dict[str, Any]) -> None:
+    """Raise :class:`RevocabError` for each key without which the harness makes no question."""
+    needed = ("dataset_path", "doc_to_text", "doc_to_choice", "doc_to_target")
+    missing = [key for key in needed if config.get(key) in (None, [])]
+    if config.get("test_split") is None and config.get("validation_split") is None:
+        missing.append("test_split")
+    refuse(
+        f"{path}: {key}: required and not given; revocab task writes a whole task file"
+        for key in missing
+    )
 
 
 def rendered_texts(path: str | Path, config: dict[str, Any]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from revocab.evaluation.multiple_choice.task_keys import (
     TaskFile,
     Template,
     check_keys,
+    check_whole,
     rendered_texts,
 )
 from revocab.extensions import files_in
@@ -105,7 +106,11 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def read_task(path: Path) -> dict[str, Any]:
     """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
     config = read_yaml(path)
-    check_keys(path, config, ShippedTask if "harness" in config else TaskFile)
+    if "harness" in config:
+        check_keys(path, config, ShippedTask)
+    else:
+        check_keys(path, config, TaskFile)
+        check_whole(path, config)
     return config
 
 

@@ -26,7 +26,7 @@ from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
-from revocab.limits import WIDTH, BatchSize, Bytes, Count, Seed, Times
+from revocab.limits import WIDTH, Buckets, Bytes, Count, Seed, Times
 from revocab.output import OutputFolder
 from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
@@ -53,7 +53,7 @@ class FastTextOptions(Closed):
     min_count: Count = Field(
         default=10, description="tokens that occur less often get no vector of their own"
     )
-    buckets: BatchSize = Field(
+    buckets: Buckets = Field(
         default=2_000_000,
         description="hash buckets of n-grams; they take buckets * dimension floats of memory",
     )

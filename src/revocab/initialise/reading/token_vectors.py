@@ -20,6 +20,7 @@ from revocab.heavy_types import ndarray
 from revocab.initialise.method import Auxiliary
 from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
+from revocab.links import check_file
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 
 SAFETENSORS = ".safetensors"
@@ -96,6 +97,8 @@ def _read(path: Path, wanted: set[str]) -> dict[str, ndarray]:
     missing = [file for file in vector_files(path) if not file.is_file()]
     if missing:
         raise RevocabError(f"{file}: no such file; give vectors by token text" for file in missing)
+    for file in vector_files(path):
+        check_file(file)
     read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
     #: What is wrong, by place in the file; all of it is told at once.
     faults: list[str] = []

@@ -138,7 +138,7 @@ def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
         )  # fmt: skip
     never = {n for n, reason in subject.unreachable.items() if reason == "utf8"}
     never |= {*range(len(subject.tokens), len(rows.norms_V))}
-    known = rows.norms_V[sorted(never)]
+    known = rows.norms_V[sorted(n for n in never if n < len(rows.norms_V))]
     bound = median / _FAR
     if len(known) >= _FEWEST_KNOWN and 0 < float(known.max()) < _BELOW * median:
         bound = max(bound, 1.05 * float(known.max()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
+from revocab.io import read_parquet
 from revocab.languages import language_colours, language_label
 from revocab.report.annotations import Axes, Figure
 from revocab.report.figure_parts.palette import Palette
@@ -93,10 +94,8 @@ def fertility_values(results: Results) -> dict[tuple[str, str], list[float]]:
     path = results.root / "fertility" / "documents.parquet"
     if not path.is_file():
         return {}
-    import pyarrow.parquet as pq
-
     values: dict[tuple[str, str], list[float]] = {}
-    table = pq.read_table(path).to_pydict()
+    table = read_parquet(path, ("tokenizer", "corpus", "fertility")).to_pydict()
     for tokenizer, corpus, value in zip(
         table["tokenizer"], table["corpus"], table["fertility"], strict=True
     ):

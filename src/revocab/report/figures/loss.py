@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 from revocab.closed import ShownRunId
 from revocab.languages import language_label
-from revocab.report.annotations import Axes, Figure, Run
+from revocab.report.annotations import Axes, Experiment, Figure, Run
 from revocab.report.figure_parts import curves
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
@@ -33,6 +34,17 @@ class LossFigure(FigureOptions, curves.LossAxes):
         "initialisation and at every checkpoint. Dashed: the base model before any training."
     )
     caption_seeds: ClassVar[str] = curves.SEED_BANDS
+
+    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
+        for named in self.runs:
+            runs = [
+                run for run in experiment.expanded.values() if named in (run.id, run.replicate_of)
+            ]
+            if runs and not any(run.recipe for run in runs):
+                yield (
+                    f"{key}.runs: {named!r} is not trained, so that it has no loss by step; name"
+                    " runs that have a recipe"
+                )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return training loss per token and per byte, and held-out bits per byte by language."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -13,7 +12,7 @@ from revocab.closed import checked
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
-from revocab.io import number, read_json
+from revocab.io import number, read_json, read_rows
 from revocab.report.annotations import Experiment, Run
 from revocab.report.published import PaperValues
 from revocab.report.results.scores import (
@@ -35,12 +34,11 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as handle:
-        reader = csv.DictReader(handle)
-        rows = list(reader)
+        columns, rows = read_rows(handle)
     for place, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise RevocabError(
-                f"{path}, line {place}: not the {len(reader.fieldnames or ())} columns of the"
+                f"{path}, line {place}: not the {len(columns)} columns of the"
                 " first line; the file is cut or was changed: make it again"
             )
     return rows

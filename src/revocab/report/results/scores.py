@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
-from revocab.io import atomic, number, write_csv
+from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
 from revocab.report.references import group_tasks, task_languages
@@ -52,9 +52,7 @@ class Scores:
 
     @classmethod
     def read(cls, path: Path) -> Scores:
-        import pyarrow.parquet as pq
-
-        table = pq.read_table(path)
+        table = read_parquet(path, COLUMNS)
         stored = (table.schema.metadata or {}).get(b"revocab", b"{}")
         return cls(table.to_pylist(), json.loads(stored).get("metric_of_family", {}))
 

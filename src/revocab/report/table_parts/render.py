@@ -8,6 +8,7 @@ import io
 import itertools
 import re
 
+from revocab.io import cell_of
 from revocab.report.names import headed
 from revocab.report.table_parts.table import MISSING, Cell, Table
 
@@ -32,11 +33,12 @@ def to_csv(table: Table) -> str:
     header += ["limited"] if table.limited else []
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
+    writer.writerow(map(cell_of, header))
     for (block, _), cells in zip(table.rows_in_blocks(), rows, strict=True):
         values = [block] if sections else []
         values += [cells[place][more] for place, _, more in columns]
-        writer.writerow([*values, table.limited] if table.limited else values)
+        values += [table.limited] if table.limited else []
+        writer.writerow(map(cell_of, values))
     return buffer.getvalue()
 
 

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError, refuse
-from revocab.limits import Seed, Tokens
+from revocab.limits import ROWS, Seed, Tokens, at_most
 from revocab.training.data.document_tokens import RowSpace, TextTokenizer, count_bytes, tokenise
 from revocab.training.data.mixture import layout, shuffled
 from revocab.training.recipe import PackingOptions
@@ -83,7 +83,7 @@ Share = Annotated[float, Field(ge=0, le=1)] | Literal["size"]
 class PackingJob(PackingOptions, Job):
     """What decides packed rows beside tokenizer and corpora."""
 
-    rows: Tokens = Field(
+    rows: Annotated[Tokens, at_most(ROWS, "their order is laid out in memory")] = Field(
         description="steps times batch size of the training; by hand --steps and --batch-size, or"
         " --tokens, may say it"
     )

@@ -18,8 +18,8 @@ from revocab.closed import BEST
 from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM, files_below
 from revocab.io import write_text
+from revocab.links import copy_present, link_or_copy
 from revocab.models.folder import ModelFolder
-from revocab.models.links import copy_present, link_or_copy
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
 from revocab.output import OutputFolder

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tokenizer
+from revocab.tokenizers.load import check_tokenizer_file
 from revocab.verify.runtime import Answer, Asked, Missing, Runtime
 
 
@@ -29,6 +30,7 @@ def load(folder: Path) -> Tokenizer:
     """
     from tokenizers import Tokenizer
 
+    check_tokenizer_file(folder)
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:  # the library raises this very class
