@@ -90,7 +90,7 @@ def training_of(
     processes = math.gcd(options.devices, settings.batch_size)  # a batch is divided evenly
     stated = options.stated("memory")
     memory = None if stated is None else int(stated)
-    whole = processes == 1 or any(stage.lora for stage in settings.plan.stages)
+    whole = processes == 1 or not settings.can_be_sharded
     machine_flags, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
     for layout, machine in LAYOUTS.items():
         if whole and machine.get("fsdp"):
@@ -153,15 +153,17 @@ def amounts_of(
     each: Factor = (operations(outline).flops(length), "FLOP")
     yield Amount("held-out losses", "FLOP", [[text, passes, each]])
     yield parameters_of(outline)
-    shape = estimates.shape_of(outline, groups, len(stages.stages), adapted)
+    shape = estimates.shape_of(outline, groups, len(stages.stages), outline.itemsize, adapted)
     stored: Factor = (outline.itemsize, "B")
     checkpoints: Factor = (len(settings.checkpoint_steps), "checkpoints")
+    halves = estimates.halves(shape, laid_out)
     yield Amount("checkpoints", "B", [[checkpoints, (shape.parameters, "weights"), stored]])
     single: Factor = (estimates.FLOAT, "B")
     yield Amount(
         "a resume state", "B",
         [
-            [single, (shape.parameters, "weights")],
+            [single, (shape.parameters - halves, "weights")],
+            *([[(laid_out.width, "B"), (halves, "weights that never change")]] if halves else []),
             [single, 2, (shape.trained, "trained")],
             [single, 3, (shape.adapters, "of adapters")],
         ],
