@@ -213,7 +213,7 @@ FROZEN = {
 def test_frozen_weights_of_16_bits_change_no_byte(
     inputs, tmp_path, monkeypatch, parts, dtype, count
 ):
-    """Neither losses, held-out ones among them, nor a checkpoint, nor what a killed run ends with."""
+    """Neither losses, held-out ones too, nor checkpoints, nor what a killed run ends with."""
     stages = [Stage(name=f"s{n}", steps=3, learning_rate=1e-2, **p) for n, p in enumerate(parts)]
     steps = 3 * len(stages)
     folder = tmp_path / "model"

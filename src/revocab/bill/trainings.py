@@ -17,6 +17,7 @@ from revocab.plan.plan import Plan
 from revocab.rule import Artefact, Step
 from revocab.training import estimates
 from revocab.training.machine.costs import adapter_flops, teacher_flops
+from revocab.training.machine.micro_batch import largest_divisor
 from revocab.training.machine.operations import operations
 from revocab.training.outputs.resume_state import KEPT
 from revocab.training.run import Settings
@@ -87,7 +88,7 @@ def training_of(
     length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
     outline = Outline(config, settings.plan)
     origin = None if source is None else Outline(source)
-    processes = math.gcd(options.devices, settings.batch_size)  # a batch is divided evenly
+    processes = largest_divisor(settings.batch_size, options.devices)
     stated = options.stated("memory")
     memory = None if stated is None else int(stated)
     whole = processes == 1 or not settings.can_be_sharded

@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from revocab.workflow.gpus import VISIBLE
+
 #: Where the jobs of a run find the process.
 SOCKET = "REVOCAB_WARM"
 #: Imported once, for all jobs; in this order.
@@ -54,8 +56,11 @@ FORKS = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
-#: Variables of a shell and its job that no library reads when it is loaded.
-OWN = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", SOCKET, *FORKS})
+#: Variables of a shell and its job that no library reads when it is loaded; CUDA reads which GPUs
+#: it may see when a process first uses one.
+OWN = frozenset(
+    {"_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", VISIBLE, SOCKET, *FORKS}
+)
 ACCEPTED = b"y"
 #: Passed on to the job; Ctrl-C reaches it without our help, as all processes of a terminal.
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)

@@ -40,7 +40,7 @@ def frozen_linear(model: Any, groups: Iterable[ParameterGroup], stages: int) -> 
 
 
 def hold_in_16_bits(model: Any, names: Iterable[str]) -> None:
-    """Hold these matrices in bfloat16 or float16, where it is exact, if linear modules have them."""
+    """Hold those of these matrices that linear modules have in 16 bits, where it is exact."""
     import torch
 
     for name in names:
