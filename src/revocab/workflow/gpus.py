@@ -15,6 +15,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,8 @@ KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 SECONDS = 0.2
 #: Who takes GPUs next holds the lock on this file.
 TURN = "turn"
+#: Of Linux's ``prctl``.
+PR_SET_PDEATHSIG = 1
 
 
 def devices() -> list[str]:
@@ -115,6 +118,14 @@ def _locked(file: Path, *, wait: bool = False) -> int | None:
         os.close(handle)
         return None
     return handle
+
+
+def end_with_parent() -> None:
+    """Have this process killed when the one that forked it ends, which waits for it otherwise."""
+    import ctypes
+
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def main(arguments: Sequence[str]) -> None:

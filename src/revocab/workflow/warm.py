@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from revocab.workflow.gpus import VISIBLE
+from revocab.workflow.gpus import VISIBLE, end_with_parent
 
 #: Where the jobs of a run find the process.
 SOCKET = "REVOCAB_WARM"
@@ -66,8 +66,6 @@ ACCEPTED = b"y"
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 LONGEST = 1 << 20
 STATUS = struct.Struct("i")
-#: Of Linux's ``prctl``.
-PR_SET_PDEATHSIG = 1
 
 
 # --- in Snakemake ---------------------------------------------------------------------------------
@@ -260,13 +258,6 @@ class Server:
 def comparable(environment: dict[str, str]) -> dict[str, str]:
     """Return what of an environment libraries may read when they are loaded."""
     return {name: value for name, value in environment.items() if name not in OWN}
-
-
-def end_with_parent() -> None:
-    """Have this process killed when the one that forked it ends, which waits for it otherwise."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def alone() -> bool:
