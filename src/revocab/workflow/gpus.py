@@ -128,7 +128,7 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: list[str]) -> None:
     names = devices()
     chosen = take(min(int(arguments[0]), len(names)), names) if names else []
     if chosen:

@@ -51,7 +51,7 @@ def hold_in_16_bits(model: Any, names: Iterable[str]) -> None:
             half = module.weight.detach().to(dtype)
             if torch.equal(half.to(module.weight.dtype), module.weight):
                 module.weight = torch.nn.Parameter(half, requires_grad=False)
-                module.forward = partial(_product, module)
+                module.forward = partial(_product, module)  # type: ignore[method-assign]
                 break
 
 
