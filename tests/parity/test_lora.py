@@ -8,10 +8,22 @@ import torch
 from safetensors.torch import load_file
 from torch.func import functional_call
 from torch.nn import functional
-from training_pico import BATCH, RECIPE, VOCABULARY, at, losses, run_of
+from training_pico import (
+    BATCH,
+    RECIPE,
+    VOCABULARY,
+    assert_same,
+    at,
+    changed,
+    losses,
+    run_of,
+    stop_training,
+)
 
 from revocab.errors import RevocabError
 from revocab.training.adapters.lora import Adapters
+from revocab.training.loop import trainer
+from revocab.training.machine import frozen
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 from revocab.training.train import train
@@ -29,6 +41,7 @@ STAGES = (
     Stage(name="everything", steps=3, learning_rate=1e-2),
     Stage(name="again", steps=3, learning_rate=1e-2, train=["lora"], lora={"rank": 3, "alpha": 3}),
 )  # fmt: skip
+LORA = {"rank": 2, "alpha": 4}
 CHANGES = {"steps": 10, "checkpoint_every": 2, "stages": STAGES}
 
 
@@ -178,3 +191,57 @@ def test_layers_and_modules_that_are_not_there_are_all_named():
         "stage one: lora.modules: 'query' is not a linear module of the model's layers; give "
         "attention, mlp, down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj",
     ]
+
+
+ADAPTER = {"train": ["lora"], "lora": LORA}
+#: What each recipe holds in 16 bits: an adapter's base, all frozen layers, and no weight that an
+#: adapter is merged into before the end; nothing of a model in float32, which 16 bits do not hold.
+FROZEN = {
+    "an adapter": ([ADAPTER | {"train": ["lora", "embeddings"]}], torch.bfloat16, 14),
+    "of float16": ([ADAPTER], torch.float16, 14),
+    "of float32": ([ADAPTER], torch.float32, 0),
+    "two adapters": ([ADAPTER | {"lora": {**LORA, "layers": [0]}}, ADAPTER], torch.bfloat16, 7),
+    "embeddings": ([{"train": ["embeddings"]}], torch.bfloat16, 14),
+    "norms, then a layer": (
+        [{"train": ["norms"]}, {"train": [r"layers\.0\."]}], torch.bfloat16, 7
+    ),
+    "everything": ([{"train": ["norms"]}, {}], torch.bfloat16, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "dtype", "count"), FROZEN.values(), ids=FROZEN)
+def test_frozen_weights_of_16_bits_change_no_byte(
+    inputs, tmp_path, monkeypatch, parts, dtype, count
+):
+    """Neither losses, held-out ones too, nor checkpoints, nor what a killed run ends with."""
+    stages = [Stage(name=f"s{n}", steps=3, learning_rate=1e-2, **p) for n, p in enumerate(parts)]
+    steps = 3 * len(stages)
+    folder = tmp_path / "model"
+    torch.manual_seed(1)
+    model = load(inputs / "model")
+    for weight in model.parameters():
+        weight.data += 0.01 * torch.randn_like(weight)
+    model.to(dtype).save_pretrained(folder)
+    found: list[int] = []
+
+    def held(model, names):
+        frozen.hold_in_16_bits(model, names)
+        found.append(sum(weight.dtype != torch.float32 for weight in model.parameters()))
+
+    monkeypatch.setattr(trainer, "hold_in_16_bits", held)
+    runs = {
+        name: changed(
+            run_of(inputs, tmp_path / name, stages=stages, steps=steps, checkpoint_every=2,
+                   precision="bfloat16", warmup_steps=0, weight_decay=0.0),
+            model=folder,
+        )
+        for name in ("held", "killed", "float")
+    }  # fmt: skip
+    train(runs["held"])
+    stop_training(runs["killed"], after=steps - 1)
+    train(runs["killed"])
+    assert found == [count] * 3
+    monkeypatch.setattr(trainer, "hold_in_16_bits", lambda model, names: None)
+    train(runs["float"])
+    for name in ("killed", "float"):
+        assert_same(tmp_path / name, tmp_path / "held")

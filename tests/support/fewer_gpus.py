@@ -8,10 +8,9 @@ import yaml
 
 
 def one_node(repository: Path, folder: Path, processes: int) -> Path:
-    """Write profiles/one-node with so many processes of a training; other jobs use no GPU."""
+    """Write profiles/one-node with so many processes of a training."""
     given = yaml.safe_load((repository / "profiles/one-node/config.yaml").read_text())
-    for rule, own in given["set-resources"].items():
-        own["gpu"] = processes if rule == "adapt_model" else 0
+    given["set-resources"]["adapt_model"]["gpu"] = processes
     given |= {"resources": [f"gpu={processes}"], "set-threads": {"adapt_model": 1}}
     return written(given, folder)
 

@@ -13,12 +13,23 @@ import hub_server
 import yaml
 from run_snakemake import succeed
 
+from revocab.workflow import gpus
+
 #: What such an overlay may change: budgets, sizes of vocabularies and the name of the results.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_bytes|limit_documents|sequence_length|batch_size|steps"
     r"|vocabulary_size|keep|count|step|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
     r"|[0-9]+"  # a step of the paper's
 )
+
+
+#: Papers run under these, on two GPUs that are pretended.
+PROFILES = ("default", "one-node")
+
+
+def under(profile: str) -> list[str]:
+    """Return Snakemake's flags for a profile; the default one needs none."""
+    return [] if profile == "default" else ["--profile", f"profiles/{profile}"]
 
 
 def files_of(experiment: str) -> list[str]:
@@ -61,6 +72,7 @@ def snakemake_against(root: Path, home: Path) -> Iterator[Callable[..., str]]:
             "HF_ENDPOINT": server.endpoint,
             "HF_HOME": str(home),
             "HF_TOKEN": hub_server.GRANTED,
+            gpus.PRETENDED: "2",
         }
 
         def run(repository: Path, *arguments: object) -> str:

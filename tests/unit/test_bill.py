@@ -185,6 +185,38 @@ def test_what_no_device_holds_is_said(repository, monkeypatch):
     assert {one.micro_batch for one in a_bill(PAPER).trainings} == {1}  # no memory is named
 
 
+def test_calibrations_of_8b_models_fit_80_gb(repository, monkeypatch):
+    """An adapter's base is in 16 bits; no layout of theirs is sharded."""
+    monkeypatch.chdir(repository)
+    trainings = a_bill("config/lep.yaml", gpu="a100-80gb", devices=8).trainings
+    calibrated = [one for one in trainings if one.name.endswith(("-saiga", "-copy", "-self"))]
+    assert len(calibrated) >= 14
+    assert {one.layout for one in calibrated} <= {"", "recomputed"}
+
+
+@pytest.mark.parametrize(
+    ("file", "memory", "job", "devices"),
+    [
+        # 70.55e9 weights and 8 contexts of 8,192 with 80 x 2 x 1,024 numbers each, in 2 bytes.
+        ("lep", 162.6e9, "judge_answers: own-answers", 4),
+        # 69.5e9 weights in float32.
+        ("bilingual", 277.9e9, "measure_heldout: llama-2-70b-released", 4),
+        ("bilingual", 143.3e9, "score_multiple_choice: llama-2-70b-base", 2),
+        # 13.02e9 weights and 8 contexts of 2,048 with 40 x 2 x 5,120 numbers each.
+        ("bilingual", 39.45e9, "score_multiple_choice: llama-2-13b-base", 1),
+    ],
+)
+def test_inference_is_divided_among_as_many_devices_as_hold_it(
+    repository, monkeypatch, file, memory, job, devices
+):
+    monkeypatch.chdir(repository)
+    bill = a_bill(f"config/{file}.yaml", gpu="a100-80gb")
+    counted = {amount.name: (amount.value, count) for amount, count in bill.inference}
+    assert counted[f"memory of {job}"] == (pytest.approx(memory, rel=0.01), devices)
+    unnamed = a_bill(f"config/{file}.yaml").inference
+    assert {count for _, count in unnamed} == {None}
+
+
 def test_what_is_not_known_is_listed_and_can_be_given(repository, monkeypatch, tmp_path):
     monkeypatch.chdir(repository)
     values = yaml.safe_load(Path("config/one-gpu.yaml").read_text(encoding="utf-8"))

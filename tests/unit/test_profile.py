@@ -8,6 +8,7 @@ from revocab.errors import RevocabError
 from revocab.workflow.launch import (
     described,
     launcher,
+    layout,
     nodes_and_tasks,
     rehearsed,
     resources_of,
@@ -68,6 +69,23 @@ def test_what_is_no_profile(tmp_path):
 )  # fmt: skip
 def test_how_training_starts(resources, words):
     assert launcher(resources) == words
+
+
+@pytest.mark.parametrize(
+    ("resources", "batch", "expected"),
+    [
+        ({"gpu": 8}, 64, (1, 8)), ({"gpu": 8}, 12, (1, 6)), ({"gpu": 8}, 7, (1, 7)),
+        ({"gpu": 8}, 13, (1, 1)), ({}, 64, (1, 1)), ({"gpu": 64, "nodes": 16}, 128, (16, 4)),
+        ({"gpu": 64, "nodes": 16}, 500, (5, 4)), ({"gpu": 64, "nodes": 16}, 2, (1, 2)),
+    ],
+)  # fmt: skip
+def test_a_batch_is_divided_evenly_among_as_many_processes_as_it_can_be(resources, batch, expected):
+    assert layout(resources, batch) == expected
+    assert layout(resources) == nodes_and_tasks(resources)
+    alone = "nodes" not in resources
+    assert launcher(resources, batch)[4:5] == (
+        [str(expected[1])] if alone and expected[1] > 1 else []
+    )
 
 
 @pytest.mark.parametrize("resources", [{}, {"gpu": 4}, {"gpu": 4, "nodes": 1}])

@@ -102,14 +102,14 @@ def test_every_wrong_setting_is_named():
     ("requested", "processes", "expected"),
     [
         (None, 1, (8, 1)), (2, 1, (2, 4)), (None, 2, (4, 1)), (2, 2, (2, 2)),
-        (3, 1, None), (16, 1, None), (None, 3, None),
+        (3, 1, (2, 4)), (16, 1, (8, 1)), (3, 4, (2, 1)), (None, 3, None), (2, 16, None),
     ],
 )  # fmt: skip
 def test_micro_batches_make_up_the_batch(requested, processes, expected):
     if expected:
         assert Settings(**RECIPE).micro_batch(requested, processes) == expected
     else:
-        with pytest.raises(RevocabError, match="not a multiple of micro batch"):
+        with pytest.raises(RevocabError, match="--batch-size: 8 "):
             Settings(**RECIPE).micro_batch(requested, processes)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import hub_content
 import pytest
 import yaml
-from hub_experiments import files_of, rows_of, snakemake_against
+from hub_experiments import PROFILES, files_of, rows_of, snakemake_against, under
 from run_snakemake import succeed
 
 from revocab.corpora.word_splitters import SENTENCES, available_splitter
@@ -45,15 +45,15 @@ def hub(repository, comet_folder, tmp_path_factory) -> Iterator[Callable[..., No
     last = [] if comet_folder else ["config/overlays/without-comet.yaml"]
     with snakemake_against(root, tmp_path_factory.mktemp("home")) as snakemake:
 
-        def run(*overlays: str | Path) -> None:
-            snakemake(repository, *FILES, *overlays, *last)
+        def run(*overlays: str | Path, profile: str = "default") -> None:
+            snakemake(repository, *under(profile), *FILES, *overlays, *last)
 
         yield run
 
 
-@pytest.fixture(scope="module")
-def results(repository, hub) -> Path:
-    hub()
+@pytest.fixture(scope="module", params=PROFILES)
+def results(request, repository, hub) -> Path:
+    hub(profile=request.param)
     return repository / "results/paper-pico"
 
 

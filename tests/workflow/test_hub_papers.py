@@ -16,11 +16,13 @@ import hub_vocadt
 import pytest
 import torch
 from hub_experiments import (
+    PROFILES,
     beside_published,
     files_of,
     other_than_budgets,
     rows_of,
     snakemake_against,
+    under,
 )
 from safetensors.torch import load_file
 
@@ -55,14 +57,19 @@ def test_the_overlay_changes_budgets_only(repository, experiment):
     assert other_than_budgets(repository, experiment) == set()
 
 
-@pytest.fixture(scope="module", params=EXPERIMENTS)
+@pytest.fixture(
+    scope="module",
+    params=[(name, profile) for name in EXPERIMENTS for profile in PROFILES],
+    ids="-".join,
+)
 def made(request, repository, tmp_path_factory) -> Made:
-    """An experiment of EXPERIMENTS, run at pico size."""
-    content = EXPERIMENTS[request.param]
+    """An experiment of EXPERIMENTS, run at pico size under a profile."""
+    name, profile = request.param
+    content = EXPERIMENTS[name]
     root = content.write_hub(tmp_path_factory.mktemp("hub"))
-    files = [*files_of(request.param), WITHOUT_COMET]
+    files = [*files_of(name), WITHOUT_COMET]
     with snakemake_against(root, tmp_path_factory.mktemp("home")) as run:
-        run(repository, "--configfile", *files)
+        run(repository, *under(profile), "--configfile", *files)
     plan = Plan(read(*(repository / file for file in files)))
     places = (repository / one / plan.experiment.experiment for one in ("results", "resources"))
     return Made(plan, *places)
@@ -110,7 +117,7 @@ def test_logs_hold_no_traceback(made):
 
 
 @pytest.mark.hub
-@pytest.mark.parametrize("made", ["bilingual"], indirect=True)
+@pytest.mark.parametrize("made", [("bilingual", "default")], indirect=True)
 def test_new_blocks_alone_are_trained(made):
     def last(run: str) -> Path:
         step = made.plan.runs[run].steps[-1]

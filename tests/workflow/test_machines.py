@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from planning import config_of, workflow_of
+from planning import config_of, job_name, workflow_of
+from snakemake.cli import parse_set_resources
 
 from revocab.plan.plan import rules as planned_rules
 from revocab.training.run import TrainingMachine
+from revocab.workflow import gpus
 from revocab.workflow.launch import nodes_and_tasks, resources_of
 
 #: Options by which a profile places a job's model.
@@ -70,13 +76,132 @@ def test_slurm_gives_each_of_them_threads_memory_and_time(rules, repository):
         assert given["set-threads"][name] > 1, name
 
 
-def test_one_node_runs_one_job_with_gpus_at_a_time(rules, repository):
-    """Jobs cannot be told different GPUs, so each asks for all; a stand-in is small enough."""
-    profile = repository / "profiles/one-node"
-    (limit,) = yaml.safe_load((profile / "config.yaml").read_text())["resources"]
-    asked = {name: resources_of(profile, name).get("gpu") for name in with_gpu(rules)}
-    assert asked.pop("pretrain_stand_in") is None
-    assert {*asked.values()} == {int(limit.removeprefix("gpu="))}
+PAPERS = ("paper", "vocadt", "bilingual", "lep")
+#: GPUs of a training, and what starts its processes, by profile.
+TRAININGS = {
+    "default": (1, []),
+    "one-node": (8, ["torch.distributed.run", 8]),
+    "slurm": (64, ["srun", 16, 4]),
+}
+#: Batches that so many processes do not divide, and what starts those that do.
+FEWER = {
+    ("one-node", 500): ["torch.distributed.run", 5],
+    ("slurm", 500): ["srun", 5, 4],
+    ("slurm", 1440): ["srun", 15, 4],
+}
+#: GPUs of jobs whose models one GPU of 80 GB does not hold; all others have one, under any profile.
+DIVIDED = {
+    "score_multiple_choice:llama-2-70b-base": 2,
+    "score_multiple_choice:llama-2-70b-adapted": 4,
+    "score_multiple_choice:llama-2-70b-released": 4,
+    "measure_heldout:llama-2-70b-base": 4,
+    "measure_heldout:llama-2-70b-released": 4,
+    "judge_answers:own-answers": 4,
+}
+
+
+@contextmanager
+def under(repository: Path, profile: str, file: str) -> Iterator[Any]:
+    """Yield the workflow of an experiment under a profile, as far as it is about GPUs."""
+    given = yaml.safe_load((repository / f"profiles/{profile}/config.yaml").read_text())
+    entries = [
+        f"{rule}:{name}={value}"
+        for rule, own in given.get("set-resources", {}).items()
+        for name, value in own.items()
+        if isinstance(value, int)
+    ]
+    named = dict(entry.split("=") for entry in given.get("resources", ()))
+    resources: dict[str, Any] = {
+        "overwrite_resources": parse_set_resources(entries),
+        "nodes": given.get("jobs"),
+        "resources": {name: int(value) for name, value in named.items()},
+    }
+    config = config_of(repository, f"config/{file}.yaml")
+    with workflow_of(repository, config, resources=resources) as workflow:
+        yield workflow
+
+
+@dataclass(frozen=True)
+class Started:
+    """What the command line of a job says of the machine."""
+
+    #: GPUs that the job asks the scheduler for, and those that it waits for itself.
+    gpu: int
+    taken: int
+    processes: list[Any]
+    fsdp: bool
+    #: GPUs among which one process divides a model.
+    divided: int
+
+    @classmethod
+    def of(cls, job: Any) -> Started:
+        words = shlex.split(job.shellcmd)
+        at = {word: number for number, word in enumerate(words)}
+        machine = json.loads(words[at["--machine"] + 1]) if "--machine" in at else {}
+        taken = words[at["revocab.workflow.gpus"] + 1] if "revocab.workflow.gpus" in at else 0
+        processes: list[Any] = []
+        for launch, flags in (
+            ("torch.distributed.run", ["--nproc-per-node"]),
+            ("srun", ["--nodes", "--ntasks-per-node"]),
+        ):
+            if launch in at:
+                processes = [launch, *(int(words[at[flag] + 1]) for flag in flags)]
+        return cls(
+            job.resources.gpu, int(taken), processes, bool(machine.get("fsdp")),
+            machine.get("gpus", 1),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("profile", TRAININGS)
+def test_the_commands_of_a_dry_run(rules, repository, monkeypatch, profile, paper):
+    """Of each job with a GPU: how many it gets, and that it uses all of them; eight GPUs are here.
+
+    A profile's ``fsdp`` reaches the recipes that can be sharded, and no other.
+    """
+    monkeypatch.setenv(gpus.PRETENDED, "8")
+    gpu, processes = TRAININGS[profile]
+    seen = set()
+    with under(repository, profile, paper) as workflow:
+        plan = workflow.globals["PLAN"]
+        for job in workflow.dag.jobs:
+            if job.rule.name not in with_gpu(rules):
+                continue
+            name, rule = job_name(job), job.rule.name
+            if rule == "adapt_model":
+                settings = plan.step(rule, run=job.wildcards.run).job
+                fsdp = profile != "default" and settings.can_be_sharded
+                own = FEWER.get((profile, settings.batch_size), processes)
+                expected = Started(gpu, own[1] if own else 1, own, fsdp, 1)
+            else:
+                count = DIVIDED.get(name, 1)
+                expected = Started(count, count, [], False, count)
+            if profile == "slurm":  # which gives a job its GPUs itself
+                expected = replace(expected, taken=0)
+            assert Started.of(job) == expected, name
+            seen.add(name)
+    if paper == "lep":
+        calibrated = [run for run in plan.trained if run.endswith(("-saiga", "-self"))]
+        assert len(calibrated) >= 8 and {f"adapt_model:{run}" for run in calibrated} <= seen
+    assert {name for name in DIVIDED if paper == ("lep" if "own" in name else "bilingual")} <= seen
+
+
+@pytest.mark.parametrize(
+    ("profile", "there", "trained_on"),
+    [("default", 1, 1), ("default", 0, 1), ("one-node", 2, 2), ("one-node", 0, 8)],
+)
+def test_jobs_take_turns_on_the_gpus_that_are_there(
+    repository, monkeypatch, profile, there, trained_on
+):
+    """``snakemake --cores N`` without a profile, and a profile for more; without a GPU all on CPUs,
+    whose number Snakemake knows."""
+    monkeypatch.setenv(gpus.PRETENDED, str(there))
+    with under(repository, profile, "one-gpu") as workflow:
+        limit = workflow.global_resources.get("gpu")
+        assert getattr(limit, "value", None) == (there or {"one-node": 8}.get(profile))
+        trainings = [job for job in workflow.dag.jobs if job.rule.name == "adapt_model"]
+        started = {(one.gpu, one.taken) for one in map(Started.of, trainings)}
+    assert started == {(trained_on, there)}
 
 
 @pytest.mark.parametrize("profile", ["one-node", "slurm"])

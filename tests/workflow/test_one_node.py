@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
-from fewer_gpus import one_node
 from run_snakemake import small_checkout
 from training_pico import losses, table
 
 from revocab.io import read_json
+from revocab.workflow import gpus
 
 RUN = "results/small/runs/mistral-sava"
 MADE = ("manifest.json", "losses.csv", "heldout.csv", "timing.json")
@@ -23,13 +23,12 @@ def test_a_training_of_the_small_experiment_on_two_processes(small, repository, 
     small_checkout(repository, folder)
     for name in MADE:
         (folder / RUN / name).unlink()
-    profile = one_node(repository, tmp_path / "profile", 2)
-    words = ["run", "--profile", profile, "--cores", "2", "--configfile"]
+    words = ["run", "--profile", "profiles/one-node", "--cores", "2", "--configfile"]
     done = subprocess.run(
         [sys.executable, "-m", "revocab", *words, "tests/experiments/small.yaml", "--",
          f"{RUN}/manifest.json"],
         cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", gpus.PRETENDED: "2"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     timing = read_json(folder / RUN / "timing.json")

@@ -60,6 +60,6 @@ use rule job as measure_efficiency with:
         engine_environment("generation")
     threads: workflow.resource_settings.cores or 1
     resources:
-        gpu=1,
+        gpu=divided("measure_efficiency"),
     params:
         **params_of("measure_efficiency", python=GENERATION_PYTHON),

@@ -15,7 +15,7 @@ use rule job as answer_prompts with:
     conda:
         engine_environment("generation")
     resources:
-        gpu=1,
+        gpu=divided("answer_prompts"),
     params:
         **params_of("answer_prompts", python=lambda wildcards: answering_python(wildcards.corpus)),
 
@@ -34,6 +34,6 @@ use rule job as judge_answers with:
     conda:
         engine_environment("generation")
     resources:
-        gpu=1,
+        gpu=divided("judge_answers"),
     params:
         **params_of("judge_answers", python=lambda wildcards: judging_python(wildcards.corpus)),

@@ -12,6 +12,8 @@ from revocab import extensions
 
 extensions.use(config.get("extensions"))  # before anything is found
 
+from revocab.bill import serving
+from revocab.bill.sizes import Sizes
 from revocab.config import validate
 from revocab.config.checks import all_warnings
 from revocab.errors import RevocabError
@@ -20,7 +22,7 @@ from revocab.plan import Plan
 from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
 from revocab.rule import near
-from revocab.workflow import launch, warm
+from revocab.workflow import gpus, launch, warm
 from revocab.workflow.run import record_holder, record_machine
 
 try:
@@ -53,6 +55,15 @@ onsuccess:
 
 onerror:
     warm.stop()
+
+
+# Jobs of this machine take turns on its GPUs: a profile may ask for more, and snakemake --cores N says
+# nothing of them. With a number of jobs they are a cluster's, which gives each its own.
+LOCAL = workflow.is_main_process and workflow.resource_settings.nodes is None
+if LOCAL and (there := len(gpus.devices())):
+    there *= int(os.environ.get("SLURM_JOB_NUM_NODES", "1"))
+    limit = getattr(workflow.global_resources.get("gpu"), "value", None)
+    workflow.global_resources["gpu"] = there if limit is None else min(there, limit)
 
 
 # --- interpreters -------------------------------------------------------------------------------
@@ -177,26 +188,61 @@ def params_of(rule, python=PYTHON, job=None, **fixed):
         step = PLAN.job(named(rule, wildcards))
         values = {name: resources.get(name) for name in options if name != "threads"} | fixed
         values |= {"threads": threads} if "threads" in options else {}
-        machine = {name: value for name, value in values.items() if value is not None}
+        if "gpus" in options and (resources.get("gpu") or 0) > 1:
+            values["gpus"] = resources.get("gpu")
+        given = {name: value for name, value in values.items() if value is not None}
+        machine = step.job.usable(given)
         return PLAN.words(step, job) + (["--machine", json.dumps(machine)] if machine else [])
 
     return {
         "code": code,
         "job": lambda wildcards: arguments_digest(PLAN, named(rule, wildcards)),
+        "gpus": lambda wildcards, resources: gpus_for(resources.get("gpu") or 0),
         "python": lambda wildcards, resources: python(wildcards) if callable(python) else python,
         "words": words,
     }
 
 
-def starter(wildcards, resources, threads):
-    """Return what starts Python for a training: nothing, or srun on several nodes."""
-    try:
-        return launch.starter({**dict(resources.items()), "threads": threads})
-    except RevocabError as error:
-        print(error.render(), file=sys.stderr)
-        sys.exit(1)
+@cache
+def model_sizes():
+    """Return the sizes of the experiment's models, and the memory of a GPU, in bytes."""
+    return Sizes(PLAN, {}, {}), (gpus.memory() if LOCAL else None) or serving.USUAL
 
 
-def launcher(wildcards, resources):
-    """Return how Python starts a training: itself, torchrun or accelerate."""
-    return launch.launcher(resources)
+def divided(rule):
+    """Return how many GPUs a job of a rule gets that runs a model, which the profile may change."""
+
+    def count(wildcards):
+        (name,) = (wildcards[name] for name in find_rule(rule).wildcards)
+        sizes, each = model_sizes()
+        return serving.devices_for(serving.memory_of(PLAN, sizes, rule, name), each)
+
+    return count
+
+
+def gpus_for(count):
+    """Return the words by which a job waits for its GPUs; a cluster gives them to it itself."""
+    return gpus.words(count) if LOCAL else []
+
+
+def started(rule):
+    """Return the params that say how Python starts a rule's trainings, and on how many GPUs."""
+
+    def batch_size(wildcards):
+        return PLAN.job(named(rule, wildcards)).job.batch_size
+
+    def starter(wildcards, resources, threads):
+        try:
+            given = {**dict(resources.items()), "threads": threads}
+            return launch.starter(given, batch_size(wildcards))
+        except RevocabError as error:
+            print(error.render(), file=sys.stderr)
+            sys.exit(1)
+
+    def launcher(wildcards, resources):
+        return launch.launcher(resources, batch_size(wildcards))
+
+    def own_gpus(wildcards, resources):
+        return gpus_for(launch.gpus_used(resources, batch_size(wildcards)))
+
+    return {"starter": starter, "gpus": own_gpus, "launcher": launcher}

@@ -42,6 +42,6 @@ use rule job as score_multiple_choice with:
     conda:
         engine_environment("multiple_choice")
     resources:
-        gpu=1,
+        gpu=divided("score_multiple_choice"),
     params:
         **params_of("score_multiple_choice", python=CHOICES_PYTHON),

@@ -26,7 +26,7 @@ use rule job as generate_text with:
     conda:
         engine_environment("generation")
     resources:
-        gpu=1,
+        gpu=divided("generate_text"),
     params:
         **params_of(
             "generate_text",

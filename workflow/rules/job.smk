@@ -1,4 +1,4 @@
-# What almost all rules are: a Python, and the words that follow it. Nothing asks for this one itself.
+# What almost all rules are: its GPUs, a Python, and the words that follow it. Nothing asks for this one itself.
 
 
 rule job:
@@ -7,4 +7,4 @@ rule job:
     conda:
         "../../envs/core.yaml"
     shell:
-        "{params.python:q} {params.words:q} 2> {log:q}"
+        "{params.gpus:q} {params.python:q} {params.words:q} 2> {log:q}"

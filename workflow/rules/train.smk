@@ -51,12 +51,10 @@ rule adapt_model:
     resources:
         gpu=1,
     params:
-        **params_of("adapt_model"),
-        starter=starter,
-        launcher=launcher,
+        **(params_of("adapt_model") | started("adapt_model")),
     # exec: a signal that Slurm sends before the time limit must not end a shell around the training.
     shell:
-        "exec {params.starter:q} {params.python:q} {params.launcher:q} {params.words:q} 2> {log:q}"
+        "exec {params.starter:q} {params.gpus:q} {params.python:q} {params.launcher:q} {params.words:q} 2> {log:q}"
 
 
 use rule adapt_model as pretrain_stand_in with:
@@ -70,9 +68,7 @@ use rule adapt_model as pretrain_stand_in with:
         **ids_of("pretrain_stand_in"),
     priority: 100
     params:
-        **params_of("pretrain_stand_in"),
-        starter=starter,
-        launcher=launcher,
+        **(params_of("pretrain_stand_in") | started("pretrain_stand_in")),
 
 
 # Checkpoints that nothing is to read any more, as a recipe's `keep` says.
@@ -99,6 +95,6 @@ use rule job as measure_heldout with:
     wildcard_constraints:
         **ids_of("measure_heldout"),
     resources:
-        gpu=1,
+        gpu=divided("measure_heldout"),
     params:
         **params_of("measure_heldout"),

@@ -15,6 +15,7 @@ from revocab.bill.amounts import KILO, Amount, device_hours, short, total
 from revocab.bill.device import BillOptions, speed_of
 from revocab.bill.disk import disk_of, peaks_of
 from revocab.bill.inference import ITEMS, inference_of
+from revocab.bill.serving import devices_for, serving_of
 from revocab.bill.sizes import Sizes
 from revocab.bill.trainings import Training, hours_of, trainings_of
 from revocab.closed import Closed, OneLine, checked
@@ -70,6 +71,8 @@ class Bill:
     trainings: list[Training]
     #: Device hours of each training; none where no device is named and nothing was measured.
     hours: Mapping[str, Amount]
+    #: Memory of each job that runs a model and trains none, and among how many devices.
+    inference: list[tuple[Amount, int | None]]
     disk: list[Amount]
     #: Of the whole experiment, by name.
     totals: Mapping[str, Amount]
@@ -90,6 +93,10 @@ class Bill:
                     "device hours": told(self.hours.get(training.name)),
                 }
                 for training in self.trainings
+            },
+            "inference": {
+                amount.name: {"memory": told(amount), "devices": devices}
+                for amount, devices in self.inference
             },
             "disk": {amount.name: told(amount) for amount in self.disk},
             "totals": {name: told(amount) for name, amount in self.totals.items()},
@@ -116,6 +123,10 @@ def bill_of(plan: Plan, options: BillOptions) -> Bill:
     trainings = list(trainings_of(plan, sizes, options))
     hours = hours_of(plan, trainings, options)
     inferred = list(inference_of(plan, sizes))
+    each = options.stated("memory")
+    serving = [
+        (memory, devices_for(memory, each) if each else None) for memory in serving_of(plan, sizes)
+    ]
     disk = disk_of(plan, sizes, trainings)
     amounts = [
         total("tokens of training", [training.amounts["tokens"] for training in trainings]),
@@ -135,7 +146,7 @@ def bill_of(plan: Plan, options: BillOptions) -> Bill:
         tasks = [task for task, asked in sizes.untold.items() if asked == key]
         sizes.assumed[f"{ITEMS:,} items of each of {', '.join(tasks)}"] = f"give {key}"
     return Bill(
-        plan.experiment.experiment, trainings, hours, disk, totals, stated,
+        plan.experiment.experiment, trainings, hours, serving, disk, totals, stated,
         sizes.assumed, sizes.unknown, sizes.notes,
     )  # fmt: skip
 

@@ -52,6 +52,7 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
     yield f"{bill.experiment}: {told(options)}"
     if bill.trainings:
         yield from table(bill)
+    yield from inference_lines(bill)
     for amount in (*bill.disk, *bill.totals.values()):
         yield f"  {amount.name:<28}{short(amount.value, amount.unit)}"
     if bill.stated:
@@ -62,7 +63,8 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
             yield f"{training.name}:"
             yield from (f"  {amount.told()}" for amount in training.amounts.values())
         yield "in all:"
-        amounts = (*bill.hours.values(), *bill.disk, *bill.totals.values())
+        memories = [memory for memory, _ in bill.inference]
+        amounts = (*bill.hours.values(), *memories, *bill.disk, *bill.totals.values())
         yield from (f"  {amount.told()}" for amount in amounts)
     for title, entries in (
         ("assumed:", bill.assumed),
@@ -72,6 +74,19 @@ def lines_of(bill: Bill, options: BillOptions, *, explain: bool) -> Iterator[str
         if entries:
             yield title
             yield from (f"  {name}: {why}" for name, why in entries.items())
+
+
+def inference_lines(bill: Bill) -> Iterator[str]:
+    """Yield the most memory of a job of inference, and which jobs need several devices."""
+    memories = [memory for memory, _ in bill.inference]
+    if memories:
+        most = max(memories, key=lambda memory: memory.value)
+        yield f"  {'memory of inference':<28}{short(most.value, 'B')} at most ({most.name})"
+    counts = sorted({devices for _, devices in bill.inference if devices and devices > 1})
+    for count in counts:
+        names = [memory.name for memory, devices in bill.inference if devices == count]
+        jobs = ", ".join(name.removeprefix("memory of ") for name in names)
+        yield f"  {f'on {count} devices':<28}{jobs}"
 
 
 def table(bill: Bill) -> Iterator[str]:

@@ -17,6 +17,7 @@ from revocab.plan.plan import Plan
 from revocab.rule import Artefact, Step
 from revocab.training import estimates
 from revocab.training.machine.costs import adapter_flops, teacher_flops
+from revocab.training.machine.micro_batch import largest_divisor
 from revocab.training.machine.operations import operations
 from revocab.training.outputs.resume_state import KEPT
 from revocab.training.run import Settings
@@ -87,10 +88,10 @@ def training_of(
     length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
     outline = Outline(config, settings.plan)
     origin = None if source is None else Outline(source)
-    processes = math.gcd(options.devices, settings.batch_size)  # a batch is divided evenly
+    processes = largest_divisor(settings.batch_size, options.devices)
     stated = options.stated("memory")
     memory = None if stated is None else int(stated)
-    whole = processes == 1 or any(stage.lora for stage in settings.plan.stages)
+    whole = processes == 1 or not settings.can_be_sharded
     machine_flags, fitting = {} if memory else {"micro_batch": 1}, TOO_LARGE
     for layout, machine in LAYOUTS.items():
         if whole and machine.get("fsdp"):
@@ -153,15 +154,17 @@ def amounts_of(
     each: Factor = (operations(outline).flops(length), "FLOP")
     yield Amount("held-out losses", "FLOP", [[text, passes, each]])
     yield parameters_of(outline)
-    shape = estimates.shape_of(outline, groups, len(stages.stages), adapted)
+    shape = estimates.shape_of(outline, groups, len(stages.stages), outline.itemsize, adapted)
     stored: Factor = (outline.itemsize, "B")
     checkpoints: Factor = (len(settings.checkpoint_steps), "checkpoints")
+    halves = estimates.halves(shape, laid_out)
     yield Amount("checkpoints", "B", [[checkpoints, (shape.parameters, "weights"), stored]])
     single: Factor = (estimates.FLOAT, "B")
     yield Amount(
         "a resume state", "B",
         [
-            [single, (shape.parameters, "weights")],
+            [single, (shape.parameters - halves, "weights")],
+            *([[(laid_out.width, "B"), (halves, "weights that never change")]] if halves else []),
             [single, 2, (shape.trained, "trained")],
             [single, 3, (shape.adapters, "of adapters")],
         ],

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.command import Command
+from revocab.limits import Count
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Given, Plan, Rule, Step
 from revocab.training.outputs.loss_tables import MEASURED
@@ -20,12 +21,13 @@ class Inputs(Closed):
 
 class Machine(Closed):
     device: str = Field(default="auto", description="auto, cpu, cuda, ...")
+    gpus: Count = Field(default=1, description="GPUs among which a model is divided")
 
 
 def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
     from revocab.training.loop.heldout_loss import measure_heldout
 
-    measure_heldout(inputs.models, inputs.heldout, out, machine.device)
+    measure_heldout(inputs.models, inputs.heldout, out, machine.device, machine.gpus)
 
 
 COMMAND = Command(run, out="CSV file to write", writes="file")

@@ -11,12 +11,17 @@ from revocab.rule import Artefact, Given, Plan, Step
 from revocab.training.named_recipes import NamedRecipe
 from revocab.training.recipe import ANSWERS, TrainingOptions
 from revocab.training.run import Settings, TrainingFolders, TrainingMachine, TrainingRun
+from revocab.workflow.gpus import end_with_parent
 
 
 def run(inputs: TrainingFolders, job: Settings, machine: TrainingMachine, out: Path) -> None:
     from revocab.training.machine.startup import pretend_absent, process_variables
 
     os.environ.update(process_variables(os.environ))
+    if (
+        "TORCHELASTIC_RUN_ID" in os.environ
+    ):  # a launcher that is killed must not leave its GPUs in use
+        end_with_parent()
 
     adapters = any(stage.lora for stage in job.stages or ())
     pretend_absent("datasets", "scipy", *([] if adapters else ["peft"]))

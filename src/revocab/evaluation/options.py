@@ -36,6 +36,9 @@ class Hardware(Closed):
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         default="auto", description="auto: float32 on CPU, else as stored"
     )
+    gpus: limits.Count = Field(
+        default=1, description="GPUs among which a model is divided that one does not hold"
+    )
 
 
 class ScoringOptions(Closed):

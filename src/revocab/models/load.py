@@ -11,10 +11,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from revocab.device import divided
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder, read_settings
+from revocab.models.shape import layer_map, load_shape
 from revocab.models.vocabulary.padding import cut_off, padding_findings
 from revocab.models.weights.files import equal_tensors
 from revocab.models.weights.finite import finite_findings
@@ -64,20 +66,25 @@ def load_causal_lm(
     *,
     dtype: str | DType,
     device: str = "cpu",
+    gpus: int = 1,
     padding: bool = False,
     **options: Any,
 ) -> PreTrainedModel:
     """Return a folder's causal language model in ``dtype`` on ``device``, for evaluation.
 
-    ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows of padding
-    (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps them.
-    ``options`` go through to transformers. Raises :class:`RevocabError` for what
-    :func:`check_model` refuses.
+    ``gpus``: among how many of these its layers are divided, one group after the other; such a
+    model is called as on one GPU. ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows
+    of padding (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps
+    them. ``options`` go through to transformers. Raises :class:`RevocabError` for what
+    :func:`check_model` refuses, and for fewer GPUs.
     """
     from transformers import AutoModelForCausalLM
 
     check_model(folder)
-    if device != "cpu":
+    devices = divided(device, gpus)
+    if len(devices) > 1:
+        options = {"device_map": layer_map(load_shape(folder), devices), **options}
+    elif device != "cpu":
         options = {"device_map": device, **options}  # straight there, not through main memory
     with loading(folder):
         loaded: Any = AutoModelForCausalLM.from_pretrained(
@@ -88,7 +95,7 @@ def load_causal_lm(
     _refuse(folder, _differences(ModelFolder(Path(folder)), model, info))
     if not padding:
         cut_off(model)
-    return model.to(device)
+    return model if len(devices) > 1 else model.to(device)
 
 
 def check_model(folder: str | Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,3 +23,36 @@ def shape_of(config: Any) -> Any:
         shape = AutoModelForCausalLM.from_config(config)
         shape.tie_weights()
     return shape
+
+
+def layer_map(model: Any, devices: Sequence[str]) -> dict[str, str]:
+    """Return on which device each module of a decoder lies: its layers in equal groups, in order.
+
+    What stands before the layers is on the first device, as is a head that is the embedding; the
+    norm and any other head behind them on the last.
+    """
+    from torch.nn import ModuleList
+
+    named = dict(model.named_modules())
+    listed = {name: len(module) for name, module in named.items() if isinstance(module, ModuleList)}
+    longest = max(listed, key=lambda name: listed[name])
+    head, lookup = model.get_output_embeddings(), model.get_input_embeddings()
+    tied = head is not None and head.weight is lookup.weight
+    placed: dict[str, str] = {}
+
+    def place(name: str) -> None:
+        inside = f"{name}." if name else ""
+        if name == longest:
+            for number in range(listed[name]):
+                placed[f"{inside}{number}"] = devices[number * len(devices) // listed[name]]
+        elif longest.startswith(inside):
+            for child, _ in named[name].named_children():
+                place(f"{inside}{child}")
+        else:
+            module = named[name]
+            first = not any(True for _ in module.parameters()) or (tied and module is head)
+            behind = any(key.startswith(f"{longest}.") for key in placed)
+            placed[name] = devices[-1 if behind and not first else 0]
+
+    place("")
+    return placed

@@ -13,7 +13,7 @@ stand on the disk while the oldest is being replaced; arithmetic is counted as i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +22,7 @@ from revocab.training.machine.costs import (
     mean_flops_per_token,
     mean_teacher_flops,
 )
+from revocab.training.machine.frozen import frozen_linear
 from revocab.training.machine.head import GPU_CHUNK_ELEMENTS, has_plain_head
 from revocab.training.machine.micro_batch import halved
 from revocab.training.outputs.resume_state import KEPT
@@ -57,6 +58,9 @@ class ModelShape:
     chunked_head: bool = True
     #: Numbers in the matrices of vocabulary adapters, which have moments and no gradient.
     adapters: int = 0
+    #: Parameters that are held in 16 bits where the forward pass is in bfloat16 and nothing is
+    #: sharded (:mod:`revocab.training.machine.frozen`).
+    frozen: int = 0
 
     @classmethod
     def of(
@@ -67,6 +71,7 @@ class ModelShape:
         *,
         chunked_head: bool = True,
         adapters: int = 0,
+        frozen: int = 0,
     ) -> ModelShape:
         heads, hidden = config.num_attention_heads, config.hidden_size
         head = getattr(config, "head_dim", None) or hidden // heads
@@ -80,18 +85,23 @@ class ModelShape:
             vocabulary=config.vocab_size,
             chunked_head=chunked_head,
             adapters=adapters,
+            frozen=frozen,
         )
 
 
 def shape_of(
-    model: Any, groups: Iterable[ParameterGroup], stages: int, adapters: int = 0
+    model: Any, groups: Sequence[ParameterGroup], stages: int, itemsize: int, adapters: int = 0
 ) -> ModelShape:
+    """Return the shape of a model that is stored in numbers of ``itemsize`` bytes."""
+    frozen = frozen_linear(model, groups, stages) if itemsize < FLOAT else []
+    sizes = {name: parameter.numel() for name, parameter in model.named_parameters()}
     return ModelShape.of(
         model.config,
-        sum(parameter.numel() for parameter in model.parameters()),
+        sum(sizes.values()),
         most_trained(groups, stages),
         chunked_head=has_plain_head(model),
         adapters=adapters,
+        frozen=sum(sizes[name] for name in frozen),
     )
 
 
@@ -121,11 +131,17 @@ class StepOptions:
 def state_bytes(shape: ModelShape, options: StepOptions) -> int:
     """Return the bytes of weights, gradients, adapters and AdamW's moments on one device.
 
-    Weights are float32, with a copy in bfloat16 where that is the precision of the forward pass.
+    Weights are float32, with a copy in bfloat16 where that is the precision of the forward pass;
+    of those that never change there are 16 bits alone.
     """
     copy = options.width if options.width != FLOAT else 0
     whole = shape.parameters * (FLOAT + copy) + (shape.trained + shape.adapters) * 3 * FLOAT
-    return whole // options.sharded_over
+    return (whole - FLOAT * halves(shape, options)) // options.sharded_over
+
+
+def halves(shape: ModelShape, options: StepOptions) -> int:
+    """Return how many weights are held in 16 bits alone."""
+    return shape.frozen if options.width != FLOAT and options.sharded_over == 1 else 0
 
 
 def layer_bytes(shape: ModelShape, options: StepOptions) -> int:
@@ -250,7 +266,7 @@ def estimate(
     groups = plan.groups(model)
     adapted = adapted_shapes(model, settings.adapter)
     adapters = sum(rows * source_rows for rows, _ in adapted)
-    shape = shape_of(model, groups, len(plan.stages), adapters)
+    shape = shape_of(model, groups, len(plan.stages), stored.itemsize, adapters)
     recomputed = bool(machine.get("activation_checkpointing"))
     shards = processes if machine.get("fsdp") else 1
     options = StepOptions(length, settings.precision, recomputed, shards)
@@ -268,7 +284,11 @@ def estimate(
         memory=step_bytes(shape, options, size) + beside,
         micro_batch=size,
         checkpoints=len(settings.checkpoint_steps) * shape.parameters * stored.itemsize,
-        states=(KEPT + 1) * FLOAT * (shape.parameters + 2 * shape.trained + 3 * shape.adapters),
+        states=(KEPT + 1)
+        * (
+            FLOAT * (shape.parameters + 2 * shape.trained + 3 * shape.adapters)
+            - (FLOAT - options.width) * halves(shape, options)
+        ),
     )
 
 
@@ -288,7 +308,8 @@ def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
     args = trainer.args
     adapted = (adapter.weights for adapter in trainer.vocabulary_adapters.values())
     adapters = sum(len(weights) * weights.source_rows for weights in adapted)
-    shape = shape_of(trainer.model, trainer.groups, len(trainer.plan.stages), adapters)
+    itemsize = trainer.work.inputs.dtype.itemsize
+    shape = shape_of(trainer.model, trainer.groups, len(trainer.plan.stages), itemsize, adapters)
     length, shards = trainer.packed.sequence_length, args.world_size if args.fsdp else 1
     precision = trainer.settings.precision
     options = StepOptions(length, precision, run.activation_checkpointing, shards)

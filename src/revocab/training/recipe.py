@@ -219,6 +219,11 @@ class TrainingOptions(LossOptions):
         return next(filter(None, (stage.taught for stage in self.stages or ())), None)
 
     @property
+    def can_be_sharded(self) -> bool:
+        """Whether FSDP may divide the weights: merging an adapter needs whole ones."""
+        return not any(stage.lora for stage in self.stages or ())
+
+    @property
     def reads_source(self) -> bool:
         return self.adapter is not None or self.taught is not None
 

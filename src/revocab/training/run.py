@@ -14,6 +14,7 @@ from revocab.closed import Closed, Job
 from revocab.errors import RevocabError
 from revocab.limits import BatchSize, Count, Flops, NotNegative, Positive, Seed
 from revocab.models.hub_or_folder import model_field
+from revocab.training.machine.micro_batch import largest_divisor
 from revocab.training.recipe import ALL, TrainingOptions
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
@@ -50,6 +51,11 @@ class Settings(TrainingOptions, Job):
         whole = self.model_dump(include=set(Stage.model_fields))
         return StagePlan(self.stages or [Stage(name="everything", **whole)])
 
+    def usable(self, machine: dict[str, Any]) -> dict[str, Any]:
+        """Return a profile's options without ``fsdp`` for a recipe that cannot be sharded."""
+        unused = () if self.can_be_sharded else ("fsdp",)
+        return {name: value for name, value in machine.items() if name not in unused}
+
     def described(self) -> dict[str, Any]:
         """Return the settings as plain data; what need not be given, only where it is."""
         settings = {name: getattr(self, name) for name in DESCRIBED}
@@ -66,16 +72,17 @@ class Settings(TrainingOptions, Job):
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.
 
-        Raises :class:`RevocabError` if the batch does not divide.
+        At most as many sequences as ``requested`` that divide a process' share. Raises
+        :class:`RevocabError` if the batch does not divide among the processes.
         """
-        micro = requested or max(1, self.batch_size // processes)
-        passes, rest = divmod(self.batch_size, micro * processes)
-        if rest or passes == 0:
+        share, rest = divmod(self.batch_size, processes)
+        if rest:
             raise RevocabError(
-                f"--batch-size: {self.batch_size} is not a multiple of micro batch {micro} x "
-                f"{processes} processes; give a --micro-batch that divides it"
+                f"--batch-size: {self.batch_size} is not a multiple of {processes} processes; start"
+                f" {largest_divisor(self.batch_size, processes)}"
             )
-        return micro, passes
+        micro = largest_divisor(share, min(requested or share, share))
+        return micro, share // micro
 
 
 def fingerprint(settings: Settings, inputs: Mapping[str, Any]) -> str:
@@ -104,8 +111,8 @@ class TrainingMachine(Closed):
 
     micro_batch: BatchSize | None = Field(
         default=None,
-        description="sequences per forward pass; default: on a GPU as many as should fit its free"
-        " memory, else the batch divided among the processes",
+        description="sequences per forward pass at most; default: on a GPU as many as should fit"
+        " its free memory, else the batch divided among the processes",
     )
     state_minutes: Positive = Field(
         default=30, description="minutes between saved resume states, besides checkpoints"

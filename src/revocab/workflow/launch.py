@@ -58,38 +58,58 @@ def nodes_and_tasks(resources: Mapping[str, Any]) -> tuple[int, int]:
     return nodes, max(1, gpus // nodes)
 
 
-def starter(resources: Mapping[str, Any]) -> list[str]:
+def layout(resources: Mapping[str, Any], batch_size: int = 0) -> tuple[int, int]:
+    """Return on how many nodes a training runs, and with how many processes on each.
+
+    As many as divide its batch evenly; 0: any number does. Raises as :func:`nodes_and_tasks`.
+    """
+    nodes, tasks = nodes_and_tasks(resources)
+    choices = [
+        (used, each)
+        for used in range(nodes, 0, -1)
+        for each in range(tasks, 0, -1)
+        if batch_size % (used * each) == 0
+    ]
+    return max(choices, key=lambda choice: (choice[0] * choice[1], choice[1]))
+
+
+def starter(resources: Mapping[str, Any], batch_size: int = 0) -> list[str]:
     """Return the words before Python: none, or ``srun``'s where the profile gives several nodes.
 
     It starts a process for each GPU of each node, within the allocation of the job; they find each
     other by :mod:`revocab.training.machine.startup`. ``threads`` are the CPUs of each, which
     ``srun`` does not take over from the job.
     """
-    nodes, tasks = nodes_and_tasks(resources)
-    if nodes == 1:
+    if nodes_and_tasks(resources)[0] == 1:
         return []
+    nodes, tasks = layout(resources, batch_size)
     where = ["--nodes", str(nodes), "--ntasks-per-node", str(tasks)]
     cpus = ["--cpus-per-task", str(resources["threads"])] if "threads" in resources else []
     return ["srun", "--overlap", "--kill-on-bad-exit=1", *where, *cpus]
 
 
-def launcher(resources: Mapping[str, Any]) -> list[str]:
+def launcher(resources: Mapping[str, Any], batch_size: int = 0) -> list[str]:
     """Return the words between Python and the script: none, torchrun's where the profile gives
     more than one GPU of one node, or accelerate's where it names a file of ``config/accelerate``.
     """
     if starter(resources):
         return []
-    gpus, profile = resources.get("gpu", 0), resources.get("accelerate")
+    processes, profile = gpus_used(resources, batch_size), resources.get("accelerate")
     if profile:
         file = str(own_or_shipped(Path(f"config/accelerate/{profile}.yaml")))
-        processes = ["--num_processes", str(gpus)] if gpus else []
-        return ["-m", "accelerate.commands.launch", "--config_file", file, *processes]
-    if gpus > 1:
+        count = ["--num_processes", str(processes)] if processes else []
+        return ["-m", "accelerate.commands.launch", "--config_file", file, *count]
+    if processes > 1:
         shutdown = ["--shutdown-timeout", str(SHUTDOWN_SECONDS)]
         # standalone: on a free port, so that trainings beside each other do not meet.
-        processes = ["--standalone", "--nproc-per-node", str(gpus)]
-        return ["-m", "torch.distributed.run", *processes, *shutdown]
+        started = ["--standalone", "--nproc-per-node", str(processes)]
+        return ["-m", "torch.distributed.run", *started, *shutdown]
     return []
+
+
+def gpus_used(resources: Mapping[str, Any], batch_size: int) -> int:
+    """Return how many GPUs of one node a training uses: none where the profile gives none."""
+    return layout(resources, batch_size)[1] if resources.get("gpu") else 0
 
 
 def rehearsed(resources: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:

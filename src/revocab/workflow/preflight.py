@@ -47,7 +47,8 @@ def preflight(words: Sequence[str]) -> str:
     def resources(rule: str) -> Mapping[str, Any]:
         return resources_of(arguments.profile, rule) if arguments.profile else {}
 
-    step, asked = plan.step("adapt_model", run=arguments.run), resources("adapt_model")
+    step = plan.step("adapt_model", run=arguments.run)
+    asked = settings_of(step).usable(dict(resources("adapt_model")))
     lines = [f"preflight of {arguments.run}", *estimate_lines(estimate_of(step, asked))]
     if arguments.estimate:
         return "\n".join(lines)

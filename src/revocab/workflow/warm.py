@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from revocab.workflow.gpus import VISIBLE, end_with_parent
+
 #: Where the jobs of a run find the process.
 SOCKET = "REVOCAB_WARM"
 #: Imported once, for all jobs; in this order.
@@ -54,15 +56,16 @@ FORKS = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
-#: Variables of a shell and its job that no library reads when it is loaded.
-OWN = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", SOCKET, *FORKS})
+#: Variables of a shell and its job that no library reads when it is loaded; CUDA reads which GPUs
+#: it may see when a process first uses one.
+OWN = frozenset(
+    {"_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", VISIBLE, SOCKET, *FORKS}
+)
 ACCEPTED = b"y"
 #: Passed on to the job; Ctrl-C reaches it without our help, as all processes of a terminal.
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 LONGEST = 1 << 20
 STATUS = struct.Struct("i")
-#: Of Linux's ``prctl``.
-PR_SET_PDEATHSIG = 1
 
 
 # --- in Snakemake ---------------------------------------------------------------------------------
@@ -255,13 +258,6 @@ class Server:
 def comparable(environment: dict[str, str]) -> dict[str, str]:
     """Return what of an environment libraries may read when they are loaded."""
     return {name: value for name, value in environment.items() if name not in OWN}
-
-
-def end_with_parent() -> None:
-    """Have this process killed when the one that forked it ends, which waits for it otherwise."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def alone() -> bool:

@@ -127,7 +127,9 @@ def output_path(out: Path, step: int, task: str) -> Path:
 def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGenerator:
     assert engine.generation is not None  # or it would not have been chosen
     with loading(folder):
-        checkpoint = checkpoint_on(folder, options.device, options.dtype, options.batch_size)
+        checkpoint = checkpoint_on(
+            folder, options.device, options.dtype, options.batch_size, options.gpus
+        )
         generator = engine.generation(checkpoint, options.context_length)
     usual = Generating.model_fields["context_length"].default  # cut to what a model has
     if usual != options.context_length > generator.context_length:

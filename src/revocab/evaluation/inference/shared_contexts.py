@@ -226,11 +226,13 @@ class SharedContextLM(HFLM):
             for _, choice in row.requests:
                 where += [number * length + at for at in predicting[tuple(choice[:-1])]]
             requests += row.requests
-        hidden_ND = hidden_BLD.flatten(0, 1)[torch.tensor(where, device=self.device)]
-        targets_N = torch.tensor([t for _, choice in requests for t in choice], device=self.device)
+        # Of a model on several GPUs not on the one that it was given the tokens on.
+        hidden_ND = hidden_BLD.flatten(0, 1)[torch.tensor(where, device=hidden_BLD.device)]
         scores_NV = torch.log_softmax(
             self.model.lm_head(hidden_ND), dim=-1, dtype=self.softmax_dtype
         )
+        targets = [token for _, choice in requests for token in choice]
+        targets_N = torch.tensor(targets, device=scores_NV.device)
         greedy_N = scores_NV.argmax(dim=-1) == targets_N
         scores_N = scores_NV.gather(1, targets_N[:, None])[:, 0]
         counts = [len(choice) for _, choice in requests]

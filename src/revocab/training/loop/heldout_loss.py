@@ -171,7 +171,7 @@ def heldout_rows(
 
 
 def measure_heldout(
-    models: Mapping[int, Path], heldout: Path, out: Path, device: str = "auto"
+    models: Mapping[int, Path], heldout: Path, out: Path, device: str = "auto", gpus: int = 1
 ) -> None:
     """Write the table of held-out losses of finished models, as training writes it of its own.
 
@@ -199,7 +199,9 @@ def measure_heldout(
     rows: list[tuple[Any, ...]] = []
     for step, folder in sorted(models.items()):
         where = choose_device(device)
-        model = load_causal_lm(folder, dtype=torch.float32, config=configs[step], device=where)
+        model = load_causal_lm(
+            folder, dtype=torch.float32, config=configs[step], device=where, gpus=gpus
+        )
         of_step = heldout_rows(model, corpora, step)
         check_heldout(of_step)
         rows += of_step

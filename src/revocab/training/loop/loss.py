@@ -142,6 +142,7 @@ def _mean_loss(
     """
 
     def chosen(values_BLX: torch.Tensor) -> torch.Tensor:
+        values_BLX = values_BLX.to(input_ids_BL.device)  # layers may lie on several
         return values_BLX.flatten(0, 1) if keep_BL is None else values_BLX[keep_BL]
 
     labels_N, tokens = chosen(input_ids_BL[:, 1:]), token_rows(model.config)
@@ -150,9 +151,9 @@ def _mean_loss(
         inputs["position_ids"] = position_ids_BL
     if has_plain_head(model):
         hidden_ND = chosen(model.model(**inputs).last_hidden_state[:, :-1])
-        return linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N, tokens), len(
-            labels_N
-        )
+        head_VD = model.lm_head.weight
+        at_head = hidden_ND.to(head_VD.device), head_VD, labels_N.to(head_VD.device)
+        return linear_cross_entropy(*at_head, tokens), len(labels_N)
     # Through the class: the instance's forward may be that to the loss.
     logits_NV = chosen(type(model).forward(model, **inputs).logits[:, :-1])
     return functional.cross_entropy(logits_NV[:, :tokens].float(), labels_N), len(labels_N)

@@ -25,6 +25,7 @@ from revocab.training.loop.checkpoint_work import CheckpointWork
 from revocab.training.loop.loss import forward_to_loss
 from revocab.training.loop.step_callback import Clock, LossWatch, Saving, StepCallback
 from revocab.training.loop.teacher import Teacher
+from revocab.training.machine.frozen import frozen_linear, hold_in_16_bits
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.outputs import resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, LOSSES, LossTables
@@ -83,6 +84,8 @@ class RecipeTrainer(Trainer):
         trained = {id(parameter) for group in self.groups for parameter in group.parameters}
         for parameter in model.parameters():
             parameter.requires_grad_(id(parameter) in trained)
+        if args.bf16 and not args.fsdp:  # which wants all of a layer in one type
+            hold_in_16_bits(model, frozen_linear(model, self.groups, len(self.plan.stages)))
         self.stage: int | None = None
         forward_to_loss(model)
         super().__init__(

@@ -35,8 +35,13 @@ HELDOUT = (
 )
 
 
+def largest_divisor(number: int, most: int) -> int:
+    """Return the largest divisor of a number from 1 to ``most``."""
+    return next((divisor for divisor in range(most, 1, -1) if number % divisor == 0), 1)
+
+
 def halved(size: int, share: int) -> int | None:
-    return next((divisor for divisor in range(size // 2, 0, -1) if share % divisor == 0), None)
+    return largest_divisor(share, size // 2) if size > 1 else None
 
 
 @dataclass

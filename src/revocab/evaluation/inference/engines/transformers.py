@@ -215,7 +215,12 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
 
 
 def load_weights(checkpoint: Checkpoint) -> PreTrainedModel:
-    return load_causal_lm(checkpoint.folder, dtype=checkpoint.dtype, device=checkpoint.device)
+    return load_causal_lm(
+        checkpoint.folder,
+        dtype=checkpoint.dtype,
+        device=checkpoint.device,
+        gpus=checkpoint.gpus,
+    )
 
 
 def context_length(model: PreTrainedModel) -> int:
