@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -160,7 +160,7 @@ def initialise_model(
         warnings += coverage.warnings(method)
         say(coverage.sentence(method))
     new = initialise_matrices(material, say)
-    warnings += _warnings(method, new)
+    warnings += [*_special_warnings(material, new), *_warnings(method, new)]
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     _note(made_of, material, new)
@@ -200,13 +200,20 @@ def _warnings(method: Method, new: NewMatrices) -> list[str]:
         warnings += fewer_anchors(method.name, which, statistics["method"])
     for name, statistics in new.described_tables.items():
         warnings += warn(statistics["method"]["name"], name, statistics)
-    if stand_ins := new.described["input"]["method"].get("stand_ins"):
-        warnings.append(
-            f"method {method.name!r}: {len(stand_ins)} special tokens have no counterpart in the"
-            f" source and begin as {next(iter(stand_ins.values()))!r}: {some(stand_ins)}; where the"
-            " source has one, name it by --roles of 'revocab intersect', and give --pairs"
-        )
     return warnings
+
+
+def _special_warnings(material: Material, new: NewMatrices) -> Iterator[str]:
+    """Yield, in a sentence, which special tokens of the target the source lacks."""
+    if special := material.vocabularies.new_special:
+        stand_in = new.described["input"]["method"].get("stand_in")
+        begin = f" and begin as {stand_in!r}" if stand_in else ", so their rows are new"
+        listed = some(f"{number} {string}" for number, string in special.items())
+        yield (
+            f"method {material.method.name!r}: {len(special)} special tokens have no counterpart in"
+            f" the source{begin}: {listed}; where the source has one, name it by --roles of"
+            " 'revocab intersect', and give --pairs"
+        )
 
 
 def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None:
