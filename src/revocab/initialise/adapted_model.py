@@ -28,13 +28,13 @@ from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
 from revocab.models import origin
 from revocab.models.folder import (
-    TOKENIZER_FILES,
     ModelFolder,
     Which,
     copy_documents,
     copy_tokenizer,
     read_settings,
 )
+from revocab.models.folder_files import tell_left_out
 from revocab.models.load import check_model
 from revocab.models.vocabulary import padding
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER_ROWS, is_per_layer
@@ -144,7 +144,7 @@ def initialise_model(
     if method.keeps_vocabulary:
         check_model(inputs.source)
         with output.replaced() as folder:
-            copy_documents(source, folder, TOKENIZER_FILES)
+            copy_documents(source, folder, fates=("tokenizer",))
             copy_tokenizer(source_tokenizer, folder)
             link_weights(source, folder)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
@@ -280,8 +280,9 @@ def write_adapted(
     changed: dict[str, Tensor | None] = {names[which]: matrices[which] for which in names}
     changed |= tables
     changed |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
-    copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
+    copy_documents(source, out, fates=("tokenizer", "written", "stale"))
     copy_tokenizer(material.vocabularies.target, out)
+    tell_left_out(source.path, out)
     write_weights(source, with_tensors(source, changed), out, progress=progress)
     ids = special_ids(counterparts.target)
     tokens, rows = len(counterparts.target), len(matrices["input"])
