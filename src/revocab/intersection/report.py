@@ -52,7 +52,8 @@ def report_of(
     missed_by_marker = {
         number for number, key in enumerate(marker_keys(target)) if key not in by_marker
     }
-    shared_by = {rule: sum(map(bool, match(source, target, rule))) for rule in get_args(Identity)}
+    found = {r: matches if r == identity else match(source, target, r) for r in get_args(Identity)}
+    shared_by = {rule: sum(map(bool, own)) for rule, own in found.items()}
     # What even the marker rule misses first, and words before bytes: that is what a reader checks.
     found_by_bytes.sort(
         key=lambda row: (

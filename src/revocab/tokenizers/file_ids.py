@@ -59,7 +59,10 @@ class TokenizerFiles:
 
     @cached_property
     def added(self) -> list[dict[str, Any]]:
-        """Return the added tokens of ``tokenizer.json`` and, behind them, those of other files."""
+        """Return the added tokens of ``tokenizer.json`` and, behind them, those of other files.
+
+        Last come those that only a role names, which transformers adds: special ones without an id.
+        """
         tokens = list(self.files[TOKENIZER].get("added_tokens") or ())
         none = dict.fromkeys(_FLAGS, False)
         decoder = self.files.get(TOKENIZER_CONFIG, {}).get("added_tokens_decoder") or {}
@@ -71,7 +74,20 @@ class TokenizerFiles:
             if token["content"] not in known:
                 known.add(token["content"])
                 tokens.append(token)
+        last = max((token["id"] for token in tokens), default=-1)
+        new = [name for name in self._named() if name not in known]
+        for number, name in enumerate(dict.fromkeys(new), max(last + 1, len(self.vocabulary))):
+            tokens.append({**none, "content": name, "id": number, "special": True})
         return tokens
+
+    def _named(self) -> Iterator[str]:
+        for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
+            for key, value in self.files.get(file, {}).items():
+                if key.endswith("_token") and isinstance(_spelling(value), str):
+                    yield _spelling(value)
+                elif key.endswith("_special_tokens"):
+                    entries = value.values() if isinstance(value, dict) else value or ()
+                    yield from (text for text in map(_spelling, entries) if isinstance(text, str))
 
     @cached_property
     def ids(self) -> dict[str, int]:
@@ -125,6 +141,8 @@ class TokenizerFiles:
     def kept_ids_problems(self) -> Iterator[str]:
         """Yield each added token whose id cannot be kept, with both ids."""
         owner: dict[int, set[str]] = {}
+        if not self.moved:
+            return
         for token, number in [*self.vocabulary.items(), *self.ids.items()]:
             owner.setdefault(number, set()).add(token)
         for token, (number, loaded) in self.moved.items():

@@ -14,16 +14,16 @@ from revocab.tokenizers.file_ids import TokenizerFiles
 def without_row(subject: Subject) -> Iterator[Finding]:
     """Yield tokens beyond the rows: special ones that can be left out, or those of other files."""
     files, rows = token_ids(subject.path), subject.rows
-    if files is None:
-        beyond = [number for number in range(rows, len(subject.tokens)) if subject.tokens[number]]
-        if beyond:
-            yield Finding(
-                "token-without-row", "error",
-                f"{some_tokens(beyond, subject.tokens)} without a row, of {rows:,}",
-                "the first text or batch that holds one ends in an index error",
-                "take them out of the tokenizer's files, or give the model rows for them",
-            )  # fmt: skip
-    elif left_out := files.beyond[0]:
+    left_out, others = ({}, {}) if files is None else files.beyond
+    beyond = [number for number in range(rows, len(subject.tokens)) if subject.tokens[number]]
+    if beyond and not others:  # by the tokenizer's class, or without a tokenizer.json
+        yield Finding(
+            "token-without-row", "error",
+            f"{some_tokens(beyond, subject.tokens)} without a row, of {rows:,}",
+            "the first text or batch that holds one ends in an index error",
+            "take them out of the tokenizer's files, or give the model rows for them",
+        )  # fmt: skip
+    elif files is not None and left_out:
 
         def leave_out(mended: Mended) -> None:
             for name, content in files.without(left_out).files.items():
