@@ -125,4 +125,5 @@ def copy_present(folder: Path, names: Iterable[str], out: Path) -> None:
     present = [name for name, path in paths if path.is_file() or path.is_symlink()]
     check_links(folder, present)
     for name in present:
+        (out / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(folder / name, out / name)

@@ -80,6 +80,17 @@ def vocabulary(change: Callable[[dict[str, int]], object]) -> Callable[[Path], o
     return changed
 
 
+def added(text: str, number: int, special: bool = False) -> Callable[[Path], object]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+
+    def changed(folder: Path) -> None:
+        content = read_json(folder / TOKENIZER)
+        content["added_tokens"].append({"id": number, "content": text, **flags, "special": special})
+        write_json(folder / TOKENIZER, content)
+
+    return changed
+
+
 def sentencepiece(pieces: list[str]) -> bytes:
     """Return pieces as SentencePiece's file has them: text, score, type."""
     entries = []
@@ -174,10 +185,18 @@ ENDS_AS_TEXT = "{% for m in messages %}{{ m.content }}<|endoftext|>{% endfor %}"
 FAULTS: dict[str, Fault] = {
     # Rows and tokens.
     "a token added beyond the rows": Fault(
-        "pieces", settings(TOKENIZER_CONFIG, pad_token="[PAD]"), "token-without-row", ("'[PAD]'",)),
+        "pieces", settings(TOKENIZER_CONFIG, pad_token="[PAD]"), "token-without-row", ("'[PAD]'",),
+        True),
+    "a special token beyond the rows": Fault(
+        "pieces", added("<image>", 340, special=True), "token-without-row", ("340 '<image>'",),
+        True),
+    "a text token beyond the rows": Fault(
+        "pieces", added("word", 340), "token-without-row", ("340 'word'",)),
     "a tokenizer of another model": Fault(
         "pieces", vocabulary(lambda v: v.update({f"x{n}": 340 + n for n in range(9)})),
-        "token-without-row", ("349 tokens", "340 rows")),
+        "token-without-row", ("340 'x0'", "of 340")),
+    "a token behind free ids": Fault(
+        "chat", added("<|late|>", 302), "ids-moved", ("'<|late|>' 302 and 300",), True),
     "vocab_size of another model": Fault(
         "chat", settings(CONFIG, vocab_size=400), "shapes", (EMBEDDING, HEAD, "400"), True),
     "a head of fewer rows": Fault(

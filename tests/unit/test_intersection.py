@@ -72,22 +72,48 @@ def pairs(result):
 
 def test_bytes_by_hand():
     result = intersect_canonical(SOURCE, TARGET, "bytes")
-    assert pairs(result) == [(0, 7), (1, 8), (3, 3), (4, 5), (5, 1), (6, 0)]
+    # <x> has no role and <unk> another one: specials are known by their spelling first.
+    assert pairs(result) == [(0, 7), (1, 8), (3, 3), (4, 5), (5, 1), (6, 0), (7, 2), (8, 9)]
     assert result.target_ids.dtype == result.source_ids.dtype == np.int64
-    assert result.kinds == ["continuation", "word_start", "byte", "continuation"] + ["special"] * 2
-    assert result.candidates.tolist() == [1, 1, 1, 2, 1, 1]
-    # Specials never match by string: neither <x> (no role), nor <unk> (another role).
-    assert result.missing.tolist() == [2, 7, 8]
+    assert result.kinds == ["continuation", "word_start", "byte", "continuation"] + ["special"] * 4
+    assert result.candidates.tolist() == [1, 1, 1, 2, 1, 1, 1, 1]
+    assert result.missing.tolist() == [2]
     report = result.report
     assert (report["source_size"], report["target_size"]) == (10, 9)
-    assert (report["overlap"], report["missing"], report["ambiguous"]) == (6, 3, 1)
-    assert report["kinds"] == {"word_start": 1, "continuation": 2, "byte": 1, "special": 2}
-    assert report["missing_kinds"] == {"word_start": 0, "continuation": 1, "byte": 0, "special": 2}
+    assert (report["overlap"], report["missing"], report["ambiguous"]) == (8, 1, 1)
+    assert report["kinds"] == {"word_start": 1, "continuation": 2, "byte": 1, "special": 4}
+    assert report["missing_kinds"] == {"word_start": 0, "continuation": 1, "byte": 0, "special": 0}
     assert report["raw_overlap"] == 3
     assert report["missed_by_strings"] == 5
     assert report["missed_by_marker"] == 2
     assert [row["text"] for row in report["examples"][:2]] == ["è", "\n"]
-    assert report["special_without_role"] == {"source": ["<x>"], "target": ["<x>"]}
+    assert report["special_without_counterpart"] == {"source": {}, "target": {}}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        # The same spelling, whatever the role on either side.
+        ([special("<e>", "eos"), special("<p>", "pad")],
+         [special("<p>", "eos"), special("<e>", "pad")], [(0, 1), (1, 0)]),
+        ([special("<e>", None)], [special("<e>", "eos")], [(0, 0)]),
+        ([special("<e>", "eos")], [special("<e>", "turn_end"), special("<f>", "eos")],
+         [(0, 0), (1, 0)]),
+        # Another flag: one of them is text.
+        ([plain("<e>")], [special("<e>", None)], []),
+        ([special("<e>", None)], [plain("<e>")], []),
+        # A declared role counts before the spelling.
+        ([special("<a>", None), CanonicalToken("special", b"<b>", "x", "<b>", True)],
+         [CanonicalToken("special", b"<a>", "x", "<a>", True)], [(0, 1)]),
+        ([special("<a>", None)], [special("<b>", None)], []),
+    ],
+)  # fmt: skip
+def test_special_tokens_by_spelling_then_role(source, target, expected):
+    result = intersect_canonical(source, target)
+    assert pairs(result) == expected
+    lacking = sorted({*range(len(target))} - {number for number, _ in expected})
+    special_there = {str(n): target[n].string for n in lacking if target[n].kind == "special"}
+    assert result.report["special_without_counterpart"]["target"] == special_there
 
 
 def test_marker_by_hand():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -61,7 +62,16 @@ def adapt(words: Sequence[str]) -> str:
     write_once(file, command, content)
     plan = Plan(read(file))
     run(file, options.cores)
+    tell_warnings(plan, options.out)
     return told(plan, options.out)
+
+
+def tell_warnings(plan: Plan, out: Path) -> None:
+    """Say on stderr what the jobs' logs alone say of new rows, such as of special tokens."""
+    for run_id in plan.runs:
+        report = out / plan.paths.run(run_id) / "init/diagnostics.json"
+        for warning in read_json(report)["warnings"] if report.is_file() else ():
+            print(f"warning: {run_id}: {warning}", file=sys.stderr)
 
 
 def told(plan: Plan, out: Path) -> str:

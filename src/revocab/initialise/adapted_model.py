@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -28,13 +28,13 @@ from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
 from revocab.models import origin
 from revocab.models.folder import (
-    TOKENIZER_FILES,
     ModelFolder,
     Which,
     copy_documents,
     copy_tokenizer,
     read_settings,
 )
+from revocab.models.folder_files import tell_left_out
 from revocab.models.load import check_model
 from revocab.models.vocabulary import padding
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER_ROWS, is_per_layer
@@ -144,7 +144,7 @@ def initialise_model(
     if method.keeps_vocabulary:
         check_model(inputs.source)
         with output.replaced() as folder:
-            copy_documents(source, folder, TOKENIZER_FILES)
+            copy_documents(source, folder, fates=("tokenizer",))
             copy_tokenizer(source_tokenizer, folder)
             link_weights(source, folder)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
@@ -160,7 +160,7 @@ def initialise_model(
         warnings += coverage.warnings(method)
         say(coverage.sentence(method))
     new = initialise_matrices(material, say)
-    warnings += _warnings(method, new)
+    warnings += [*_special_warnings(material, new), *_warnings(method, new)]
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     _note(made_of, material, new)
@@ -200,13 +200,20 @@ def _warnings(method: Method, new: NewMatrices) -> list[str]:
         warnings += fewer_anchors(method.name, which, statistics["method"])
     for name, statistics in new.described_tables.items():
         warnings += warn(statistics["method"]["name"], name, statistics)
-    if stand_ins := new.described["input"]["method"].get("stand_ins"):
-        warnings.append(
-            f"method {method.name!r}: {len(stand_ins)} special tokens have no counterpart in the"
-            f" source and begin as {next(iter(stand_ins.values()))!r}: {some(stand_ins)}; where the"
-            " source has one, name it by --roles of 'revocab intersect', and give --pairs"
-        )
     return warnings
+
+
+def _special_warnings(material: Material, new: NewMatrices) -> Iterator[str]:
+    """Yield, in a sentence, which special tokens of the target the source lacks."""
+    if special := material.vocabularies.new_special:
+        stand_in = new.described["input"]["method"].get("stand_in")
+        begin = f" and begin as {stand_in!r}" if stand_in else ", so their rows are new"
+        listed = some(f"{number} {string}" for number, string in special.items())
+        yield (
+            f"method {material.method.name!r}: {len(special)} special tokens have no counterpart in"
+            f" the source{begin}: {listed}; where the source has one, name it by --roles of"
+            " 'revocab intersect', and give --pairs"
+        )
 
 
 def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None:
@@ -273,8 +280,9 @@ def write_adapted(
     changed: dict[str, Tensor | None] = {names[which]: matrices[which] for which in names}
     changed |= tables
     changed |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
-    copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
+    copy_documents(source, out, fates=("tokenizer", "written", "stale"))
     copy_tokenizer(material.vocabularies.target, out)
+    tell_left_out(source.path, out)
     write_weights(source, with_tensors(source, changed), out, progress=progress)
     ids = special_ids(counterparts.target)
     tokens, rows = len(counterparts.target), len(matrices["input"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Literal
 
 from revocab.errors import RevocabError
@@ -22,10 +22,22 @@ def marker_keys(tokens: list[CanonicalToken]) -> list[Hashable]:
     ]
 
 
-def _keys(tokens: list[CanonicalToken], identity: Identity) -> list[Hashable | None]:
-    if identity == "bytes":
-        return [token.identity for token in tokens]
-    return marker_keys(tokens)
+def _keys(tokens: list[CanonicalToken], identity: Identity) -> Iterator[tuple[Hashable, ...]]:
+    """Yield what each token may be matched by, best first.
+
+    A special token is the one of the same spelling, whatever its role (pad here, eos there); where
+    there is none, or the user has declared its role, the one of its role.
+    """
+    if identity == "marker":
+        yield from ((key,) for key in marker_keys(tokens))
+        return
+    for token in tokens:
+        keys = () if token.identity is None else (token.identity,)
+        if token.kind == "special":
+            spelling = ("special", token.string)
+            yield (*keys, spelling) if token.declared else (spelling, *keys)
+        else:
+            yield keys
 
 
 def choose(
@@ -53,22 +65,31 @@ def match(
     if identity not in ("bytes", "marker"):  # as a Python program may ask for
         raise RevocabError(f"identity {identity!r}: allowed are bytes and marker")
     by_key: dict[Hashable, list[int]] = defaultdict(list)
-    for number, key in enumerate(_keys(source, identity)):
-        if key is not None:
+    for number, keys in enumerate(_keys(source, identity)):
+        for key in keys:
             by_key[key].append(number)
     nothing: list[int] = []
-    return [by_key.get(key, nothing) for key in _keys(target, identity)]
+    return [
+        next((by_key[key] for key in keys if key in by_key), nothing)
+        for keys in _keys(target, identity)
+    ]
 
 
 def unequal_pairs(
     source: list[CanonicalToken],
     target: list[CanonicalToken],
     identity: Identity,
-    pairs: Iterable[tuple[int, int]],
-) -> list[tuple[str, str]]:
-    first, second = _keys(source, identity), _keys(target, identity)
-    return [
-        (source[source_id].string, target[target_id].string)
-        for source_id, target_id in pairs
-        if first[source_id] is None or first[source_id] != second[target_id]
+    source_ids: Mapping[int, int],
+) -> list[str]:
+    """Return how pairs (source id by target id) differ from what :func:`match` finds, in words."""
+    matches = match(source, target, identity)
+    unequal = [
+        f"{source[own].string!r} and {target[number].string!r} are paired"
+        for number, own in source_ids.items()
+        if own not in matches[number]
+    ]
+    return unequal + [
+        f"{target[number].string!r} is in both and not paired"
+        for number, own in enumerate(matches)
+        if own and number not in source_ids
     ]

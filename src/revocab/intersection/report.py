@@ -52,7 +52,8 @@ def report_of(
     missed_by_marker = {
         number for number, key in enumerate(marker_keys(target)) if key not in by_marker
     }
-    shared_by = {rule: sum(map(bool, match(source, target, rule))) for rule in get_args(Identity)}
+    found = {r: matches if r == identity else match(source, target, r) for r in get_args(Identity)}
+    shared_by = {rule: sum(map(bool, own)) for rule, own in found.items()}
     # What even the marker rule misses first, and words before bytes: that is what a reader checks.
     found_by_bytes.sort(
         key=lambda row: (
@@ -76,9 +77,9 @@ def report_of(
         "missed_by_strings": len(found_by_bytes),
         "missed_by_marker": len(missed_by_marker & chosen.keys()),
         "shared_source_rows": sum(count > 1 for count in Counter(chosen.values()).values()),
-        "special_without_role": {
-            "source": [token.string for token in source if _roleless(token)],
-            "target": [token.string for token in target if _roleless(token)],
+        "special_without_counterpart": {
+            "source": _special_others(source, chosen.values()),
+            "target": _special_others(target, chosen),
         },
         "examples": found_by_bytes[:EXAMPLES],
         "many_to_one": [
@@ -100,8 +101,10 @@ def report_of(
     }
 
 
-def _roleless(token: CanonicalToken) -> bool:
-    return token.kind == "special" and token.role is None
+def _special_others(tokens: list[CanonicalToken], shared: Iterable[int]) -> dict[str, str]:
+    """Return the special tokens that are not shared, by id (text: keys of JSON)."""
+    others = set(range(len(tokens))).difference(shared)
+    return {str(n): tokens[n].string for n in sorted(others) if tokens[n].kind == "special"}
 
 
 def code(text: str) -> str:
@@ -179,14 +182,15 @@ def report_page(report: dict[str, Any], source: str, target: str) -> str:
 
 
 def _specials(report: dict[str, Any]) -> Iterator[str]:
-    """Yield declared roles, and the special tokens that have none and so never match."""
+    """Yield declared roles, and the special tokens that are on one side alone."""
     declared = report.get("roles", {"source": {}, "target": {}})
     yield from ("## Special tokens", "")
     for side in ("source", "target"):
         roles = ", ".join(f"{code(s)} is {role}" for s, role in declared[side].items())
-        without = report["special_without_role"][side]
-        listed = ", ".join(map(code, without[:SHOWN])) + (" …" if len(without) > SHOWN else "")
-        yield f"- {side}: declared: {roles or 'none'}; without a role: {listed or 'none'}"
+        without = report["special_without_counterpart"][side]
+        shown = [f"{number} {code(string)}" for number, string in [*without.items()][:SHOWN]]
+        listed = ", ".join(shown) + (" …" if len(without) > SHOWN else "")
+        yield f"- {side}: declared: {roles or 'none'}; without a counterpart: {listed or 'none'}"
     yield ""
 
 

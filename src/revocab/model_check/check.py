@@ -19,8 +19,10 @@ from revocab.links import check_links, copy_present, link_or_copy
 from revocab.model_check.kind import SEVERITIES, Mended, Subject, look_at
 from revocab.models.finding import Finding
 from revocab.models.folder import OWN_FILES
+from revocab.models.folder_files import files_of
 from revocab.models.hub_or_folder import local
 from revocab.output import OutputFolder, check_files
+from revocab.tokenizers.file_ids import TEMPLATES
 
 ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL
 
@@ -104,6 +106,7 @@ def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFo
     own = {*OWN_FILES, CLAIM, *mended.removed, *mended.edited}
     places = sorted(subject.path.iterdir())
     names = [place.name for place in places if place.name not in own and not place.is_dir()]
+    names += [name for name in files_of(subject.path, "tokenizer") if name.startswith(TEMPLATES)]
     check_links(subject.path, names)
     with output.replaced(keeps_job=False) as folder:
         copy_present(subject.path, (name for name in names if not name.endswith(LARGE)), folder)
@@ -112,7 +115,7 @@ def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFo
                 link_or_copy(subject.path / name, folder / name)
         for name, content in mended.edited.items():
             write_json(folder / name, content)
-    return [place.name for place in places if place.is_dir()]
+    return [place.name for place in places if place.is_dir() and place.name != TEMPLATES]
 
 
 def as_data(finding: Finding) -> dict[str, Any]:

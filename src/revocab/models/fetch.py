@@ -14,7 +14,8 @@ from revocab.folder_claim import is_whole, read_claim
 from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
-from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
+from revocab.models.folder import ModelFolder, copy_documents
+from revocab.models.folder_files import files_of
 from revocab.models.hub_or_folder import snapshot
 from revocab.models.rows_only import fetch_rows
 from revocab.models.write import link_weights
@@ -73,7 +74,7 @@ def check_snapshot(folder: Path, named: Path) -> None:
             f"{named}: {', '.join(missing)} was not downloaded; run the same command again"
         )
     _ = model.tensors  # raises where shards are damaged, or not those of the index
-    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+    if not files_of(folder, "tokenizer"):
         raise RevocabError(f"{named}: the model comes without a tokenizer; choose another one")
 
 

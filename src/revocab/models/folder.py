@@ -13,27 +13,14 @@ from typing import Any, Literal
 from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.heavy_types import Tensor
-from revocab.io import not_folder, read_json
+from revocab.io import not_folder, read_json, write_json
 from revocab.limits import LARGEST_WEIGHT, MODEL_SIZES
 from revocab.links import DOCUMENTS, check_file, check_links, copy_present
+from revocab.models.folder_files import Fate, files_of, without
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
-from revocab.tokenizers.golden_ids import GOLDEN_IDS
+from revocab.tokenizers.file_ids import TEMPLATES, changed_files
 
-#: Files that make up a tokenizer; copied together, and removed together.
-TOKENIZER_FILES = (
-    "added_tokens.json",
-    "chat_template.jinja",
-    "chat_template.json",
-    "merges.txt",
-    "special_tokens_map.json",
-    GOLDEN_IDS,
-    "tokenizer.json",
-    "tokenizer.model",
-    "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
-)
 #: Files that this project writes beside a model and that describe only that folder.
 OWN_FILES = (
     CLAIM,
@@ -84,16 +71,19 @@ def check_tokenizer_folder(tokenizer: Path) -> None:
         raise RevocabError(
             f"{tokenizer}: no tokenizer_config.json; give a Hugging Face tokenizer folder"
         )
-    check_links(tokenizer, TOKENIZER_FILES)
+    check_links(tokenizer, [TEMPLATES, *files_of(tokenizer, "tokenizer")])
 
 
 def copy_tokenizer(tokenizer: Path, out: Path) -> None:
-    """Copy the tokenizer files of one folder to another, byte for byte.
+    """Copy the tokenizer files of one folder to another, byte for byte but for what
+    :mod:`revocab.tokenizers.file_ids` reads otherwise.
 
     Raises :class:`RevocabError` as :func:`check_tokenizer_folder` does.
     """
     check_tokenizer_folder(tokenizer)
-    copy_present(tokenizer, TOKENIZER_FILES, out)
+    copy_present(tokenizer, files_of(tokenizer, "tokenizer"), out)
+    for name, content in changed_files(tokenizer)[0].items():
+        write_json(out / name, content)
 
 
 def check_model_folder(folder: str | Path) -> None:
@@ -149,14 +139,18 @@ class ModelFolder:
 
     @cached_property
     def documents(self) -> list[str]:
-        """Return the small files, sorted by name: no weights, no code, nothing of revocab's."""
-        return [
+        """Return the small files, sorted by name: no weights, no code, nothing of revocab's.
+
+        Of subfolders only that of the tokenizer's chat templates counts.
+        """
+        own = [
             file.name
             for file in sorted(self.path.iterdir())
             if file.name not in OWN_FILES
             and (file.suffix in DOCUMENTS or file.name.startswith("LICENSE"))
             and (file.is_file() or file.is_symlink())  # also one that leads nowhere
         ]
+        return sorted({*own, *files_of(self.path, "tokenizer")})
 
     @cached_property
     def index(self) -> dict[str, Any] | None:
@@ -311,6 +305,10 @@ class ModelFolder:
         return matrix_VD[:tokens]
 
 
-def copy_documents(source: ModelFolder, out: Path, skip: tuple[str, ...] = ()) -> None:
-    names = [name for name in source.documents if name not in skip and name != INDEX]
+def copy_documents(
+    source: ModelFolder, out: Path, skip: tuple[str, ...] = (), fates: tuple[Fate, ...] = ()
+) -> None:
+    """Copy the documents, but for some names and those of some fates under another vocabulary."""
+    names = without(source.documents, *fates) if fates else source.documents
+    names = [name for name in names if name not in skip and name != INDEX]
     copy_present(source.path, names, out)

@@ -21,6 +21,7 @@ from revocab.models.vocabulary.padding import cut_off, padding_findings
 from revocab.models.weights.files import equal_tensors
 from revocab.models.weights.finite import finite_findings
 from revocab.models.weights.index import WEIGHTS
+from revocab.tokenizers.file_ids import TokenizerFiles
 
 ADAPTER = "adapter_config.json"
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
@@ -184,26 +185,26 @@ def _differences(
         )  # fmt: skip
 
 
-def largest_id(folder: Path) -> int | None:
-    file = folder / "tokenizer.json"
-    if not file.is_file():
-        return None
-    content = read_settings(file)
+def token_ids(folder: Path) -> TokenizerFiles | None:
+    """Return what a folder says of tokens and ids; None where it has no such file, or a broken one,
+    which is said where it is loaded.
+    """
     try:
-        vocabulary = content["model"]["vocab"]
-        ids = range(len(vocabulary)) if isinstance(vocabulary, list) else vocabulary.values()
-        return max((*ids, *(token["id"] for token in content.get("added_tokens") or ())))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None  # not a tokenizer's file: said where it is loaded
+        files = TokenizerFiles.read(folder)
+        return files if files.ids else None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RevocabError):
+        return None
 
 
 def _vocabulary(folder: ModelFolder) -> Iterator[Finding]:
-    rows, largest = folder.text_config.get("vocab_size"), largest_id(folder.path)
-    if isinstance(rows, int) and largest is not None and largest >= rows:
+    files = token_ids(folder.path)
+    if files is not None and (beyond := files.beyond[1]):
         yield Finding(
             "token-without-row", "error",
-            f"its tokenizer has {largest + 1:,} tokens, and the model {rows:,} rows",
-            "they do not belong together", "give both of one model",
+            f"its tokenizer has tokens without a row, of {files.rows:,}:"
+            f" {some([f'{number} {token!r}' for token, number in beyond.items()])}",
+            "text, or what the tokenizer puts around it, holds them", "give both of one model, or"
+            " take the tokens out of the tokenizer's files",
         )  # fmt: skip
 
 

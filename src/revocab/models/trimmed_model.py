@@ -19,7 +19,8 @@ from revocab.errors import refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
 from revocab.models import origin
-from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, read_settings
+from revocab.models.folder import ModelFolder, copy_documents, read_settings
+from revocab.models.folder_files import tell_left_out
 from revocab.models.load import check_structure
 from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.models.vocabulary.per_token_tensors import token_tables
@@ -29,8 +30,6 @@ from revocab.tokenizers.load import write_tokenizer
 
 #: Of each kept token, in the order of the new ids, the id that it had.
 KEPT_IDS = "kept_ids.json"
-#: Its files that are written anew.
-_OWN = (*TOKENIZER_FILES, "config.json", "generation_config.json", "README.md")
 _ROLE = re.compile(r"_token_ids?$|_token_index$")
 _LISTS = ("bad_words_ids", "begin_suppress_tokens", "suppress_tokens")
 #: Settings that have ids among other numbers; they are dropped, and that is told.
@@ -117,9 +116,10 @@ def write_trimmed(
         for file, parts in source.parts.items()
         if parts.keys() & model.tables.keys()
     }
-    copy_documents(source, folder, _OWN)
+    copy_documents(source, folder, ("README.md",), ("tokenizer", "written", "stale"))
     write_tokenizer(tokenizer, folder)
     keep_golden_ids(folder, tokenizer)
+    tell_left_out(source.path, folder)
     config, dropped = renumbered(source.config, rows_N)
     write_json(folder / "config.json", config)
     if model.generation is not None:

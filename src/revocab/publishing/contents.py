@@ -22,7 +22,8 @@ from revocab.initialise.diagnostics import NAME as DIAGNOSTICS
 from revocab.io import number
 from revocab.links import check_file, check_links
 from revocab.model_check.kind import look_at
-from revocab.models.folder import OWN_FILES, TOKENIZER_FILES, ModelFolder
+from revocab.models.folder import OWN_FILES, ModelFolder
+from revocab.models.folder_files import FATES
 from revocab.models.origin import HUB_ID, PROVENANCE, history_of
 from revocab.models.weights.index import INDEX
 from revocab.training.outputs.card import TRAINING, evaluation_result
@@ -55,7 +56,7 @@ def check_folder(folder: Path) -> None:
 def contents_of(folder: Path, *, history: bool = False) -> Contents:
     model, card = ModelFolder(folder), read_card(folder)
     contents = Contents(folder, card)
-    may_go = {*model.files, INDEX, *TOKENIZER_FILES, *DOCUMENTS, *PICTURE.findall(card.text)}
+    may_go = {*model.files, INDEX, *FATES, *DOCUMENTS, *PICTURE.findall(card.text)}
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             contents.stays[f"{path.name}/"] = "a folder"

@@ -25,6 +25,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import read_json, write_json
 from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER, from_byte_level
 from revocab.tokenizers.canonical import strings_by_id
+from revocab.tokenizers.file_ids import renumber
 from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
 
 Merge = tuple[str, str]
@@ -247,7 +248,7 @@ class EditableVocabulary:
         for token in state["added_tokens"]:
             token["id"] = self.ids[token["content"]]
         state["added_tokens"].sort(key=lambda token: token["id"])
-        _renumber(state.get("post_processor"), self.ids)
+        renumber(state.get("post_processor"), self.ids)
         if state.get("padding"):
             state["padding"]["pad_id"] = self.ids[state["padding"]["pad_token"]]
         return state
@@ -286,16 +287,3 @@ class EditableVocabulary:
             )
         strings_by_id(made)
         return made
-
-
-def _renumber(part: Any, ids: Mapping[str, int]) -> None:
-    """Put new ids into a post-processor, in place, wherever it names a token with its id."""
-    if not part:
-        return
-    for inner in part.get("processors", ()):
-        _renumber(inner, ids)
-    for named in (part.get("special_tokens") or {}).values():
-        named["ids"] = [ids[token] for token in named["tokens"]]
-    for name in ("sep", "cls"):  # BERT's and RoBERTa's
-        if name in part:
-            part[name] = [part[name][0], ids[part[name][0]]]

@@ -2,7 +2,8 @@
 
 ``▁città`` (SentencePiece), ``ĠcittÃł`` (byte-level) and ``città`` (WordPiece, word-initial) all
 stand for the bytes of " città": a word start is a leading space byte. ``<0x0A>`` and ``Ċ`` are one
-newline byte. Special tokens are identified by their role, never by their spelling.
+newline byte. Special tokens are no text: they have a role, and :mod:`revocab.intersection.match`
+says by what they are known.
 """
 
 from __future__ import annotations
@@ -59,10 +60,12 @@ class CanonicalToken:
     data: bytes
     role: str | None
     string: str
+    #: Whether the user has said its role.
+    declared: bool = False
 
     @property
     def identity(self) -> tuple[str, bytes | str] | None:
-        """What must be equal for two tokens to be one; None for a special token without a role."""
+        """Its bytes or, for a special token, its role, if it has one."""
         if self.kind == "special":
             return None if self.role is None else ("role", self.role)
         return ("bytes", self.data)
@@ -165,13 +168,16 @@ def canonical_vocabulary(
     """
     style = tokenizer_style(tokenizer)
     strings = strings_by_id(tokenizer)
-    special = token_roles(tokenizer, roles)
+    special, declared = token_roles(tokenizer, roles), roles or {}
     added = tokenizer.added_tokens_decoder
     prefix = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
     tokens = []
     for number, string in enumerate(strings):
         if number in special:
-            tokens.append(CanonicalToken("special", string.encode(), special[number], string))
+            role = special[number]
+            tokens.append(
+                CanonicalToken("special", string.encode(), role, string, string in declared)
+            )
         elif number in added and not BYTE_TOKEN.fullmatch(string):
             # Added tokens are matched in the text itself, so their spelling is their text.
             tokens.append(_text_token(string.encode(), string))

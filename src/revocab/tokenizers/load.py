@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
@@ -12,6 +15,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import not_folder, read_json, write_json
 from revocab.limits import LARGEST_VOCABULARY
 from revocab.links import check_documents
+from revocab.tokenizers.file_ids import changed_files, copy_with
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
@@ -19,6 +23,8 @@ Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
 
 #: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``.
 PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+#: Folders of which it was said that tokens are left out.
+_TOLD: set[str] = set()
 
 
 def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTrainedTokenizerFast:
@@ -27,8 +33,11 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     A folder with a ``.tiktoken`` file in place of ``tokenizer.json``, or that file itself, loads as
     byte-level BPE (:mod:`revocab.tokenizers.tiktoken`). ``truncation`` and ``padding`` that a
     ``tokenizer.json`` asks for are off: a text gives the tokens of the whole text and no others,
-    wherever it is measured, packed, scored or continued. Raises :class:`RevocabError` when there is
-    no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
+    wherever it is measured, packed, scored or continued. Every token has the id that the files say;
+    special tokens beyond the rows of the folder's model are left out, which is said on stderr
+    (:mod:`revocab.tokenizers.file_ids`). Raises :class:`RevocabError` when there is no tokenizer,
+    none backed by the ``tokenizers`` library, or one whose file is broken or whose ids cannot be
+    kept.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -43,6 +52,17 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             " file"
         )
     check_tokenizer_file(Path(name))
+    changed: dict[str, Any] = {}
+    # A file of another kind is refused by the loader.
+    with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
+        changed, left_out = changed_files(Path(name))
+    if changed:
+        tell_left_out(Path(name), left_out)
+        with TemporaryDirectory() as temporary:
+            copy_with(Path(name), changed, Path(temporary))
+            tokenizer = load_tokenizer(Path(temporary))
+        tokenizer.name_or_path = name
+        return tokenizer
     # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
     loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
@@ -79,6 +99,18 @@ def check_tokenizer_file(folder: Path) -> None:
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         problems = []  # a file of another kind, which the loader refuses
     refuse(problems)
+
+
+def tell_left_out(folder: Path, tokens: dict[str, int]) -> None:
+    """Say, once in a process, which special tokens of a folder its model has no row for."""
+    if tokens and str(folder) not in _TOLD:
+        _TOLD.add(str(folder))
+        listed = some(f"{number} {token}" for token, number in tokens.items())
+        print(
+            f"warning: {folder}: {len(tokens)} special tokens have no row in the model and are left"
+            f" out: {listed}",
+            file=sys.stderr,
+        )
 
 
 def says_plain(folder: Path) -> bool:

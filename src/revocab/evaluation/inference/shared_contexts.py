@@ -25,7 +25,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
 from revocab.evaluation.inference.near_ties import Request, batch_mates, near_ties
-from revocab.models.folder import TOKENIZER_FILES
+from revocab.models.folder_files import files_of
 
 #: Families of which it is known that logits are the output matrix times the decoder's output.
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
@@ -74,7 +74,7 @@ class SharedContext:
 def tokenizer_fingerprint(folder: Path) -> str:
     """Return a hash of the tokenizer files in a model folder: equal means equal token ids."""
     digest = hashlib.sha256()
-    named = {folder / name for name in TOKENIZER_FILES}
+    named = {folder / name for name in files_of(folder, "tokenizer")}
     for path in sorted(named | {*folder.glob("*token*"), *folder.glob("*.model")}):
         if path.is_file():
             digest.update(path.name.encode() + b"\0" + path.read_bytes())

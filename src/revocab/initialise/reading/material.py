@@ -56,8 +56,6 @@ class Material:
             inputs.target_tokenizer,
             job.identity,
             inputs.pairs,
-            # Relatives of one base: their special tokens have the same names, whatever their roles.
-            spelled_alike=method.needs_donor,
         )
         tables = further_tables(source, len(vocabularies.source_tokenizer))
         check_tables(source, tables, options)

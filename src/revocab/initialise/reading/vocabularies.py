@@ -6,7 +6,7 @@ hand, or are computed here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from revocab.initialise.reading.source_pieces import SourceSpelling, source_piec
 from revocab.intersection.intersect import Intersection, intersect, read_pairs
 from revocab.intersection.match import Identity, unequal_pairs
 from revocab.models.vocabulary.special_ids import Counterparts
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, special_and_added
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer
 
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
@@ -57,40 +57,14 @@ def shared_tokens(
         canonical_vocabulary(first, roles["source"]),
         canonical_vocabulary(target, roles["target"]),
         shared.report["identity"],
-        zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True),
+        dict(zip(shared.target_ids.tolist(), shared.source_ids.tolist(), strict=True)),
     )
     if wrong:
         raise RevocabError(
-            f"{pairs}: not made for this {side} and target tokenizer: {len(wrong)} of"
-            f" {len(shared.target_ids)} pairs name different tokens, such as {wrong[0][0]!r} and"
-            f" {wrong[0][1]!r}; run revocab intersect again"
+            f"{pairs}: not made for this {side} and target tokenizer: {len(wrong)} tokens differ"
+            f" (of {len(shared.target_ids)} pairs): {wrong[0]}; run revocab intersect again"
         )
     return shared
-
-
-def with_spelled_alike(
-    shared: Intersection, first: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
-) -> Intersection:
-    """Return what is shared, and the special and added tokens that no role matches and that are
-    spelled alike: the old end of text of a model whose turns end otherwise, for one.
-    """
-    import numpy as np
-
-    own = {first.convert_ids_to_tokens(number): number for number in special_and_added(first)}
-    missing = special_and_added(target) & {*shared.missing.tolist()}
-    spelled = {number: target.convert_ids_to_tokens(number) for number in missing}
-    more = {number: own[text] for number, text in spelled.items() if text in own}
-    target_ids = np.append(shared.target_ids, np.array([*more], dtype=np.int64))
-    order_N = np.argsort(target_ids)
-    kinds = [*shared.kinds, *("special" for _ in more)]
-    return replace(
-        shared,
-        target_ids=target_ids[order_N],
-        source_ids=np.append(shared.source_ids, [*more.values()]).astype(np.int64)[order_N],
-        kinds=[kinds[place] for place in order_N],
-        candidates=np.append(shared.candidates, np.ones(len(more), dtype=np.int64))[order_N],
-        missing=shared.missing[~np.isin(shared.missing, [*more])],
-    )
 
 
 @dataclass(frozen=True)
@@ -102,8 +76,6 @@ class Vocabularies:
     identity: Identity = "bytes"
     #: A folder written by intersect_vocabularies; none: computed here.
     pairs: Path | None = None
-    #: Whether special tokens without a common role are shared where they are spelled alike.
-    spelled_alike: bool = False
 
     @cached_property
     def source_tokenizer(self) -> Any:
@@ -117,8 +89,12 @@ class Vocabularies:
     def intersection(self) -> Intersection:
         """Return the shared tokens; a stored intersection must be of these two vocabularies."""
         both = self.source_tokenizer, self.target_tokenizer
-        shared = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
-        return with_spelled_alike(shared, *both) if self.spelled_alike else shared
+        return shared_tokens(*both, identity=self.identity, pairs=self.pairs)
+
+    @property
+    def new_special(self) -> dict[str, str]:
+        """Return the target's special tokens without a counterpart in the source, by id."""
+        return dict(self.intersection.report["special_without_counterpart"]["target"])
 
     @property
     def counterparts(self) -> Counterparts:
@@ -135,7 +111,7 @@ class MissingPieces:
     """How the source spells the target's tokens that it lacks, by target id."""
 
     vocabularies: Vocabularies
-    #: Gets, as ``stand_ins``, the special tokens that were given another one's row, and which.
+    #: Gets, as ``stand_in``, whose row special tokens without a counterpart begin as.
     notes: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -164,7 +140,7 @@ class MissingPieces:
         own, spelling = self._missing[token], self._spelling
         stand_in = spelling.stand_in
         if own.kind == "special" and own.role not in spelling.by_role and stand_in is not None:
-            self.notes.setdefault("stand_ins", {})[own.string] = spelling.tokens[stand_in].string
+            self.notes["stand_in"] = spelling.tokens[stand_in].string
         return self._own[token] or spelling.unspelt
 
     def pieces_released(self, token: int) -> list[int]:

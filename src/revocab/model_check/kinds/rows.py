@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from revocab.heavy_types import Tensor
 from revocab.model_check.kind import Kind, Subject
 from revocab.models.finding import Finding, Severity, some, some_tokens
+from revocab.models.load import token_ids
 from revocab.models.origin import PROVENANCE
 from revocab.models.weights.files import BLOCK_BYTES, equal_tensors
 from revocab.tokenizers.canonical import BYTE_TOKEN
@@ -170,12 +171,13 @@ def ties(subject: Subject) -> Iterator[Finding]:
 
 
 def unreachable(subject: Subject) -> Iterator[Finding]:
-    tokens = subject.tokens
+    tokens, files = subject.tokens, token_ids(subject.path)
+    free = files.free if files is not None else ()
     # Bytes are there for texts that have no other token, whether there are such texts or not.
     lost = [
         n
         for n, reason in subject.unreachable.items()
-        if reason != "utf8" and not BYTE_TOKEN.fullmatch(tokens[n])
+        if reason != "utf8" and n not in free and not BYTE_TOKEN.fullmatch(tokens[n])
     ]
     if lost:
         yield Finding(

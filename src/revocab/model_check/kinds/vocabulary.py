@@ -4,35 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.model_check.kind import TOKENIZER_CONFIG, Kind, Subject
+from revocab.model_check.kind import TOKENIZER, Kind, Mended, Subject
 from revocab.models.finding import Finding, some, some_tokens
-from revocab.models.load import largest_id
+from revocab.models.load import token_ids
 from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.tokenizers.file_ids import TokenizerFiles
 
 
-def added_without_row(subject: Subject) -> Iterator[Finding]:
-    """Yield tokens that other files than ``tokenizer.json`` add beyond the rows."""
-    largest, rows = largest_id(subject.path), subject.rows
+def without_row(subject: Subject) -> Iterator[Finding]:
+    """Yield tokens beyond the rows: special ones that can be left out, or those of other files."""
+    files, rows = token_ids(subject.path), subject.rows
+    left_out, others = ({}, {}) if files is None else files.beyond
     beyond = [number for number in range(rows, len(subject.tokens)) if subject.tokens[number]]
-    if beyond and (largest is None or largest < rows):
+    if beyond and not others:  # by the tokenizer's class, or without a tokenizer.json
         yield Finding(
             "token-without-row", "error",
-            f"{TOKENIZER_CONFIG} or added_tokens.json adds {some_tokens(beyond, subject.tokens)},"
-            f" and the model has {rows:,} rows",
+            f"{some_tokens(beyond, subject.tokens)} without a row, of {rows:,}",
             "the first text or batch that holds one ends in an index error",
-            "name tokens there that tokenizer.json has, or give the model rows for them",
+            "take them out of the tokenizer's files, or give the model rows for them",
+        )  # fmt: skip
+    elif files is not None and left_out:
+
+        def leave_out(mended: Mended) -> None:
+            for name, content in files.without(left_out).files.items():
+                if content != files.files[name]:
+                    mended.edited[name] = content
+
+        yield Finding(
+            "token-without-row", "note",
+            f"{len(left_out)} special tokens without a row, of {files.rows:,}:"
+            f" {some([f'{number} {token!r}' for token, number in left_out.items()])}",
+            "Revocab leaves them out; elsewhere text that spells one ends in an index error",
+            "take them out of the tokenizer's files", leave_out,
         )  # fmt: skip
 
 
-def holes(subject: Subject) -> Iterator[Finding]:
+def ids(subject: Subject) -> Iterator[Finding]:
+    """Yield ids without a token, and added tokens that other programs number otherwise."""
+    files = token_ids(subject.path)
     empty = [number for number, token in enumerate(subject.tokens) if not token]
+    moved = {}
+    if files is not None:
+        empty, moved = files.free, files.moved
     if empty:
         yield Finding(
             "ids-without-token", "warning",
-            f"ids up to {len(subject.tokens) - 1:,}, of which {len(empty):,} have no token:"
-            f" {some(empty)}",
+            f"ids up to {max(*empty, len(subject.tokens) - 1):,}, of which {len(empty):,} have no"
+            f" token: {some(empty)}",
             "programs that take the number of tokens for the number of rows cut the last ones off",
-            "add tokens for these ids",
+            "add tokens for these ids, as 'revocab tokenizer' does",
+        )  # fmt: skip
+    if moved:
+        listed = some([f"{token!r} {own} and {other}" for token, (own, other) in moved.items()])
+
+        def write_ids(mended: Mended) -> None:
+            content = mended.edit(TOKENIZER)
+            left = TokenizerFiles(subject.path, {**files.files, TOKENIZER: content}, files.rows)
+            mended.edited[TOKENIZER] = left.with_kept_ids()
+
+        yield Finding(
+            "ids-moved", "error",
+            f"{len(moved)} added tokens have other ids in {TOKENIZER} than in programs that read"
+            f" it: {listed}",
+            "these look up the rows of other tokens", f"write ids without gaps into {TOKENIZER}",
+            None if [*files.kept_ids_problems()] else write_ids,
         )  # fmt: skip
 
 
@@ -47,4 +82,4 @@ def spare(subject: Subject) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-KIND = Kind("vocabulary", (added_without_row, holes, spare), quick=True)
+KIND = Kind("vocabulary", (without_row, ids, spare), quick=True)

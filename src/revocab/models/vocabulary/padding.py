@@ -20,7 +20,7 @@ from typing import Any
 from revocab.heavy_types import PreTrainedModel, Tensor
 from revocab.io import write_json
 from revocab.models.finding import Finding
-from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents, copy_tokenizer
+from revocab.models.folder import ModelFolder, copy_documents, copy_tokenizer
 from revocab.models.write import with_tensors, write_weights
 
 #: Beside ``vocab_size`` in ``config.json``: the rows of tokens, where there are others.
@@ -109,7 +109,7 @@ def without_padding(folder: Path) -> Iterator[Path]:
     names = {*model.vocabulary_tensors.values(), *model.tied_copies}
     with TemporaryDirectory(prefix="revocab-unpadded-") as temporary:
         out = Path(temporary)
-        copy_documents(model, out, (*TOKENIZER_FILES, "config.json"))
+        copy_documents(model, out, ("config.json",), ("tokenizer",))
         if (folder / "tokenizer_config.json").is_file():
             copy_tokenizer(folder, out)
         write_json(out / "config.json", _unpadded(model.config, tokens))

@@ -20,10 +20,12 @@ from revocab.folder_claim import CLAIM, files_below
 from revocab.io import write_text
 from revocab.links import copy_present, link_or_copy
 from revocab.models.folder import ModelFolder
+from revocab.models.folder_files import files_of
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
 from revocab.output import OutputFolder
-from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids
+from revocab.tokenizers.file_ids import TEMPLATES
+from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.training.outputs.loss_tables import HELDOUT
 
 if TYPE_CHECKING:
@@ -34,20 +36,6 @@ KIND = "checkpoint"
 BEST_FOLDER = Path("checkpoints", BEST)
 #: Where transformers looks for a tokenizer's chat template before it looks anywhere else.
 CHAT_TEMPLATE = "chat_template.jinja"
-#: Files beside the weights that make a folder complete; copied as they are.
-COMPANIONS = (
-    "config.json",
-    "generation_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "tokenizer.model",
-    "vocab.json",
-    "merges.txt",
-    GOLDEN_IDS,
-    CHAT_TEMPLATE,
-)
 
 
 def weight_files(model_folder: Path) -> list[Path]:
@@ -97,8 +85,14 @@ def not_finite(folder: Path, which: str, dtype: torch.dtype, *, diverged: bool) 
 
 
 def write_companions(source: Path, target: Path, texts: Mapping[str, str]) -> None:
-    """Copy what is beside the weights; ``texts``, by file, are new or stand in its place."""
-    copy_present(source, COMPANIONS, target)
+    """Copy what makes a folder complete beside the weights, as it is.
+
+    ``texts``, by file, are new or stand in its place; a chat template there is the only one.
+    """
+    names = files_of(source, "tokenizer", "written", "body")
+    if CHAT_TEMPLATE in texts:
+        names = [name for name in names if not name.startswith(TEMPLATES)]
+    copy_present(source, names, target)
     for name, text in texts.items():
         write_text(target / name, text)
     keep_golden_ids(target)
