@@ -91,7 +91,7 @@ class Subject:
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:
         with quiet():
-            return load_tokenizer(self.path)
+            return load_tokenizer(self.path, tell=False)  # a finding says it
 
     @cached_property
     def tokens(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -15,12 +16,27 @@ from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
 Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
 
-#: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``.
+#: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``, and its
+#: keys at which that class, too, writes a post-processor of its own.
 PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+_POST_KEYS = ("add_bos_token", "add_eos_token")
+#: The parts of a pipeline beside the vocabulary, as ``tokenizer.json`` and its library name them.
+PIPELINE = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+#: Folders of which it was said in this process that AutoTokenizer reads them otherwise.
+_TOLD: set[tuple[str, int]] = set()
 
 
-def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTrainedTokenizerFast:
+def load_tokenizer(
+    folder: str | Path, revision: str | None = None, *, tell: bool = True
+) -> PreTrainedTokenizerFast:
     """Load a fast tokenizer from a folder, or by Hub id; code that comes with it is never run.
+
+    **What ``tokenizer.json`` says counts**, in every verb: how text is cut, which tokens are added
+    to it, and how ids become text. ``tokenizer_config.json`` says which tokens have a role, and the
+    chat template; a token that it alone has is added behind those of the file. The class that it or
+    ``config.json`` names counts where there is no ``tokenizer.json``. transformers 5, and vLLM with
+    it, build the pipeline of some classes anew whatever the file says: where that gives other ids,
+    a line on standard error says so, unless ``tell`` is off.
 
     A folder with a ``.tiktoken`` file in place of ``tokenizer.json``, or that file itself, loads as
     byte-level BPE (:mod:`revocab.tokenizers.tiktoken`). ``truncation`` and ``padding`` that a
@@ -29,6 +45,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
+    from transformers.utils import cached_file
 
     name = str(folder)
     ranks = tiktoken_file(name)
@@ -45,10 +62,13 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         problems = []  # a file of another kind, which the loader refuses
     refuse(problems)
-    # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
-    loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
+        optional = {"_raise_exceptions_for_missing_entries": False}
+        file = cached_file(name, "tokenizer.json", revision=revision, **optional)
+        loader: Any = PreTrainedTokenizerFast if file else AutoTokenizer
         tokenizer: Any = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
+        if file:
+            follow_file(tokenizer, file)
     # The loader raises many unrelated types: all mean that there is no usable tokenizer here.
     except Exception as error:
         reason = str(error).strip().split("\n")[0]
@@ -63,14 +83,99 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
         )
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
+    if tell and file and Path(name).is_dir():
+        tell_other_class(Path(name), tokenizer)
     return tokenizer
 
 
-def says_plain(folder: Path) -> bool:
-    """Return whether a folder says that its tokenizer is just what ``tokenizer.json`` holds."""
+def follow_file(tokenizer: Any, file: str) -> None:
+    """Put back what transformers changed of a ``tokenizer.json`` (:func:`load_tokenizer`)."""
+    from tokenizers import Tokenizer
+
+    content = read_json(Path(file))
+    loaded = tokenizer.backend_tokenizer
+    added = loaded.get_added_tokens_decoder()
+    own = {token["content"]: token for token in content.get("added_tokens") or ()}
+    flags = ("lstrip", "normalized", "rstrip", "single_word", "special")
+    if any(
+        {flag: getattr(token, flag) for flag in flags}
+        != {flag: own[token.content].get(flag) for flag in flags}
+        for token in added.values()
+        if token.content in own
+    ):
+        whole = Tokenizer.from_file(file)
+        whole.add_tokens([added[n] for n in sorted(added) if added[n].content not in own])
+        tokenizer._tokenizer = loaded = whole
+    empty = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}
+    parts = Tokenizer.from_str(json.dumps({**content, "model": empty, "added_tokens": []}))
+    for part in PIPELINE:
+        setattr(loaded, part, getattr(parts, part))
+    tokenizer.split_special_tokens = loaded.encode_special_tokens = False
+
+
+def other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> str | None:
+    """Return which texts AutoTokenizer gives other ids than ``tokenizer.json``; None where none.
+
+    ``tokenizer``: that of :func:`load_tokenizer`. Raises what transformers raises.
+    """
+    from transformers import AutoTokenizer
+
+    from revocab.tokenizers.golden_ids import chat_texts, fixed_texts
+
+    _TOLD.add(_version(folder))
+    auto: Any = AutoTokenizer.from_pretrained(
+        folder, trust_remote_code=False, local_files_only=True
+    )
+    made = type(auto).__name__
+    if not getattr(auto, "is_fast", False):
+        return f"transformers' AutoTokenizer makes a {made}, which does not read tokenizer.json"
+    theirs, ours = auto.backend_tokenizer, tokenizer.backend_tokenizer
+    theirs.no_truncation()
+    theirs.no_padding()
+    texts = [*fixed_texts(), *chat_texts(tokenizer)]
+    pairs = zip(texts, theirs.encode_batch(texts), ours.encode_batch(texts), strict=True)
+    others = [(text, their, our) for text, their, our in pairs if their.ids != our.ids]
+    if not others:
+        return None
+    # The first place of the first text that differs says more than all of its tokens.
+    text, their, our = others[0]
+    differing = (n for n, (a, b) in enumerate(zip(their.ids, our.ids, strict=False)) if a != b)
+    start = next(differing, min(len(their.ids), len(our.ids)))
+    first, second = ((encoded.tokens[start : start + 3] or "nothing") for encoded in (their, our))
+    return (
+        f"transformers' AutoTokenizer makes a {made}, which gives {len(others)} of {len(texts)}"
+        f" texts other ids than tokenizer.json, such as {text[:60]!r} ({first} in place of"
+        f" {second})"
+    )
+
+
+def _version(folder: Path) -> tuple[str, int]:
+    file = folder / "tokenizer.json"
+    return str(file.resolve()), file.stat().st_mtime_ns
+
+
+def tell_other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Say once in a process that AutoTokenizer would read a folder otherwise than is done here."""
+    from transformers.utils import logging
+
     path = folder / "tokenizer_config.json"
     settings = read_json(path) if path.is_file() else None
-    return isinstance(settings, dict) and settings.get("tokenizer_class") in PLAIN_CLASSES
+    plain = isinstance(settings, dict) and settings.get("tokenizer_class") in PLAIN_CLASSES
+    says_more = isinstance(settings, dict) and any(key in settings for key in _POST_KEYS)
+    if plain and not says_more and not (folder / "config.json").is_file():
+        return
+    if _version(folder) in _TOLD:
+        return
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        other = other_class(folder, tokenizer)
+    except Exception:  # no AutoTokenizer, for any reason: `check` says which
+        return
+    finally:
+        logging.set_verbosity(level)
+    if other:
+        print(f"warning: {folder}: {other}; here tokenizer.json counts", file=sys.stderr)
 
 
 def tokenizer_file(folder: str | Path) -> Path:
@@ -136,6 +241,12 @@ def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> N
     tokenizer.save_pretrained(str(folder))
     path = Path(folder) / "tokenizer_config.json"
     config = read_json(path)
+    # Where these two contradict the file, transformers 5 would write another post-processor.
+    ids = tokenizer.backend_tokenizer.encode("a").ids
+    adds = (ids[:1] == [tokenizer.bos_token_id], ids[-1:] == [tokenizer.eos_token_id])
+    if adds != tuple(config.get(key, False) for key in _POST_KEYS):
+        for key in _POST_KEYS:
+            config.pop(key, None)
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
     if isinstance(config.get("extra_special_tokens"), list):
