@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+#: Which code computes attention and experts is never the folder's choice: of a name with a slash in
+#: ``config.json``, transformers fetches a kernel from the Hub and runs it. None: its own code.
+OWN_CODE: dict[str, Any] = {"attn_implementation": None, "experts_implementation": None}
+
 
 def load_shape(folder: str | Path) -> Any:
     """Return a folder's causal language model on the meta device: its shapes, without weights."""
@@ -19,6 +23,6 @@ def shape_of(config: Any) -> Any:
     from transformers import AutoModelForCausalLM
 
     with torch.device("meta"):
-        shape = AutoModelForCausalLM.from_config(config)
+        shape = AutoModelForCausalLM.from_config(config, **OWN_CODE)
         shape.tie_weights()
     return shape

@@ -16,10 +16,8 @@ from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
 Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
 
-#: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``, and its
-#: keys at which that class, too, writes a post-processor of its own.
+#: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``.
 PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
-_POST_KEYS = ("add_bos_token", "add_eos_token")
 #: The parts of a pipeline beside the vocabulary, as ``tokenizer.json`` and its library name them.
 PIPELINE = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 #: Folders of which it was said in this process that AutoTokenizer reads them otherwise.
@@ -161,8 +159,7 @@ def tell_other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
     path = folder / "tokenizer_config.json"
     settings = read_json(path) if path.is_file() else None
     plain = isinstance(settings, dict) and settings.get("tokenizer_class") in PLAIN_CLASSES
-    says_more = isinstance(settings, dict) and any(key in settings for key in _POST_KEYS)
-    if plain and not says_more and not (folder / "config.json").is_file():
+    if plain and not (folder / "config.json").is_file():
         return
     if _version(folder) in _TOLD:
         return
@@ -241,12 +238,6 @@ def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> N
     tokenizer.save_pretrained(str(folder))
     path = Path(folder) / "tokenizer_config.json"
     config = read_json(path)
-    # Where these two contradict the file, transformers 5 would write another post-processor.
-    ids = tokenizer.backend_tokenizer.encode("a").ids
-    adds = (ids[:1] == [tokenizer.bos_token_id], ids[-1:] == [tokenizer.eos_token_id])
-    if adds != tuple(config.get(key, False) for key in _POST_KEYS):
-        for key in _POST_KEYS:
-            config.pop(key, None)
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
     if isinstance(config.get("extra_special_tokens"), list):

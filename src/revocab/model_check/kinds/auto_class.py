@@ -24,9 +24,8 @@ def same_ids(subject: Subject) -> Iterator[Finding]:
             "auto-class", "warning", other,
             "transformers and vLLM read other tokens than Revocab, for which the file counts",
             "if the model was trained on the file's tokens, set tokenizer_class of"
-            f" {TOKENIZER_CONFIG} to PreTrainedTokenizerFast and take add_bos_token and"
-            " add_eos_token out; a model type whose own class counts all the same needs a tokenizer"
-            " that extends or optimises its own",
+            f" {TOKENIZER_CONFIG} to PreTrainedTokenizerFast; a model type whose own class counts"
+            " all the same needs a tokenizer that extends or optimises its own",
         )  # fmt: skip
 
 

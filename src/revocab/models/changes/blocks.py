@@ -24,6 +24,7 @@ from revocab.heavy_types import Tensor
 from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
 from revocab.models.folder import ModelFolder
+from revocab.models.shape import OWN_CODE
 
 LAYERS = "num_hidden_layers"
 #: Key of ``config.json``: the numbers of the new blocks, from 0.
@@ -178,7 +179,7 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
 
     def twin(settings: Mapping[str, Any]) -> Any:
         own = type(config).from_dict(dict(settings))
-        return AutoModelForCausalLM.from_config(own, dtype=torch.float32).eval()
+        return AutoModelForCausalLM.from_config(own, dtype=torch.float32, **OWN_CODE).eval()
 
     def logits(model: Any) -> Tensor:
         """Return the logits of a text longer than the window, float32 (1, tokens, vocabulary)."""
