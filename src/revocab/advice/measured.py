@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from revocab.bill.amounts import Factor
-from revocab.models.shape import OWN_CODE
 from revocab.progress import Say
 from revocab.training.machine.operations import operations
 from revocab.training.stage import Stage
@@ -35,7 +34,7 @@ def measure_speed(config: Any, length: int, say: Say) -> tuple[list[Factor], lis
     keys = {"num_hidden_layers": layers, "layer_types": None}
     short = type(config).from_dict({**config.to_dict(), **keys})
     say(f"timing a step of {layers} layers on {device}")
-    model = AutoModelForCausalLM.from_config(short, dtype=torch.float32, **OWN_CODE).to(device)
+    model = AutoModelForCausalLM.from_config(short, dtype=torch.float32).to(device)
     ids = torch.randint(config.vocab_size, (1, length), device=device)
     plan = StagePlan([Stage(name="all", steps=1, learning_rate=1e-3)])
     flops = length * operations(model, plan.groups(model)).flops(length)

@@ -15,16 +15,14 @@ from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder, read_settings
-from revocab.models.shape import OWN_CODE
+from revocab.models.shape import load_config, with_own_code
 from revocab.models.vocabulary.padding import cut_off, padding_findings
 from revocab.models.weights.files import equal_tensors
 from revocab.models.weights.finite import finite_findings, scan
 from revocab.models.weights.index import INDEX, WEIGHTS
 
 ADAPTER = "adapter_config.json"
-_SAFE = {
-    "use_safetensors": True, "trust_remote_code": False, "local_files_only": True, **OWN_CODE,
-}  # fmt: skip
+_SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
 #: Quantisations for which transformers fetches kernels where the library ``kernels`` is installed.
 FETCHING = ("eetq", "fbgemm_fp8", "fp8", "metal", "mxfp4", "mxfp8", "nvfp4")
 
@@ -85,8 +83,9 @@ def load_causal_lm(
     if device != "cpu":
         options = {"device_map": device, **options}  # straight there, not through main memory
     with loading(folder):
+        config = with_own_code(options.pop("config", None) or load_config(folder))
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, output_loading_info=True, dtype=dtype, **_SAFE, **options
+            folder, config=config, output_loading_info=True, dtype=dtype, **_SAFE, **options
         )
     model, info = loaded
     # What a quantised checkpoint must hold is known only when it is loaded.
@@ -175,7 +174,7 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     with quiet(), loading(folder.path, Exception):  # of any type, where settings are nonsense
         options = {"output_loading_info": True, "ignore_mismatched_sizes": True}
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder.path, **options, **_SAFE, **device
+            folder.path, config=load_config(folder.path), **options, **_SAFE, **device
         )
     return loaded
 

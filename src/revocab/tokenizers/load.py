@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
-from revocab.heavy_types import PreTrainedTokenizerFast
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import not_folder, read_json, write_json
 from revocab.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 
@@ -18,8 +18,10 @@ Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
 
 #: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``.
 PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
-#: The parts of a pipeline beside the vocabulary, as ``tokenizer.json`` and its library name them.
-PIPELINE = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_FILES = ("tokenizer.json", "tokenizer_config.json")
+#: The parts of a pipeline beside the vocabulary, and what is said of an added token.
+_PIPELINE = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
 #: Folders of which it was said in this process that AutoTokenizer reads them otherwise.
 _TOLD: set[tuple[str, int]] = set()
 
@@ -42,7 +44,6 @@ def load_tokenizer(
     wherever it is measured, packed, scored or continued. Raises :class:`RevocabError` when there is
     no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
     """
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
     from transformers.utils import cached_file
 
     name = str(folder)
@@ -61,12 +62,15 @@ def load_tokenizer(
         problems = []  # a file of another kind, which the loader refuses
     refuse(problems)
     try:
-        optional = {"_raise_exceptions_for_missing_entries": False}
-        file = cached_file(name, "tokenizer.json", revision=revision, **optional)
-        loader: Any = PreTrainedTokenizerFast if file else AutoTokenizer
-        tokenizer: Any = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
-        if file:
-            follow_file(tokenizer, file)
+        options = {"revision": revision, "_raise_exceptions_for_missing_entries": False}
+        file, config = (
+            None if path is None else Path(path)
+            for path in (cached_file(name, f, **options) for f in _FILES)
+        )
+        content = None if config is None else read_json(config)
+        settings: dict[str, Any] = content if isinstance(content, dict) else {}
+        tokenizer = _as_transformers(name, revision, file, settings)
+        theirs = None if file is None else follow_file(tokenizer, file, settings)
     # The loader raises many unrelated types: all mean that there is no usable tokenizer here.
     except Exception as error:
         reason = str(error).strip().split("\n")[0]
@@ -81,34 +85,68 @@ def load_tokenizer(
         )
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
-    if tell and file and Path(name).is_dir():
-        tell_other_class(Path(name), tokenizer)
+    if tell and file is not None:
+        _tell_other_ids(Path(name), file, tokenizer, theirs)
     return tokenizer
 
 
-def follow_file(tokenizer: Any, file: str) -> None:
-    """Put back what transformers changed of a ``tokenizer.json`` (:func:`load_tokenizer`)."""
-    from tokenizers import Tokenizer
+def _as_transformers(
+    name: str, revision: str | None, file: Path | None, settings: Mapping[str, Any]
+) -> Any:
+    """Return what transformers makes of a folder: of a class of its own also roles and defaults."""
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    content = read_json(Path(file))
+    options = {"revision": revision, "trust_remote_code": False}
+    if file is None:
+        return AutoTokenizer.from_pretrained(name, **options)
+    if settings.get("tokenizer_class") not in PLAIN_CLASSES:
+        try:
+            auto: Any = AutoTokenizer.from_pretrained(name, **options)
+        except Exception:  # a class that only code in the folder knows, say: the file is enough
+            auto = None
+        if getattr(auto, "is_fast", False):
+            return auto
+    # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
+    return PreTrainedTokenizerFast.from_pretrained(name, **options)
+
+
+def follow_file(tokenizer: Any, file: Path, settings: Mapping[str, Any]) -> Tokenizer | None:
+    """Put back what transformers changed of a ``tokenizer.json`` (:func:`load_tokenizer`).
+
+    ``settings``: those of ``tokenizer_config.json``. Returns the pipeline that a class of its own
+    had built in the file's place.
+    """
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    content = read_json(file)
     loaded = tokenizer.backend_tokenizer
     added = loaded.get_added_tokens_decoder()
     own = {token["content"]: token for token in content.get("added_tokens") or ()}
-    flags = ("lstrip", "normalized", "rstrip", "single_word", "special")
-    if any(
-        {flag: getattr(token, flag) for flag in flags}
-        != {flag: own[token.content].get(flag) for flag in flags}
+    built = type(tokenizer) is not PreTrainedTokenizerFast
+    tokenizer.split_special_tokens = False
+    if not built and all(
+        getattr(token, flag) == own[token.content].get(flag)
         for token in added.values()
         if token.content in own
+        for flag in _FLAGS
     ):
-        whole = Tokenizer.from_file(file)
-        whole.add_tokens([added[n] for n in sorted(added) if added[n].content not in own])
-        tokenizer._tokenizer = loaded = whole
-    empty = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}
-    parts = Tokenizer.from_str(json.dumps({**content, "model": empty, "added_tokens": []}))
-    for part in PIPELINE:
-        setattr(loaded, part, getattr(parts, part))
-    tokenizer.split_special_tokens = loaded.encode_special_tokens = False
+        empty = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}
+        parts = Tokenizer.from_str(json.dumps({**content, "model": empty, "added_tokens": []}))
+        for part in _PIPELINE:
+            setattr(loaded, part, getattr(parts, part))
+        loaded.encode_special_tokens = False
+        return None
+    whole = Tokenizer.from_file(str(file))
+    if built:  # tokens that are a class's default alone are none of this vocabulary
+        vocabulary = whole.get_vocab(with_added_tokens=True)
+        for role, token in tokenizer.special_tokens_map.items():
+            if isinstance(token, str) and token not in vocabulary and role not in settings:
+                setattr(tokenizer, role, None)
+                added = {n: other for n, other in added.items() if other.content != token}
+    whole.add_tokens([added[n] for n in sorted(added) if added[n].content not in own])
+    tokenizer._tokenizer = whole
+    return loaded if built else None
 
 
 def other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> str | None:
@@ -118,20 +156,23 @@ def other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> str | None:
     """
     from transformers import AutoTokenizer
 
-    from revocab.tokenizers.golden_ids import chat_texts, fixed_texts
-
-    _TOLD.add(_version(folder))
-    auto: Any = AutoTokenizer.from_pretrained(
-        folder, trust_remote_code=False, local_files_only=True
-    )
+    _TOLD.add(_version(folder / "tokenizer.json"))
+    options = {"trust_remote_code": False, "local_files_only": True}
+    auto: Any = AutoTokenizer.from_pretrained(folder, **options)
     made = type(auto).__name__
     if not getattr(auto, "is_fast", False):
         return f"transformers' AutoTokenizer makes a {made}, which does not read tokenizer.json"
-    theirs, ours = auto.backend_tokenizer, tokenizer.backend_tokenizer
+    return _other_ids(made, auto.backend_tokenizer, tokenizer)
+
+
+def _other_ids(made: str, theirs: Tokenizer, tokenizer: PreTrainedTokenizerFast) -> str | None:
+    from revocab.tokenizers.golden_ids import chat_texts, fixed_texts
+
     theirs.no_truncation()
     theirs.no_padding()
     texts = [*fixed_texts(), *chat_texts(tokenizer)]
-    pairs = zip(texts, theirs.encode_batch(texts), ours.encode_batch(texts), strict=True)
+    ours = tokenizer.backend_tokenizer.encode_batch(texts)
+    pairs = zip(texts, theirs.encode_batch(texts), ours, strict=True)
     others = [(text, their, our) for text, their, our in pairs if their.ids != our.ids]
     if not others:
         return None
@@ -147,30 +188,24 @@ def other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> str | None:
     )
 
 
-def _version(folder: Path) -> tuple[str, int]:
-    file = folder / "tokenizer.json"
+def _version(file: Path) -> tuple[str, int]:
     return str(file.resolve()), file.stat().st_mtime_ns
 
 
-def tell_other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
+def _tell_other_ids(
+    folder: Path, file: Path, tokenizer: PreTrainedTokenizerFast, theirs: Tokenizer | None
+) -> None:
     """Say once in a process that AutoTokenizer would read a folder otherwise than is done here."""
-    from transformers.utils import logging
-
-    path = folder / "tokenizer_config.json"
-    settings = read_json(path) if path.is_file() else None
-    plain = isinstance(settings, dict) and settings.get("tokenizer_class") in PLAIN_CLASSES
-    if plain and not (folder / "config.json").is_file():
+    if _version(file) in _TOLD:
         return
-    if _version(folder) in _TOLD:
-        return
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
+    _TOLD.add(_version(file))
     try:
-        other = other_class(folder, tokenizer)
+        if theirs is not None:
+            other = _other_ids(type(tokenizer).__name__, theirs, tokenizer)
+        else:  # a model's type counts more for AutoTokenizer than the class that a folder names
+            other = other_class(folder, tokenizer) if (folder / "config.json").is_file() else None
     except Exception:  # no AutoTokenizer, for any reason: `check` says which
         return
-    finally:
-        logging.set_verbosity(level)
     if other:
         print(f"warning: {folder}: {other}; here tokenizer.json counts", file=sys.stderr)
 
@@ -238,8 +273,10 @@ def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> N
     tokenizer.save_pretrained(str(folder))
     path = Path(folder) / "tokenizer_config.json"
     config = read_json(path)
-    if config.get("tokenizer_class") == "TokenizersBackend":
-        config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if config.get("tokenizer_class") not in PLAIN_CLASSES:
+        # Other classes build their own pipeline, and bring their own names of a model's inputs.
+        config["model_input_names"] = list(tokenizer.model_input_names)
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"
     if isinstance(config.get("extra_special_tokens"), list):
         config["additional_special_tokens"] = config.pop("extra_special_tokens")
     for name in ("is_local", "local_files_only"):
