@@ -17,6 +17,7 @@ from toy_folders import shard
 from revocab.io import read_json, write_json, write_text
 from revocab.models.folder import INDEX
 from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 DOWN = "model.layers.1.mlp.down_proj.weight"
@@ -165,6 +166,29 @@ def decoder(folder: Path) -> None:
     settings(TOKENIZER_CONFIG, added_tokens_decoder=tokens)(folder)
 
 
+def with_splits(*steps: dict[str, Any], **config: Any) -> Callable[[Path], object]:
+    """Put steps before the splitter of ``tokenizer.json``, and keys into the other file."""
+
+    def change(folder: Path) -> None:
+        last = read_json(folder / TOKENIZER)["pre_tokenizer"]
+        sequence = {"type": "Sequence", "pretokenizers": [*steps, last]}
+        settings(TOKENIZER, pre_tokenizer=sequence)(folder)
+        settings(TOKENIZER_CONFIG, **config)(folder)
+
+    return change
+
+
+def split(behavior: str = "Isolated", **pattern: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": False}
+
+
+def other_ids(folder: Path) -> None:
+    keep_golden_ids(folder)
+    golden = read_json(folder / GOLDEN_IDS)
+    golden["texts"][3]["ids"][0] += 1
+    write_json(folder / GOLDEN_IDS, golden)
+
+
 def no_tokenizer(folder: Path) -> None:
     for file in (TOKENIZER, TOKENIZER_CONFIG, "vocab.json", "merges.txt", "added_tokens.json"):
         (folder / file).unlink()
@@ -181,6 +205,12 @@ class Fault(NamedTuple):
 
 
 ENDS_IN_PIECES = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|im_end|>\n{% endfor %}"
+MISSPELT = "<|begin_of_txt|>{% for m in messages %}{{ m.content }}<|eot_id|>{% endfor %}"
+FOREIGN = MISSPELT.replace("<|begin_of_txt|>", "[BOS]")
+UNOPENED = (
+    "{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>{{ m.content }}"
+    "<|eot_id|>{% endfor %}"
+)
 ENDS_AS_TEXT = "{% for m in messages %}{{ m.content }}<|endoftext|>{% endfor %}"
 FAULTS: dict[str, Fault] = {
     # Rows and tokens.
@@ -272,6 +302,14 @@ FAULTS: dict[str, Fault] = {
     "a template whose answers do not end": Fault(
         "chat", template("{% for m in messages %}{{ m.content }}\n{% endfor %}"), "no-end-token",
         ("no special token",)),
+    "a misspelt beginning in the template": Fault(
+        "chat", template(MISSPELT), "misspelt-token",
+        ("'<|begin_of_txt|>'", "'<|begin_of_text|>'")),
+    "a beginning of another model in the template": Fault(
+        "chat", template(FOREIGN), "misspelt-token", ("'[BOS]'",)),
+    "a template that does not open answers": Fault(
+        "chat", template(UNOPENED), "prompt-not-opened",
+        ("add_generation_prompt", "<|start_header_id|>assistant")),
     "two templates": Fault(
         "chat", settings(TOKENIZER_CONFIG, chat_template=ENDS_AS_TEXT), "two-chat-templates",
         ("chat_template.jinja", TOKENIZER_CONFIG), True),
@@ -291,6 +329,9 @@ FAULTS: dict[str, Fault] = {
         "pieces", rows(EMBEDDING, 315, torch.nan), "not-finite", (EMBEDDING, "315 '")),
     "a value that is not finite": Fault(
         "pieces", rows(DOWN, (3, 1), torch.inf), "not-finite", (DOWN, "(3)")),
+    "a value of 1e30": Fault("pieces", rows(DOWN, (3, 1), 1e30), "huge-values", (DOWN, "1e+30")),
+    "a projection of zeros": Fault(
+        "pieces", rows(DOWN, slice(None), 0), "zero-weights", (DOWN,)),
     "a token that no merge makes": Fault(
         "chat", vocabulary(lambda v: v.update(qzqz=300)), "unreachable-tokens",
         ("300 'qzqz'",)),
@@ -354,6 +395,46 @@ FAULTS: dict[str, Fault] = {
                                                "pad_to_multiple_of": None, "pad_id": 0,
                                                "pad_type_id": 0, "pad_token": "<unk>"}),
         "asks-padding", (TOKENIZER, "8"), True),
+    "a class that builds its own splitter": Fault(
+        "chat", with_splits(split(Regex=r"\p{N}"), tokenizer_class="GPT2Tokenizer"),
+        "auto-class", ("GPT2Tokenizer", TOKENIZER)),
+    "a class that builds its own normalizer": Fault(
+        "tied", settings(TOKENIZER_CONFIG, tokenizer_class="GemmaTokenizer"), "auto-class",
+        ("GemmaTokenizer", TOKENIZER)),
+    # tokenizer.json by itself.
+    "an end that only the settings have": Fault(
+        "chat", settings(TOKENIZER_CONFIG, eos_token="<|done|>"), "role-not-in-file",
+        ("eos_token", "'<|done|>'", TOKENIZER)),
+    "a beginning that only the map has": Fault(
+        "pieces", settings("special_tokens_map.json", bos_token={"content": "<bos>"}),
+        "role-not-in-file", ("bos_token", "'<bos>'", "special_tokens_map.json")),
+    "ids of another tokenizer": Fault("chat", other_ids, "token-ids", (GOLDEN_IDS, TOKENIZER)),
+    "ids that are none": Fault(
+        "chat", lambda folder: write_json(folder / GOLDEN_IDS, {"ids": [1]}), "token-ids",
+        (GOLDEN_IDS,), True),
+    "an expression as text": Fault(
+        "chat", with_splits(split(String=r"\p{N}")), "split-without-match", ("step 1", "p{N}")),
+    "an expression that nothing fits": Fault(
+        "chat", with_splits(split("Removed", Regex=r"\s"), split(Regex=r"\s+\p{L}")),
+        "split-without-match", ("step 2", "p{L}")),
+    "a decoder that leaves spaces marked": Fault(
+        "pieces", settings(TOKENIZER, decoder={"type": "Fuse"}), "spaces-not-decoded",
+        ("Fuse", "▁")),
+    "a byte-level decoder that is not there": Fault(
+        "chat", settings(TOKENIZER, decoder=None), "spaces-not-decoded", ("none", "Ġ")),
+    # Code.
+    "attention from the Hub": Fault(
+        "pieces", settings(CONFIG, _attn_implementation="somebody/kernel"), "fetched-kernels",
+        ("_attn_implementation", "'somebody/kernel'"), True),
+    "experts from the Hub, in a part": Fault(
+        "pieces", settings(CONFIG, audio_config={"experts_implementation": {"": "a/b@v1:c"}}),
+        "fetched-kernels", ("audio_config.experts_implementation", "a/b@v1:c"), True),
+    "code of its own": Fault(
+        "pieces", settings(CONFIG, auto_map={"AutoModelForCausalLM": "modeling.Own"}), "own-code",
+        ("auto_map", "modeling.Own")),
+    "weights under another name": Fault(
+        "pieces", settings(CONFIG, transformers_weights="other.safetensors"), "two-layouts",
+        ("transformers_weights", "'other.safetensors'")),
     "a model type that makes its own tokenizer": Fault(
         "chat", settings(CONFIG, model_type="qwen2"), "auto-class",
         ("Qwen2Tokenizer", TOKENIZER)),

@@ -28,6 +28,8 @@ from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
+from revocab.models.load import _kernels, load_causal_lm
+from revocab.models.shape import load_shape
 from revocab.models.weights.files import read_header
 from revocab.training.outputs import checkpoints
 
@@ -446,3 +448,57 @@ def test_names_of_strangers_move_no_cursor():
     shown = error.render()
     assert shown.count("\n") == 2 and shown.endswith("c d\\u202e")
     assert "a\\x1b[31mb\\x9b2J" in shown and "\x1b" not in shown
+
+
+# Code that transformers would fetch. --------------------------------------------------------------
+
+KERNEL = "somebody/kernel@main:layer"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"_attn_implementation": KERNEL},
+        {"attn_implementation": KERNEL},
+        {"_attn_implementation": "flash_attention_3"},
+        {"attn_implementation": {"": KERNEL, "text_config": KERNEL}},
+        {"_attn_implementation_internal": KERNEL},
+        {"_experts_implementation": KERNEL},
+        {"experts_implementation": "sonicmoe"},
+        {"use_kernels": True, "allow_all_kernels": True, "kernel_config": {"RMSNorm": KERNEL}},
+        {"auto_map": {"AutoModelForCausalLM": "modeling.Own", "AutoConfig": "modeling.Config"}},
+    ],
+)
+def test_no_key_names_code_to_compute_with(toys, tmp_path, monkeypatch, keys):
+    """Nothing is fetched or run, and the model computes what it did."""
+    from transformers.integrations import hub_kernels
+
+    def fetched(*_, **__):
+        pytest.fail("a kernel was fetched")
+
+    for name in ("get_kernel", "load_and_register_attn_kernel", "lazy_load_kernel"):
+        monkeypatch.setattr(hub_kernels, name, fetched)
+    source = Path(shutil.copytree(toys / "untied", tmp_path / "source"))
+    (source / "modeling.py").write_text("raise SystemExit('code of the model was run')")
+    write_json(source / "config.json", {**read_json(source / "config.json"), **keys})
+    ids = torch.arange(5)[None]
+    with torch.no_grad():
+        expected, *received = (
+            load_causal_lm(folder, dtype="float32")(ids).logits
+            for folder in (toys / "untied", source, adapt(toys, tmp_path / "out", source))
+        )
+    assert torch.equal(received[0], expected) and received[1].isfinite().all()
+    assert load_shape(source).config._attn_implementation in ("sdpa", "eager")
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_quantisation_that_fetches_kernels_is_refused(toys, tmp_path, monkeypatch, installed):
+    source = Path(shutil.copytree(toys / "untied", tmp_path / "source"))
+    quantised = {"quantization_config": {"quant_method": "mxfp4"}}
+    write_json(source / "config.json", {**read_json(source / "config.json"), **quantised})
+    monkeypatch.setattr("transformers.utils.is_kernels_available", lambda *_: installed)
+    found = [one.code for one in _kernels(ModelFolder(source))]
+    assert found == ["fetched-kernels"] * installed
+    if installed:
+        with pytest.raises(RevocabError, match="quant_method 'mxfp4'"):
+            load_causal_lm(source, dtype="float32")

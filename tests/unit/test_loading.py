@@ -214,7 +214,7 @@ def test_broken_rows_by_hand(dtype):
 def test_rows_are_counted_across_blocks(tmp_path):
     from safetensors.torch import save_file
 
-    from revocab.models.weights.finite import finite_findings
+    from revocab.models.weights.finite import finite_findings, scan
 
     values = BLOCK_BYTES // 2
     width = 1000  # rows that lie across the border of two blocks
@@ -224,7 +224,7 @@ def test_rows_are_counted_across_blocks(tmp_path):
     tensor.view(-1)[values] = torch.inf
     tensor[-1, -1] = torch.nan
     save_file({"a": torch.zeros(5), "b": tensor}, tmp_path / "x.safetensors")
-    (finding,) = finite_findings(tmp_path, ["x.safetensors"])
+    (finding,) = finite_findings(scan(tmp_path, ["x.safetensors"]))
     assert f"b, 2 of {len(tensor)} rows ({border}, {len(tensor) - 1})" in finding.what
 
 

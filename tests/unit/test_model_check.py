@@ -80,6 +80,23 @@ def test_what_needs_no_guess_is_mended_in_a_copy(bases, tmp_path, name, capsys):
     assert_sound(out)
 
 
+@pytest.mark.parametrize("name", ["texts cut to a length", "texts filled to a length"])
+def test_what_cuts_and_pads_texts_has_no_other_cause(bases, tmp_path, name):
+    found = look_at(planted(bases, tmp_path, name))
+    assert {finding.code for finding in found} == {FAULTS[name].code}
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("an end that is a word", "2 '</s>'"), ("an end beyond the rows", "2 '</s>'"),
+     ("an end in the padding", "4 '<|eot_id|>'"), ("a beginning that is a word", "1 '<s>'"),
+     ("padding of minus one", "0 '<unk>'")],
+)  # fmt: skip
+def test_a_mend_says_which_token(bases, tmp_path, name, named):
+    found = meant(look_at(planted(bases, tmp_path, name)), FAULTS[name])
+    assert all(named in finding.mend for finding in found)
+
+
 def codes(file):
     """Return the codes of the findings that a module makes."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -27,6 +27,7 @@ from revocab.tokenizer_building.trimming import (
     most_that_may_go,
     rounded_up,
 )
+from revocab.tokenizers.alphabets import to_byte_level
 from revocab.tokenizers.canonical import canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer
 from revocab.tokenizers.unreachable import unreachable
@@ -234,14 +235,33 @@ def test_a_vocabulary_without_bytes_is_trimmed_if_asked_and_keeps_its_characters
     with pytest.raises(RevocabError) as refused:
         check_spelling(vocabulary, False, "--allow-unknown")
     (problem,) = refused.value.problems
-    assert "256 of the 256 bytes have no token" in problem and "--allow-unknown" in problem
-    assert "the 6 that have one become <unk>" in problem
+    assert "243 of the 243" in problem and "--allow-unknown" in problem and "<unk>" in problem
+    assert "0x00 to 0xBF, 0xC2 to 0xF4" in problem
     characters = check_spelling(vocabulary, True, "--allow-unknown")
     uses_LV = count_ids(vocabulary.base, ["cane"])[None]
     trim = Trim.choose(vocabulary, uses_LV, Measure(keep=len(vocabulary) - 2), characters)
     assert {*trim.dropped} == {"can", "cane"} and {*"acneè▁"} <= trim.tokenizer.get_vocab().keys()
     for text in ("cane", "can è", "xé cane", "canex"):
         assert_as_before(trim, text)
+
+
+@pytest.mark.parametrize(
+    ("without", "named"),
+    [
+        ([1, 2, 3, 0xF1], ["4 of the 243", "0x01 to 0x03, 0xF1"]),
+        ([0x7F], ["0x7F"]),
+        ([0xC0, 0xC1, *range(0xF5, 0x100)], []),  # never in UTF-8
+    ],
+)
+def test_bytes_without_a_token_are_named(bases, without, named):
+    vocabulary = EditableVocabulary.read(load_tokenizer(bases["byte_level"]))
+    fewer = vocabulary.without(map(to_byte_level, map(bytes, zip(without))))
+    if not named:
+        assert not check_spelling(fewer, False, "--allow-unknown")
+        return
+    with pytest.raises(RevocabError) as refused:
+        check_spelling(fewer, False, "--allow-unknown")
+    assert all(word in refused.value.problems[0] for word in named)
 
 
 @pytest.mark.parametrize(

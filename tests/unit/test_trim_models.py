@@ -254,8 +254,20 @@ def test_a_dry_run_says_what_it_saves_and_writes_nothing_but_its_picture(made, t
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
 
 
+def test_texts_that_lose_nothing_are_drawn(made, tmp_path, text):
+    """All tokens of the first stay anyway; alone, and beside one that loses some."""
+    (tmp_path / "digits.txt").write_text("0\n\n0\n")
+    for number, others in enumerate(([], [f"en={text}"])):
+        out = tmp_path / f"{number}"
+        words = [str(made("gpt2")[0]), f"it={tmp_path / 'digits.txt'}", *others]
+        assert " 100.0000%" in trim([*words, "--keep", "280", "--out", str(out)])
+        assert (out / "coverage.png").stat().st_size > 1000
+
+
 def test_languages_need_no_text(made, tmp_path):
     source = made("mistral-instruct")[0]
+    with pytest.raises(RevocabError, match="--picture"):
+        trim([str(source), "--languages", "zh", "--dry-run", "--picture", str(tmp_path / "p")])
     with pytest.raises(RevocabError, match="nothing to trim"):
         trim([str(source), "--languages", "it,ru,zh", "--out", str(tmp_path / "o")])
     told = trim([str(source), "--languages", "zh", "--out", str(tmp_path / "o")])

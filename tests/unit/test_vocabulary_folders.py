@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from planted_faults import BASES
 from sound_models import write_sound
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from toy_vocabularies import sentencepiece_bpe, wrap
+from transformers import AutoTokenizer
 
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
@@ -19,6 +21,7 @@ from revocab.fertility.measure import fertility_of_folders
 from revocab.initialise.reading.source_pieces import SourceSpelling
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
+from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import canonical_vocabulary
@@ -234,6 +237,80 @@ def test_a_corpus_of_another_encoding(tmp_path, folders):
             {"t": folders / "byte_level"}, {"it": tmp_path / "corpus"}, tmp_path / "out"
         )
     assert not (tmp_path / "out").exists()
+
+
+LINES = ["In 1959 there were 620003 cats.\n\n  def f(x):\n    return x", "", " ", "  two",
+         "a\u00a0▁b", "<s>x</s>", "cafe\u0301 DON'T", "日本 ✨\t0"]  # fmt: skip
+NUMBERS = {"type": "Split", "pattern": {"Regex": r"\p{N}"}, "behavior": "Isolated", "invert": False}
+
+
+@pytest.mark.parametrize("tell", [True, False])
+@pytest.mark.parametrize(
+    ("base", "named", "model_type", "differs"),
+    [
+        ("chat", "GPT2Tokenizer", None, True),
+        ("chat", "Qwen2Tokenizer", None, True),
+        ("chat", None, "qwen2", True),
+        ("chat", None, "gpt2", True),
+        ("chat", "CodeThatNobodyHas", None, False),
+        ("chat", "PreTrainedTokenizerFast", "qwen2", True),
+        ("pieces", "LlamaTokenizer", None, True),
+        ("pieces", "GemmaTokenizer", None, True),
+        ("pieces", "PreTrainedTokenizerFast", "llama", False),
+    ],
+)
+def test_what_tokenizer_json_says_counts(tmp_path, capfd, base, named, model_type, differs, tell):
+    """In every class that builds its own pipeline; and what is written is read so elsewhere."""
+    source, folder = write_sound(BASES[base], tmp_path / "model"), tmp_path / "tokenizer"
+    folder.mkdir()
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(source / name, folder / name)
+    settings = {"tokenizer_class": named, "bos_token": None, "eos_token": "<|eot_id|>"}
+    content = read_json(folder / "tokenizer.json")
+    if base == "chat":
+        steps = [NUMBERS, content["pre_tokenizer"]]
+        content["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
+    else:
+        settings |= {"bos_token": "<s>", "eos_token": "</s>"}
+    write_json(folder / "tokenizer.json", content)
+    write_json(folder / "tokenizer_config.json", {k: v for k, v in settings.items() if v})
+    if model_type:
+        write_json(folder / "config.json", {"model_type": model_type})
+    capfd.readouterr()
+    plain = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    loaded = load_tokenizer(folder, tell=tell)
+    load_tokenizer(folder)
+    said = capfd.readouterr().err
+    assert said.count("AutoTokenizer") == (1 if differs else 0), said
+    expected = [plain.encode(line).ids for line in LINES]
+    assert loaded.get_vocab() == plain.get_vocab()
+    assert loaded.eos_token == settings["eos_token"]
+    write_tokenizer(loaded, tmp_path / "written")
+    written = AutoTokenizer.from_pretrained(tmp_path / "written")
+    assert written.model_input_names == loaded.model_input_names
+    edited = EditableVocabulary.read(loaded).tokenizer()
+    for tokenizer in (loaded, written, edited, load_tokenizer(tmp_path / "written")):
+        assert [tokenizer(line)["input_ids"] for line in LINES] == expected
+        assert [*map(tokenizer.decode, expected)] == [
+            plain.decode(ids, skip_special_tokens=False) for ids in expected
+        ]
+
+
+def test_roles_that_only_a_class_has_are_its_own(tmp_path):
+    """As in GPT-2's folder; a default that the file lacks is no token, one that is said is."""
+    source = write_sound(BASES["chat"], tmp_path / "model")
+    write_json(source / "config.json", {"model_type": "gpt2"})
+    write_json(source / "tokenizer_config.json", {"model_max_length": 64})
+    tokenizer = load_tokenizer(source)
+    assert tokenizer.eos_token == tokenizer.bos_token == "<|endoftext|>"
+    assert tokenizer.model_input_names == ["input_ids", "attention_mask"]
+    size = len(tokenizer)
+    write_json(
+        source / "tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer", "pad_token": "[P]"}
+    )
+    tokenizer = load_tokenizer(source)
+    assert (len(tokenizer), tokenizer.pad_token_id) == (size + 1, size)
+    assert tokenizer.eos_token is None
 
 
 def test_a_folder_that_says_so_is_read_as_its_file_says(tmp_path):

@@ -72,6 +72,8 @@ def trim(words: Sequence[str]) -> str:
     texts = measure_texts(options.text, "--text") if options.text else []
     stay = [] if options.tokens is None else [*filter(None, text_lines(options.tokens))]
     inputs = [*options.text.values(), options.tokens]
+    if options.picture is not None and not options.text:
+        raise RevocabError(f"--picture {options.picture}: it shows what texts lose; give a text")
     if options.picture is not None:
         check_files(*map(options.picture.with_suffix, (".svg", ".png")), inputs=inputs)
     folder = local(Path(model[0]), "model")
@@ -187,6 +189,7 @@ def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> Non
     size = len(choice.vocabulary)
     kept_K = size - np.arange(choice.coverage_LK.shape[1])
     names = [language_label(language) for language in languages]
+    loses = bool((choice.coverage_LK < 1).any())
     with style():
         figure, axes = pyplot.subplots(figsize=(5.2 + label_width(names), 3.2), layout="tight")
         ends = []
@@ -194,10 +197,14 @@ def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> Non
             spare = SPARE_COLOURS[number % len(SPARE_COLOURS)]
             colour = next(iter(language_colours(language)), spare)
             lost_K = 100 * (1 - choice.coverage_LK[number])
-            axes.plot(kept_K[lost_K > 0], lost_K[lost_K > 0], color=colour)
+            drawn_K = lost_K > 0 if loses else lost_K >= 0
+            axes.plot(kept_K[drawn_K], lost_K[drawn_K], color=colour)
             ends.append((float(lost_K[-1]), label, colour))
         axes.axvline(size - choice.going, color="#444444", linewidth=1, linestyle="dashed")
-        axes.set_yscale("log")
+        if loses:
+            axes.set_yscale("log")
+        else:  # a logarithm has no place for zeros alone
+            axes.set_ylim(-0.05, 1)
         axes.invert_xaxis()
         axes.set_xlabel(f"tokens kept, of {size:,}; dashed: {size - choice.going:,}")
         axes.set_ylabel("tokens of the text lost, %")

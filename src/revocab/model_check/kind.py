@@ -35,6 +35,8 @@ class Subject:
     """
 
     path: Path
+    #: Files that were read, which may have tens of megabytes.
+    read: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.has(ADAPTER):
@@ -45,7 +47,9 @@ class Subject:
 
     def settings(self, name: str) -> dict[str, Any]:
         """Return a JSON file's object; an empty one where there is no such file."""
-        return read_settings(self.path / name) if self.has(name) else {}
+        if name not in self.read:
+            self.read[name] = read_settings(self.path / name) if self.has(name) else {}
+        return self.read[name]
 
     @cached_property
     def model(self) -> ModelFolder:
@@ -91,7 +95,7 @@ class Subject:
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:
         with quiet():
-            return load_tokenizer(self.path)
+            return load_tokenizer(self.path, tell=False)  # a finding says it
 
     @cached_property
     def tokens(self) -> list[str]:

@@ -16,15 +16,17 @@ from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder, read_settings
-from revocab.models.shape import layer_map, load_shape
+from revocab.models.shape import layer_map, load_config, load_shape, with_own_code
 from revocab.models.vocabulary.padding import cut_off, padding_findings
 from revocab.models.weights.files import equal_tensors
-from revocab.models.weights.finite import finite_findings
-from revocab.models.weights.index import WEIGHTS
+from revocab.models.weights.finite import finite_findings, scan
+from revocab.models.weights.index import INDEX, WEIGHTS
 from revocab.tokenizers.file_ids import TokenizerFiles
 
 ADAPTER = "adapter_config.json"
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
+#: Quantisations for which transformers fetches kernels where the library ``kernels`` is installed.
+FETCHING = ("eetq", "fbgemm_fp8", "fp8", "metal", "mxfp4", "mxfp8", "nvfp4")
 
 
 @contextmanager
@@ -88,8 +90,9 @@ def load_causal_lm(
     elif device != "cpu":
         options = {"device_map": device, **options}  # straight there, not through main memory
     with loading(folder):
+        config = with_own_code(options.pop("config", None) or load_config(folder))
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, output_loading_info=True, dtype=dtype, **_SAFE, **options
+            folder, config=config, output_loading_info=True, dtype=dtype, **_SAFE, **options
         )
     model, info = loaded
     # What a quantised checkpoint must hold is known only when it is loaded.
@@ -109,7 +112,7 @@ def check_model(folder: str | Path) -> None:
     read once, in blocks.
     """
     model = ModelFolder(Path(folder))
-    _refuse(folder, chain(_structural(model), finite_findings(model.path, model.files)))
+    _refuse(folder, chain(_structural(model), finite_findings(scan(model.path, model.files))))
 
 
 def _refuse(folder: str | Path, findings: Iterator[Finding]) -> None:
@@ -122,6 +125,28 @@ def _layout(model: ModelFolder) -> Iterator[Finding]:
             "two-layouts", "error", f"both {WEIGHTS} and an index of other files, which may differ",
             "programs read one or the other", "remove one",
         )  # fmt: skip
+    other = model.config.get("transformers_weights")
+    if other is not None and other != (WEIGHTS if model.index is None else INDEX):
+        yield Finding(
+            "two-layouts", "error", f"transformers_weights of config.json is {other!r}",
+            "transformers loads that file, other programs the usual one", "remove the key",
+        )  # fmt: skip
+
+
+def _kernels(model: ModelFolder) -> Iterator[Finding]:
+    from transformers.utils import is_kernels_available
+
+    for config in (model.config, model.text_config):
+        quantised = config.get("quantization_config")
+        method = quantised.get("quant_method") if isinstance(quantised, dict) else None
+        if method in FETCHING and is_kernels_available():
+            yield Finding(
+                "fetched-kernels", "error",
+                f"quantization_config of config.json has quant_method {method!r}",
+                "transformers fetches code for it from the Hub and runs it",
+                "use the unquantised model, or uninstall the Python library kernels",
+            )  # fmt: skip
+            return
 
 
 def _architecture(model: ModelFolder) -> Iterator[Finding]:
@@ -156,7 +181,7 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     with quiet(), loading(folder.path, Exception):  # of any type, where settings are nonsense
         options = {"output_loading_info": True, "ignore_mismatched_sizes": True}
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder.path, **options, **_SAFE, **device
+            folder.path, config=load_config(folder.path), **options, **_SAFE, **device
         )
     return loaded
 
@@ -227,7 +252,7 @@ def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[Find
 
 
 #: What is looked at beside the values of weights, a function each.
-STRUCTURE = (_layout, _architecture, padding_findings, _vocabulary)
+STRUCTURE = (_layout, _kernels, _architecture, padding_findings, _vocabulary)
 
 
 def check_structure(folder: Path) -> None:

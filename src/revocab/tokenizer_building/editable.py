@@ -129,15 +129,17 @@ class EditableVocabulary:
         return frozenset(self.ids.keys() & {*kept, self.unknown})
 
     @cached_property
-    def missing_bytes(self) -> int:
-        """Return how many of the 256 bytes no token spells: any of them may make text unknown."""
-        from tokenizers import pre_tokenizers
-
+    def missing_bytes(self) -> list[int]:
+        """Return the bytes of UTF-8 that no token spells: text that has one is lost, or unknown."""
         if self.style == "byte_level":
-            spelt: Iterable[str] = pre_tokenizers.ByteLevel.alphabet()
+            spelt = {from_byte_level(token) for token in self.ids if len(token) == 1}
         else:
-            spelt = BYTE_TOKENS if self.state["model"].get("byte_fallback") else ()
-        return 256 - sum(token in self.ids for token in spelt)
+            fallback = self.state["model"].get("byte_fallback")
+            spelt = {
+                bytes([n]) for n, token in enumerate(BYTE_TOKENS) if fallback and token in self.ids
+            }
+        never = {0xC0, 0xC1, *range(0xF5, 0x100)}
+        return [n for n in range(256) if bytes([n]) not in spelt and n not in never]
 
     def text(self, token: str) -> bytes:
         """Return the bytes that a plain token stands for, its word-start space included."""

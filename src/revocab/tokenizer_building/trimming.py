@@ -107,11 +107,17 @@ def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> 
     missing = vocabulary.missing_bytes
     characters = frozenset(token for token in vocabulary.ids if len(token) == 1) if missing else ()
     if missing and not allowed:
+        starts = [n for n in missing if n - 1 not in missing]
+        ends = [n for n in missing if n + 1 not in missing]
+        listed = [
+            f"0x{a:02X}" + f" to 0x{b:02X}" * (a < b) for a, b in zip(starts, ends, strict=True)
+        ]
+        becomes = f"becomes {vocabulary.unknown}" if vocabulary.unknown else "is lost"
         raise RevocabError(
-            f"{vocabulary.base.name_or_path}: {missing} of the 256 bytes have no token, so other"
-            f" characters than the {len(characters):,} that have one become"
-            f" {vocabulary.unknown or 'nothing'}, before and after; these characters stay, and no"
-            f" others become unknown: add {flag} to trim it so"
+            f"{vocabulary.base.name_or_path}: no token for {len(missing)} of the 243 bytes that"
+            f" text in UTF-8 is made of: {some(listed)}; a character of such bytes that is no token"
+            f" itself {becomes}, before and after trimming: add {flag}, which keeps the"
+            f" {len(characters):,} tokens of one character, so that no others do"
         )
     return frozenset(characters)
 

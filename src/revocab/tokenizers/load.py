@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
-from revocab.heavy_types import PreTrainedTokenizerFast
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import not_folder, read_json, write_json
 from revocab.limits import LARGEST_VOCABULARY
 from revocab.links import check_documents
@@ -23,12 +23,27 @@ Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
 
 #: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``.
 PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+_FILES = ("tokenizer.json", "tokenizer_config.json")
+#: The parts of a pipeline beside the vocabulary, and what is said of an added token.
+_PIPELINE = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
+#: Folders of which it was said in this process that AutoTokenizer reads them otherwise.
+_TOLD: set[tuple[str, int]] = set()
 #: Folders of which it was said that tokens are left out.
-_TOLD: set[str] = set()
+_LEFT_OUT: set[str] = set()
 
 
-def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTrainedTokenizerFast:
+def load_tokenizer(
+    folder: str | Path, revision: str | None = None, *, tell: bool = True
+) -> PreTrainedTokenizerFast:
     """Load a fast tokenizer from a folder, or by Hub id; code that comes with it is never run.
+
+    **What ``tokenizer.json`` says counts**, in every verb: how text is cut, which tokens are added
+    to it, and how ids become text. ``tokenizer_config.json`` says which tokens have a role, and the
+    chat template; a token that it alone has is added behind those of the file. The class that it or
+    ``config.json`` names counts where there is no ``tokenizer.json``. transformers 5, and vLLM with
+    it, build the pipeline of some classes anew whatever the file says: where that gives other ids,
+    a line on standard error says so, unless ``tell`` is off.
 
     A folder with a ``.tiktoken`` file in place of ``tokenizer.json``, or that file itself, loads as
     byte-level BPE (:mod:`revocab.tokenizers.tiktoken`). ``truncation`` and ``padding`` that a
@@ -39,7 +54,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     none backed by the ``tokenizers`` library, or one whose file is broken or whose ids cannot be
     kept.
     """
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+    from transformers.utils import cached_file
 
     name = str(folder)
     ranks = tiktoken_file(name)
@@ -60,13 +75,19 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
         tell_left_out(Path(name), left_out)
         with TemporaryDirectory() as temporary:
             copy_with(Path(name), changed, Path(temporary))
-            tokenizer = load_tokenizer(Path(temporary))
+            tokenizer = load_tokenizer(Path(temporary), tell=False)
         tokenizer.name_or_path = name
         return tokenizer
-    # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
-    loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
-        tokenizer: Any = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
+        options = {"revision": revision, "_raise_exceptions_for_missing_entries": False}
+        file, config = (
+            None if path is None else Path(path)
+            for path in (cached_file(name, f, **options) for f in _FILES)
+        )
+        content = None if config is None else read_json(config)
+        settings: dict[str, Any] = content if isinstance(content, dict) else {}
+        tokenizer = _as_transformers(name, revision, file, settings)
+        theirs = None if file is None else follow_file(tokenizer, file, settings)
         tokenizer("a")  # what is wrong with settings shows where they are used
         if not isinstance(tokenizer.chat_template, str | dict | None):
             raise TypeError(f"chat_template is {tokenizer.chat_template!r}")
@@ -86,6 +107,8 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
         )
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
+    if tell and file is not None:
+        _tell_other_ids(Path(name), file, tokenizer, theirs)
     return tokenizer
 
 
@@ -103,8 +126,8 @@ def check_tokenizer_file(folder: Path) -> None:
 
 def tell_left_out(folder: Path, tokens: dict[str, int]) -> None:
     """Say, once in a process, which special tokens of a folder its model has no row for."""
-    if tokens and str(folder) not in _TOLD:
-        _TOLD.add(str(folder))
+    if tokens and str(folder) not in _LEFT_OUT:
+        _LEFT_OUT.add(str(folder))
         listed = some(f"{number} {token}" for token, number in tokens.items())
         print(
             f"warning: {folder}: {len(tokens)} special tokens have no row in the model and are left"
@@ -113,11 +136,124 @@ def tell_left_out(folder: Path, tokens: dict[str, int]) -> None:
         )
 
 
-def says_plain(folder: Path) -> bool:
-    """Return whether a folder says that its tokenizer is just what ``tokenizer.json`` holds."""
-    path = folder / "tokenizer_config.json"
-    settings = read_json(path) if path.is_file() else None
-    return isinstance(settings, dict) and settings.get("tokenizer_class") in PLAIN_CLASSES
+def _as_transformers(
+    name: str, revision: str | None, file: Path | None, settings: Mapping[str, Any]
+) -> Any:
+    """Return what transformers makes of a folder: of a class of its own also roles and defaults."""
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    options = {"revision": revision, "trust_remote_code": False}
+    if file is None:
+        return AutoTokenizer.from_pretrained(name, **options)
+    if settings.get("tokenizer_class") not in PLAIN_CLASSES:
+        try:
+            auto: Any = AutoTokenizer.from_pretrained(name, **options)
+        except Exception:  # a class that only code in the folder knows, say: the file is enough
+            auto = None
+        if getattr(auto, "is_fast", False):
+            return auto
+    # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
+    return PreTrainedTokenizerFast.from_pretrained(name, **options)
+
+
+def follow_file(tokenizer: Any, file: Path, settings: Mapping[str, Any]) -> Tokenizer | None:
+    """Put back what transformers changed of a ``tokenizer.json`` (:func:`load_tokenizer`).
+
+    ``settings``: those of ``tokenizer_config.json``. Returns the pipeline that a class of its own
+    had built in the file's place.
+    """
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    content = read_json(file)
+    loaded = tokenizer.backend_tokenizer
+    added = loaded.get_added_tokens_decoder()
+    own = {token["content"]: token for token in content.get("added_tokens") or ()}
+    built = type(tokenizer) is not PreTrainedTokenizerFast
+    tokenizer.split_special_tokens = False
+    if not built and all(
+        getattr(token, flag) == own[token.content].get(flag)
+        for token in added.values()
+        if token.content in own
+        for flag in _FLAGS
+    ):
+        empty = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}
+        parts = Tokenizer.from_str(json.dumps({**content, "model": empty, "added_tokens": []}))
+        for part in _PIPELINE:
+            setattr(loaded, part, getattr(parts, part))
+        loaded.encode_special_tokens = False
+        return None
+    whole = Tokenizer.from_file(str(file))
+    if built:  # tokens that are a class's default alone are none of this vocabulary
+        vocabulary = whole.get_vocab(with_added_tokens=True)
+        for role, token in tokenizer.special_tokens_map.items():
+            if isinstance(token, str) and token not in vocabulary and role not in settings:
+                setattr(tokenizer, role, None)
+                added = {n: other for n, other in added.items() if other.content != token}
+    whole.add_tokens([added[n] for n in sorted(added) if added[n].content not in own])
+    tokenizer._tokenizer = whole
+    return loaded if built else None
+
+
+def other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> str | None:
+    """Return which texts AutoTokenizer gives other ids than ``tokenizer.json``; None where none.
+
+    ``tokenizer``: that of :func:`load_tokenizer`. Raises what transformers raises.
+    """
+    from transformers import AutoTokenizer
+
+    _TOLD.add(_version(folder / "tokenizer.json"))
+    options = {"trust_remote_code": False, "local_files_only": True}
+    auto: Any = AutoTokenizer.from_pretrained(folder, **options)
+    made = type(auto).__name__
+    if not getattr(auto, "is_fast", False):
+        return f"transformers' AutoTokenizer makes a {made}, which does not read tokenizer.json"
+    return _other_ids(made, auto.backend_tokenizer, tokenizer)
+
+
+def _other_ids(made: str, theirs: Tokenizer, tokenizer: PreTrainedTokenizerFast) -> str | None:
+    from revocab.tokenizers.golden_ids import chat_texts, fixed_texts
+
+    theirs.no_truncation()
+    theirs.no_padding()
+    texts = [*fixed_texts(), *chat_texts(tokenizer)]
+    ours = tokenizer.backend_tokenizer.encode_batch(texts)
+    pairs = zip(texts, theirs.encode_batch(texts), ours, strict=True)
+    others = [(text, their, our) for text, their, our in pairs if their.ids != our.ids]
+    if not others:
+        return None
+    # The first place of the first text that differs says more than all of its tokens.
+    text, their, our = others[0]
+    differing = (n for n, (a, b) in enumerate(zip(their.ids, our.ids, strict=False)) if a != b)
+    start = next(differing, min(len(their.ids), len(our.ids)))
+    first, second = ((encoded.tokens[start : start + 3] or "nothing") for encoded in (their, our))
+    return (
+        f"transformers' AutoTokenizer makes a {made}, which gives {len(others)} of {len(texts)}"
+        f" texts other ids than tokenizer.json, such as {text[:60]!r} ({first} in place of"
+        f" {second})"
+    )
+
+
+def _version(file: Path) -> tuple[str, int]:
+    return str(file.resolve()), file.stat().st_mtime_ns
+
+
+def _tell_other_ids(
+    folder: Path, file: Path, tokenizer: PreTrainedTokenizerFast, theirs: Tokenizer | None
+) -> None:
+    """Say once in a process that AutoTokenizer would read a folder otherwise than is done here."""
+    if _version(file) in _TOLD:
+        return
+    _TOLD.add(_version(file))
+    try:
+        if theirs is not None:
+            other = _other_ids(type(tokenizer).__name__, theirs, tokenizer)
+        else:  # a model's type counts more for AutoTokenizer than the class that a folder names
+            other = other_class(folder, tokenizer) if (folder / "config.json").is_file() else None
+    except Exception:  # no AutoTokenizer, for any reason: `check` says which
+        return
+    if other:
+        print(f"warning: {folder}: {other}; here tokenizer.json counts", file=sys.stderr)
 
 
 def tokenizer_file(folder: str | Path) -> Path:
@@ -201,8 +337,10 @@ def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> N
     tokenizer.save_pretrained(str(folder))
     path = Path(folder) / "tokenizer_config.json"
     config = read_json(path)
-    if config.get("tokenizer_class") == "TokenizersBackend":
-        config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if config.get("tokenizer_class") not in PLAIN_CLASSES:
+        # Other classes build their own pipeline, and bring their own names of a model's inputs.
+        config["model_input_names"] = list(tokenizer.model_input_names)
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"
     if isinstance(config.get("extra_special_tokens"), list):
         config["additional_special_tokens"] = config.pop("extra_special_tokens")
     for name in ("is_local", "local_files_only"):

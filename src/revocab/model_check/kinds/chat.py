@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
 
 from revocab.chat.template import MARKS, PROBE, ChatTemplate, own_template, special_texts
 from revocab.errors import RevocabError
 from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended, Subject
 from revocab.model_check.kinds.special_ids import ids_of, is_id
-from revocab.models.finding import Finding, some_tokens
+from revocab.models.finding import Finding, some, some_tokens
 from revocab.models.load import quiet
+from revocab.sandbox import limit_chat_templates
 
 FILE = "chat_template.jinja"
 #: How tokens of chat are spelt, whether a vocabulary has them or not.
 _SPELLING = re.compile(r"\s*(<\|[^<>|\s]+\|>|<(?:end_of_turn|end_of_utterance)>|</s>)")
+
+
+#: How special tokens are spelt, near a real one or at the beginning.
+_TOKEN = re.compile(r"<[|｜]?[^<>\s]{1,40}[|｜]?>|\[/?[A-Z_]{2,30}\]")
+_NEAR = 0.75
 
 
 def two_templates(subject: Subject) -> Iterator[Finding]:
@@ -47,7 +55,61 @@ def rendering(subject: Subject) -> Iterator[Finding]:
             "no chat program can talk to the model", "correct the template",
         )  # fmt: skip
         return
+    yield from spelling(subject, rendered)
     yield from ending(subject, rendered)
+
+
+def spelling(subject: Subject, rendered: str) -> Iterator[Finding]:
+    """Yield what is spelt like a special token and is none: near one, or where texts begin."""
+    vocabulary, special = subject.tokenizer.get_vocab(), special_texts(subject.tokenizer)
+    roles = ("user", "system", "assistant", "human", "bot", "model")
+    wrong: dict[str, str] = {}
+    for match in _TOKEN.finditer(rendered):
+        near = get_close_matches(match[0], special, 1, _NEAR)
+        named = any(role in match[0].lower() for role in roles)  # <|user|>, in pieces by design
+        first = not rendered[: match.start()].strip() and not named
+        if match[0] not in vocabulary and (near or first):
+            wrong[match[0]] = f", near {near[0]!r}" if near else " and begins every text"
+    if wrong:
+        listed = some([f"{text!r}, which is not a token{why}" for text, why in wrong.items()])
+        yield Finding(
+            "misspelt-token", "warning", f"the chat template writes {listed}",
+            "the model reads pieces of text that it was not trained on in place of the token",
+            "write the token as tokenizer.json does, or add it to the tokenizer and the model",
+        )  # fmt: skip
+
+
+def opening(subject: Subject) -> Iterator[Finding]:
+    """Yield a template that does not open the answer where ``add_generation_prompt`` asks for it.
+
+    Nothing is missing where an answer follows the question with no more than spaces between, as in
+    Mistral's ``[/INST]``.
+    """
+    if not own_template(subject.tokenizer):
+        return
+    limit_chat_templates()
+    turns = [{**message} for message in PROBE[:2]]
+
+    def text(messages: list[dict[str, Any]], asks: bool) -> str:
+        render: Any = subject.tokenizer.apply_chat_template
+        return str(render(messages, tokenize=False, add_generation_prompt=asks))
+
+    try:
+        with quiet():
+            opened, without = (text(turns[:1], asks) for asks in (True, False))
+            before, answered, _ = text(turns, False).partition(turns[1]["content"])
+    except Exception:  # a template may fail in any way that Python code can: see rendering
+        return
+    question = opened.rstrip()
+    missing = before[len(question) :] if before.startswith(question) else before
+    if answered and opened == without and missing.strip():
+        yield Finding(
+            "prompt-not-opened", "warning",
+            f"the chat template ignores add_generation_prompt: before an answer it writes"
+            f" {missing.strip()[-60:]!r}, and nothing when it is asked to open one",
+            "chat programs let the model go on with the question, or begin the turn by itself",
+            "write it under {% if add_generation_prompt %} at the template's end",
+        )  # fmt: skip
 
 
 def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
@@ -96,4 +158,4 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-KIND = Kind("chat", (two_templates, rendering), quick=True)
+KIND = Kind("chat", (two_templates, rendering, opening), quick=True)

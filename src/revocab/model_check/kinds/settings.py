@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
-from revocab.model_check.kind import TOKENIZER, Kind, Mended, Subject
+from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject
 from revocab.models.finding import Finding
 from revocab.models.weights.files import FLOATS
 
@@ -79,8 +80,43 @@ def lengths(subject: Subject) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def fetched_code(subject: Subject) -> Iterator[Finding]:
+    """Yield keys at which transformers would fetch code, from the Hub or out of the folder."""
+    keys = ("attn_implementation", "experts_implementation")
+    keys = (*keys, *(f"_{key}" for key in keys), *(f"_{key}_internal" for key in keys))
+    for file in ("config.json", TOKENIZER_CONFIG):
+        for place, key, value in settings_below(subject.settings(file)):
+            if key == "auto_map" and value:
+                yield Finding(
+                    "own-code", "note", f"{place} of {file} names code of its own: {value}",
+                    "programs that trust it (trust_remote_code) run it; Revocab never does",
+                    "remove the key if transformers knows the model without",
+                )  # fmt: skip
+            names = [*value.values()] if isinstance(value, dict) else [value]
+            if key in keys and any(isinstance(name, str) and "/" in name for name in names):
+                yield Finding(
+                    "fetched-kernels", "warning", f"{place} of {file} is {value!r}",
+                    "transformers fetches that code from the Hub and runs it; Revocab does not,"
+                    " and uses transformers' own", "remove the key", partial(without, file, key),
+                )  # fmt: skip
+
+
+def settings_below(settings: Any, above: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Yield every key of an object and of those in it: its place, itself and its value."""
+    for key, value in settings.items() if isinstance(settings, dict) else ():
+        yield f"{above}{key}", key, value
+        yield from settings_below(value, f"{above}{key}.")
+
+
+def without(file: str, key: str, mended: Mended) -> None:
+    objects = [mended.edit(file)]
+    for settings in objects:
+        settings.pop(key, None)
+        objects += [value for value in settings.values() if isinstance(value, dict)]
+
+
 def unset(key: str, mended: Mended) -> None:
     mended.edit(TOKENIZER)[key] = None
 
 
-KIND = Kind("settings", (dtype, architectures, lengths), quick=True)
+KIND = Kind("settings", (dtype, architectures, lengths, fetched_code), quick=True)

@@ -39,6 +39,17 @@ def said_ids(subject: Subject) -> dict[str, dict[str, list[Any]]]:
     }
 
 
+def candidates(subject: Subject, role: str) -> str:
+    """Return which token to give for a role: the tokenizer's own, else its special tokens."""
+    own = getattr(subject.tokenizer, f"{role}_token_id", None)
+    special = [n for n in sorted(subject.special) if n < subject.rows]
+    if isinstance(own, int) and own in special:
+        return f"that of the tokenizer, {some_tokens([own], subject.tokens)}"
+    if special:
+        return f"a special token, such as {some_tokens(special, subject.tokens)}"
+    return "null: the tokenizer has no special token"
+
+
 def in_range(subject: Subject) -> Iterator[Finding]:
     tokens, rows = subject.tokens, subject.rows
     for key, by_file in said_ids(subject).items():
@@ -48,7 +59,8 @@ def in_range(subject: Subject) -> Iterator[Finding]:
                 yield Finding(
                     "id-out-of-range", "error",
                     f"{key} of {file} is {', '.join(map(repr, wrong))}; ids are 0 to {rows - 1:,}",
-                    "generation fails, or never meets the token", "give the id of a token, or null",
+                    "generation fails, or never meets the token",
+                    f"give {candidates(subject, key.removesuffix('_token_id'))}; or null",
                 )  # fmt: skip
             unnamed = [n for n in ids if n not in wrong and (n >= len(tokens) or not tokens[n])]
             if unnamed and key != "suppress_tokens":
@@ -56,7 +68,7 @@ def in_range(subject: Subject) -> Iterator[Finding]:
                     "id-without-token", "error",
                     f"{key} of {file} is {some_tokens(unnamed, ())}, which no token has",
                     "text never holds it, so that generation does not begin or stop as it should",
-                    f"give the id of a token, 0 to {len(tokens) - 1:,}",
+                    f"give {candidates(subject, key.removesuffix('_token_id'))}",
                 )  # fmt: skip
 
 
@@ -74,7 +86,7 @@ def ordinary(subject: Subject) -> Iterator[Finding]:
                     "id-of-ordinary-token", "error" if role == "eos" else "warning",
                     f"{role}_token_id of {file} is {some_tokens(words, tokens)}, an ordinary token",
                     "generation stops in the middle of a text" if role == "eos" else _EFFECTS[role],
-                    "give the id of a special token",
+                    f"give {candidates(subject, role)}",
                 )  # fmt: skip
 
 

@@ -12,12 +12,15 @@ from revocab.model_check.kind import Kind, Mended, Subject, unreadable
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder
 from revocab.models.load import ADAPTER, STRUCTURE, quiet
+from revocab.models.origin import PROVENANCE
 from revocab.models.weights.files import stored_parts
-from revocab.models.weights.finite import finite_findings
+from revocab.models.weights.finite import finite_findings, scan
 from revocab.models.weights.index import INDEX
 
 #: Files of weights beside a model that are another copy of it, which its makers put there.
 _OTHER_LAYOUTS = ("consolidated", "adapter_model")
+#: Weights of trained models are below a few thousand.
+_HUGE = 1e6
 
 
 def adapter(subject: Subject) -> Iterator[Finding]:
@@ -99,7 +102,25 @@ def stored_rows(subject: Subject) -> Callable[[Mended], object] | None:
 
 def finite(subject: Subject) -> Iterator[Finding]:
     _ = subject.model.tensors  # raises where a file is missing
-    yield from finite_findings(subject.path, subject.model.files, subject.row_label)
+    tensors = [*scan(subject.path, subject.model.files, magnitudes=True)]
+    yield from finite_findings(tensors, subject.row_label)
+    large = [f"{v.name} ({v.largest:.2g})" for v in tensors if (v.largest or 0) > _HUGE]
+    if large:
+        yield Finding(
+            "huge-values", "error", f"weights beyond {_HUGE:,.0f}: {some(large)}",
+            "no training gives such values: what is computed with them overflows or drowns the"
+            " rest", "fetch or save the model again, or take another checkpoint",
+        )  # fmt: skip
+    own = {*subject.matrices.values()}  # said by rows
+    zero = [v.name for v in tensors if v.largest == 0 and len(v.shape) > 1 and v.name not in own]
+    # Blocks that were put in begin with two such matrices (block expansion).
+    begins = subject.settings("manifest.json").get("change") == "blocks" or subject.has(PROVENANCE)
+    if zero:
+        yield Finding(
+            "zero-weights", "note" if begins else "warning", f"weights that are zero: {some(zero)}",
+            "that part of the model adds nothing to what it computes",
+            "train the model, if they were put in so, or fetch or save it again",
+        )  # fmt: skip
 
 
 KIND = Kind(

@@ -24,6 +24,7 @@ from revocab.heavy_types import Tensor
 from revocab.limits import Share
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
 from revocab.models.folder import ModelFolder
+from revocab.models.shape import load_config
 
 LAYERS = "num_hidden_layers"
 #: Key of ``config.json``: the numbers of the new blocks, from 0.
@@ -140,14 +141,10 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 
     Raises :class:`RevocabError` for an architecture in which that does not hold: it is tried.
     """
-    from transformers import AutoConfig
-
     from revocab.models.load import loading
 
     with loading(body.path):  # with what the architecture adds to config.json
-        config = AutoConfig.from_pretrained(
-            body.path, trust_remote_code=False, local_files_only=True
-        )
+        config = load_config(body.path)
     changed = expansion.settings(config.to_dict())
     try:
         same = keeps_logits(config, changed, expansion)

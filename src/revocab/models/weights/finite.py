@@ -1,10 +1,11 @@
-"""Whether weights are finite, by tensor and row; files are read in blocks of constant size."""
+"""Whether weights are finite, by tensor and row, and how large; files are read in blocks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from revocab.heavy_types import Tensor
 from revocab.models.finding import Finding
@@ -40,22 +41,39 @@ def broken_rows(tensor: Tensor) -> list[int]:
     return (_positions(tensor.flatten()) // width).unique().tolist()
 
 
-def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
-    """Yield name, broken rows and number of rows of every tensor of a file that is not finite."""
+class Values(NamedTuple):
+    """What was seen of a stored tensor: its rows that are not finite, its largest magnitude."""
+
+    name: str
+    shape: list[int]
+    rows: list[int]
+    #: None where it was not looked for, or where not every value is finite.
+    largest: float | None
+
+
+def scan(folder: Path, files: Iterable[str], magnitudes: bool = False) -> Iterator[Values]:
+    """Yield what is seen of each floating-point tensor; every byte is read once.
+
+    Raises :class:`RevocabError` for a file that is cut off.
+    """
     import torch
 
-    for name, part in stored_parts(path)[0].items():
+    for name, part in (item for file in files for item in stored_parts(folder / file)[0].items()):
         if part.dtype not in FLOATS:
             continue
         dtype = getattr(torch, FLOATS[part.dtype])
         width, before = max(1, math.prod(part.shape[1:])), 0
         rows: set[int] = set()
+        largest = 0.0
         for block in part.blocks(BLOCK_BYTES):
-            positions = _positions(torch.frombuffer(bytearray(block), dtype=dtype))
+            values_N = torch.frombuffer(bytearray(block), dtype=dtype)
+            positions = _positions(values_N)
             rows |= {*((positions + before) // width).tolist()}
             before += len(block) // dtype.itemsize
-        if rows:
-            yield name, sorted(rows), part.shape[0] if part.shape else 1
+            if magnitudes and not rows:
+                values_N = values_N.float() if dtype.itemsize == 1 else values_N
+                largest = max(largest, *(abs(value.item()) for value in values_N.aminmax()))
+        yield Values(name, part.shape, sorted(rows), largest if magnitudes and not rows else None)
 
 
 def _number(tensor: str, row: int) -> str:
@@ -75,16 +93,13 @@ def describe(
 
 
 def finite_findings(
-    folder: Path, files: list[str], label: Callable[[str, int], str] = _number
+    tensors: Iterable[Values], label: Callable[[str, int], str] = _number
 ) -> Iterator[Finding]:
-    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows.
-
-    Every byte is read once. Raises :class:`RevocabError` for a file that is cut off.
-    """
+    """Yield a finding if weights of a model folder are NaN or infinite, naming tensors and rows."""
     broken = {
-        name: (rows, count)
-        for file in files
-        for name, rows, count in _broken_in_file(folder / file)
+        values.name: (values.rows, values.shape[0] if values.shape else 1)
+        for values in tensors
+        if values.rows
     }
     if broken:
         yield Finding(

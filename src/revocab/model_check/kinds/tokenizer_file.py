@@ -1,0 +1,154 @@
+"""``tokenizer.json`` by itself: its roles, its splitter, its decoder, and the ids beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Subject
+from revocab.model_check.kinds.stale_files import vocabulary_of
+from revocab.models.finding import Finding, Severity
+from revocab.tokenizers.alphabets import MARKER, from_byte_level
+from revocab.tokenizers.golden_ids import GOLDEN_IDS, fixed_texts, read_golden_ids
+from revocab.tokenizers.splitter import pretokens_only, regex_problem
+
+#: What byte-level BPE writes for a space.
+_BYTE_SPACE = "Ġ"
+#: So much text of the vocabulary is looked at for a splitter that matches nothing else.
+_SAMPLE = 1_000_000
+#: What texts hardly hold and expressions do.
+_EXPRESSION = re.compile(r"\\[a-zA-Z]|\[.+\]|\(\?")
+
+
+def roles(subject: Subject) -> Iterator[Finding]:
+    """Yield tokens of a role that ``tokenizer.json`` lacks: programs that need them add them."""
+    if not subject.has(TOKENIZER):
+        return
+    ours, _ = vocabulary_of(subject)
+    for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
+        for role, value in subject.settings(file).items():
+            token = value.get("content") if isinstance(value, dict) else value
+            if role.endswith("_token") and isinstance(token, str) and token not in ours:
+                needed = role in ("bos_token", "eos_token")
+                yield Finding(
+                    "role-not-in-file", "error" if needed else "warning",
+                    f"{role} of {file} is {token!r}, which {TOKENIZER} lacks",
+                    "transformers adds it under a new id, whose row nothing trained; other programs"
+                    " find none",
+                    f"name a token there that {TOKENIZER} has, or null",
+                )  # fmt: skip
+
+
+def golden_ids(subject: Subject) -> Iterator[Finding]:
+    if not subject.has(TOKENIZER):
+        return
+    try:
+        golden = read_golden_ids(subject.path)
+    except RevocabError:
+        yield Finding(
+            "token-ids", "warning", f"{GOLDEN_IDS} is not as revocab writes it",
+            "revocab verify stops at it", f"remove {GOLDEN_IDS}",
+            lambda mended: mended.remove(GOLDEN_IDS),
+        )  # fmt: skip
+        return
+    tokenizer: Any = subject.tokenizer
+    others = [
+        entry.text
+        for entry in (golden.texts if golden else ())
+        if tokenizer(entry.text, add_special_tokens=entry.special)["input_ids"] != entry.ids
+    ]
+    if golden and others:
+        yield Finding(
+            "token-ids", "warning",
+            f"{GOLDEN_IDS} has other ids than {TOKENIZER} gives for {len(others)} of"
+            f" {len(golden.texts)} texts, such as {others[0][:60]!r}",
+            "one of the two was changed, or is another's; revocab verify expects the first",
+            f"fetch {TOKENIZER} again, or remove {GOLDEN_IDS} if that was changed on purpose",
+        )  # fmt: skip
+
+
+def splitter(subject: Subject) -> Iterator[Finding]:
+    """Yield patterns of the splitter that match nothing of what the steps before leave."""
+    if not subject.has(TOKENIZER):
+        return
+    from tokenizers import Regex
+    from tokenizers.pre_tokenizers import Split
+
+    state = subject.settings(TOKENIZER)
+    whole = state.get("pre_tokenizer") or {}
+    steps = whole.get("pretokenizers") or [whole]
+    known = "\n".join(fixed_texts())
+    for number, step in enumerate(steps):
+        if step.get("type") != "Split":
+            continue
+        before = {"type": "Sequence", "pretokenizers": steps[:number]}
+        ((kind, pattern),) = step["pattern"].items()
+
+        def matches(text: str, before: Any = before, **pattern: str) -> bool:
+            """Tell whether a pattern is in the pieces of a text that the step gets."""
+            earlier = pretokens_only({**state, "pre_tokenizer": before, "decoder": None})
+            normalizer, cut = earlier.normalizer, earlier.pre_tokenizer
+            text = normalizer.normalize_str(text) if normalizer else text
+            pieces = [piece for piece, _ in cut.pre_tokenize_str(text)] if cut else [text]
+            split = Split(Regex(pattern["Regex"]) if "Regex" in pattern else pattern["String"],
+                          "removed")  # fmt: skip
+            left = (sum(len(part) for part, _ in split.pre_tokenize_str(one)) for one in pieces)
+            return any(rest < len(one) for rest, one in zip(left, pieces, strict=True))
+
+        if matches(known, **step["pattern"]):
+            continue
+        is_expression = kind == "Regex"
+        if not is_expression and _EXPRESSION.search(pattern) and not regex_problem(pattern):
+            is_expression = matches(known, Regex=pattern)
+        elif matches(f"a {pattern} {text_of(subject)}", **step["pattern"]):
+            continue
+        severity: Severity = "warning" if is_expression else "note"
+        reads = " as text, which reads like an expression," * (is_expression and kind == "String")
+        yield Finding(
+            "split-without-match", severity,
+            f"pre_tokenizer of {TOKENIZER}, step {number + 1} (Split): {pattern!r}{reads} matches"
+            " nothing in any text that it gets",
+            "text is not cut there, though the file reads as if it were",
+            "write it as a Regex" if reads else "correct the pattern or the steps before it, or"
+            " take the step out if the model was trained so",
+        )  # fmt: skip
+
+
+def text_of(subject: Subject) -> str:
+    """Return the tokens' texts, for what no other text has."""
+    length, texts = 0, []
+    for token in subject.tokens:
+        data = from_byte_level(token)
+        texts.append(token.replace(MARKER, " ") if data is None else data.decode(errors="ignore"))
+        length += len(texts[-1])
+        if length > _SAMPLE:
+            break
+    return " ".join(texts)
+
+
+def spaces(subject: Subject) -> Iterator[Finding]:
+    """Yield a decoder that leaves the marks of spaces in text."""
+    if not subject.has(TOKENIZER):
+        return
+    backend = subject.tokenizer.backend_tokenizer
+    wrong = []
+    for text in fixed_texts():
+        decoded = backend.decode(backend.encode(text, add_special_tokens=False).ids)
+        wrong += [text] * any(decoded.count(m) > text.count(m) for m in (MARKER, _BYTE_SPACE))
+    if wrong:
+        text = wrong[0]
+        decoded = backend.decode(backend.encode(text, add_special_tokens=False).ids)
+        named = json.loads(backend.to_str())["decoder"] or {}
+        yield Finding(
+            "spaces-not-decoded", "error",
+            f"decoder of {TOKENIZER} ({named.get('type', 'none')}) leaves marks of spaces:"
+            f" {text[:40]!r} comes back as {decoded[:40]!r}",
+            "all text that the model writes has them",
+            "give it the decoder of the tokenizer that it was made from",
+        )  # fmt: skip
+
+
+KIND = Kind("tokenizer_file", (roles, golden_ids, splitter, spaces), quick=True)
