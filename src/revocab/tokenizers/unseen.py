@@ -7,6 +7,7 @@ fallback. Nothing can be predicted of such text, so whoever divides by bytes lea
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ class Coverage:
         self.is_bpe = type(model).__name__ == "BPE"
         unknown = getattr(model, "unk_token", None)
         if type(model).__name__ == "Unigram":
-            number = model.unk_id
+            number = json.loads(model.__getstate__())["unk_id"]
             unknown = None if number is None else backend.id_to_token(number)
         self.unknown_id: int | None = None if unknown is None else backend.token_to_id(unknown)
 

@@ -1,4 +1,4 @@
-"""What text loses or gains on its way to tokens: bytes without a token, tokens put behind a text."""
+"""What text loses or gains as it becomes tokens: bytes without a token, tokens put behind it."""
 
 from __future__ import annotations
 
