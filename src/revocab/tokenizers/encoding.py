@@ -85,16 +85,21 @@ class SpecialTexts:
 
     def __init__(self, backend: Tokenizer):
         added = backend.get_added_tokens_decoder().values()
-        texts = sorted({token.content for token in added if token.special}, key=len, reverse=True)
+        special = {token.content for token in added if token.special and token.content}
+        texts = sorted(special, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, texts)) or "(?!)")
-        #: A text without any of these, as nearly all are, holds no special token.
-        self._beginnings = {text if len(texts) <= FEW else text[:3] for text in texts}
+        #: By first character: a text without any of these, as nearly all are, holds no such token.
+        self._beginnings: dict[str, set[str]] = {}
+        for text in texts:
+            beginning = text if len(texts) <= FEW else text[:3]
+            self._beginnings.setdefault(text[0], set()).add(beginning)
 
     def count(self, text: str) -> int:
         """Return how many special tokens a text spells."""
-        if not any(beginning in text for beginning in self._beginnings):
-            return 0
-        return len(self._pattern.findall(text))
+        for first, beginnings in self._beginnings.items():
+            if first in text and any(beginning in text for beginning in beginnings):
+                return len(self._pattern.findall(text))
+        return 0
 
 
 def special_sentence(what: str, found: int, special_tokens: SpecialTokens) -> str:
