@@ -92,6 +92,24 @@ def added(text: str, number: int, special: bool = False) -> Callable[[Path], obj
     return changed
 
 
+def ends_texts(folder: Path) -> None:
+    """Let the post-processor put an end behind every text."""
+    content = read_json(folder / TOKENIZER)
+    number = token(folder, "<|eot_id|>")
+    parts = [{"Sequence": {"id": "A", "type_id": 0}}]
+    end = {"SpecialToken": {"id": "<|eot_id|>", "type_id": 0}}
+    known = {"<|eot_id|>": {"id": "<|eot_id|>", "ids": [number], "tokens": ["<|eot_id|>"]}}
+    content["post_processor"] = {"type": "TemplateProcessing", "single": [*parts, end],
+                                 "pair": parts, "special_tokens": known}  # fmt: skip
+    write_json(folder / TOKENIZER, content)
+
+
+def without_fallback(folder: Path) -> None:
+    content = read_json(folder / TOKENIZER)
+    content["model"] |= {"byte_fallback": False, "unk_token": None}
+    write_json(folder / TOKENIZER, content)
+
+
 def sentencepiece(pieces: list[str]) -> bytes:
     """Return pieces as SentencePiece's file has them: text, score, type."""
     entries = []
@@ -335,6 +353,15 @@ FAULTS: dict[str, Fault] = {
     "a token that no merge makes": Fault(
         "chat", vocabulary(lambda v: v.update(qzqz=300)), "unreachable-tokens",
         ("300 'qzqz'",)),
+    # Text.
+    "an end behind every text": Fault(
+        "chat", ends_texts, "appends-tokens",
+        (TOKENIZER, "<|eot_id|>")),
+    "bytes without a token": Fault(
+        "chat", vocabulary(lambda v: v.update(gone=v.pop("\u0113"))), "bytes-without-token",
+        ("1 of 256", "0x13")),
+    "no token for unknown characters": Fault(
+        "pieces", without_fallback, "characters-without-token", ("unknown",)),
     # Stale files.
     "another SentencePiece model": Fault(
         "pieces", with_model(lambda p: p.reverse()), "stale-file", ("tokenizer.model",), True),

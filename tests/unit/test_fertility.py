@@ -57,7 +57,8 @@ def test_by_hand():
     words = start_splitting(documents, "it", RULES)()
     assert words == Words([2, 0, 1], Counter({"uno": 1, "due": 1, "è": 1}))
     # The blank document's tokens count nowhere.
-    counts = TokenCounts(np.array([3, 9, 4]), np.array([1, 9, 0]), np.array([0, 9, 2]))
+    counted = ([3, 9, 4], [1, 9, 0], [0, 9, 2], [0, 0, 0])
+    counts = TokenCounts(*map(np.array, counted))
     row, ratios = fertility_row("t", text, words, counts, 0.25)
     assert ratios == [3 / 2, 4 / 1]
     assert row["fertility"] == (3 / 2 + 4 / 1) / 2

@@ -301,6 +301,33 @@ def test_a_killed_run_continues(models, prompts, tmp_path, monkeypatch):
     assert (out / "manifest.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "again"),
+    [
+        ({}, {"dtype": "float32"}, False),  # auto on a CPU
+        ({}, {"batch_size": 2}, False),
+        ({}, {"dtype": "bfloat16"}, True),
+        ({"dtype": "bfloat16"}, {"dtype": "bfloat16", "batch_size": 2}, True),
+        ({}, {"max_new_tokens": 5}, True),
+        ({}, {"context_length": 199}, True),
+        ({}, {"most_shots": 1}, True),
+        ({}, {"decoding": {"beams": 2}}, True),
+        ({}, {"limit": 4}, False),  # only recorded
+    ],
+)
+def test_what_decides_numbers_decides_what_is_kept(tmp_path, monkeypatch, first, second, again):
+    known = {"max_new_tokens": 4, "context_length": 200, "engine": "transformers", "device": "cpu"}
+    monkeypatch.setattr(generate, "model_hash", lambda folder: "hash")
+    monkeypatch.setattr(generate, "sha256", lambda path: "hash")
+    of = [
+        generate.Finished(
+            tmp_path, engine.choose_engine("transformers", "generation"), Generating(**options)
+        ).made_from(tmp_path, tmp_path, "translation")
+        for options in ({**known, **first}, {**known, **second})
+    ]
+    assert (of[0] != of[1]) == again
+
+
 def test_a_prompt_has_room():
     with pytest.raises(ValueError, match="max_new_tokens: 64 must be less than context_length 64"):
         Generating(max_new_tokens=64, context_length=64)

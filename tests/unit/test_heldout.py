@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 
 import pytest
 import torch
@@ -160,6 +161,34 @@ def test_folder_round_trip_longest_first(folders):
     assert (corpus.tokens, corpus.bytes, corpus.language) == (8, 14, "it")
     assert corpus.lengths.tolist() == [5, 3, 3]
     assert corpus.input_ids.tolist() == [[0, 2, 1, 2, 1], [0, 1, 2, 0, 0], [0, 2, 1, 0, 0]]
+
+
+def test_what_no_token_stands_for_divides_no_loss(folders):
+    rows = [{"id": "0", "text": "a zz b"}, {"id": "1", "text": "zz"}, {"id": "2", "text": ""}]
+    io.write_jsonl(folders / "it" / "heldout.jsonl.gz", rows)
+    corpora = {"it": folders / "it"}
+    manifest = pack_heldout_folder(folders / "tokenizer", corpora, JOB, folders / "out")
+    described = manifest["corpora"]["it"]
+    assert {key: described[key] for key in ("bytes", "unseen_bytes", "unseen", "tokens")} == {
+        "bytes": 4, "unseen_bytes": 4, "unseen": {"zz": 2}, "tokens": 4,
+    }  # fmt: skip
+    assert open_heldout(folders / "out")[0][0].bytes == 4
+
+
+def test_windows_of_another_tokenizer_are_refused(folders):
+    from transformers import MistralConfig
+
+    from revocab.training.loop.heldout_loss import measure_heldout
+
+    pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, JOB, folders / "out")
+    model = shutil.copytree(folders / "tokenizer", folders / "model")
+    MistralConfig(vocab_size=4).save_pretrained(model)
+    content = io.read_json(model / "tokenizer.json")
+    content["model"]["vocab"] |= {"a": 2, "b": 1}  # ids that fit all the same
+    io.write_json(model / "tokenizer.json", content)
+    with pytest.raises(RevocabError, match="another tokenizer") as raised:
+        measure_heldout({0: model}, folders / "out", folders / "heldout.csv", "cpu")
+    assert str(model) in raised.value.problems[0] and str(folders / "out") in str(raised.value)
 
 
 def test_a_damaged_file_is_an_error(folders):

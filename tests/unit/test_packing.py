@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import itertools
 from pathlib import Path
@@ -78,6 +79,10 @@ ROWS = {
     "a corpus repeats where it may": (
         ["a b"], {"repeat_corpora": True}, ["<s> a b <s>", "a b <s> a"], {"passes": 3, "words": 5},
     ),
+    "what becomes unknown is no byte that is learned": (
+        ["a zz b", "c d e"], {}, ["<s> a [unk] b", "<s> c d e"],
+        {"bytes": 11, "learned": (8, 9)},
+    ),
 }  # fmt: skip
 
 
@@ -88,6 +93,24 @@ def test_rows_and_counts_by_hand(tokenizer, case):
     assert array.tolist() == [*map(ids, rows)]
     assert {key: getattr(result.corpora["x"], key) for key in counts} == counts
     assert result.largest_id == array.max()
+
+
+def test_a_token_that_is_bos_and_eos_stands_once_between_documents(tokenizer):
+    shared = dataclasses.replace(tokenizer, end_id=START)
+    array, _ = packed(shared, {"x": (1.0, reader("a b", "c", "d e"))}, document_end=True)
+    assert array.tolist() == [ids("<s> a b <s>"), ids("c <s> d e")]
+
+
+def test_text_of_special_tokens_is_text_unless_it_is_parsed(tokenizer):
+    tokenizer.backend.add_special_tokens(["<s>", "</s>"])
+    corpora = {"x": (1.0, reader("a </s> b", "c d </s>"))}
+    array, text = packed(tokenizer, corpora)
+    assert array.tolist() == [ids("<s> a [unk] b"), ids("<s> c d [unk]")]
+    parsing = dataclasses.replace(tokenizer, special_tokens="parse")
+    array, parsed = packed(parsing, corpora)
+    assert array.tolist() == [ids("<s> a </s> b"), ids("<s> c d </s>")]
+    assert {one.corpora["x"].special_texts for one in (text, parsed)} == {2}
+    assert text.corpora["x"].described()["unseen"] == {"</s>": 2}
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
 
 def test_the_harness_scores_with_the_tokenizer_of_the_one_place(plain, monkeypatch):
     made = load_tokenizer(plain)
-    monkeypatch.setattr(transformers, "load_tokenizer", lambda folder: made)
+    monkeypatch.setattr(transformers, "load_prompt_tokenizer", lambda folder: made)
     loaded = scoring.Scorer([], Scoring(device="cpu")).load(plain)
     assert loaded.tokenizer is made
 

@@ -79,7 +79,7 @@ def measure_text(
         splitter=splitter,
         tokens=int(counted.tokens.sum()),
         byte_fallback_tokens=int(counted.bytes_.sum()),
-        unknown=int(counted.unknown.sum()),
+        unknown=int(counted.unknown.sum() + counted.lost.sum()),
         words_cut=share_split(tokenizer, words.frequencies),
         floor_tokens=floor.tokens,
         repaired_floor_tokens=floor.repaired_tokens,

@@ -12,6 +12,7 @@ from typing import Any
 
 from revocab.evaluation.generation.generate import load_generator
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
+from revocab.evaluation.inference.checkpoint import deciding
 from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import AnswerHardware, Generating, GenerationOptions
@@ -94,7 +95,7 @@ class RecordedGenerator:
         records: Records,
         chat_template: Path | None = None,
     ):
-        """Load the model; device and dtype, no part of a record, move it by rounding only."""
+        """Load the model."""
         chat = ChatOptions()
         self.options = options
         self.batch_size = machine.batch_size
@@ -110,6 +111,7 @@ class RecordedGenerator:
         self.made_from = {
             "model": model_hash(model),
             "ends": list(self.generator.eos),
+            "numbers": deciding(machine.device, machine.dtype, machine.batch_size),
             "max_new_tokens": options.max_new_tokens,
             **options.model_dump(include={"decoding"}),
             "engine": self.engine.name,

@@ -25,7 +25,7 @@ from revocab.models.load import loading, quiet_loading
 from revocab.models.parameters import cache_bytes_per_token
 from revocab.models.weights.files import parameter_bytes
 from revocab.output import check_files
-from revocab.tokenizers.load import load_tokenizer
+from revocab.tokenizers.encoding import load_prompt_tokenizer
 
 
 def read_text(path: Path, characters: int) -> str:
@@ -76,7 +76,7 @@ def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware
     device, dtype = checkpoint.device, checkpoint.dtype
     size = job.prompt_characters
     text = read_text(text_file, job.prompts * size)
-    tokenizer = load_tokenizer(folder)
+    tokenizer = load_prompt_tokenizer(folder)
     texts = [text[i * size : (i + 1) * size] for i in range(job.prompts)]
     prompts = [tokenizer(part)["input_ids"] for part in texts]
     plain = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in texts]

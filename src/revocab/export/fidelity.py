@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.export.cutters import Cutter, cutters_for
 from revocab.export.vocabulary import Vocabulary
 from revocab.io import text_lines
 from revocab.tokenizers.alphabets import MARKER, from_byte_level
+from revocab.tokenizers.encoding import PARSE, text_encoder
 from revocab.tokenizers.golden_ids import golden_texts
 
 #: Numbers, which splitters cut in many ways; golden texts have few.
@@ -113,9 +115,8 @@ def differing(
 
 
 def ids_here(vocabulary: Vocabulary, texts: Sequence[str]) -> list[list[int]]:
-    encoded = vocabulary.tokenizer.backend_tokenizer.encode_batch_fast(
-        [*texts], add_special_tokens=False
-    )
+    encoder: Any = text_encoder(vocabulary.tokenizer.backend_tokenizer, PARSE)
+    encoded = encoder.encode_batch_fast([*texts], add_special_tokens=False)
     return [encoding.ids for encoding in encoded]
 
 

@@ -38,6 +38,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_csv, write_json, write_jsonl
 from revocab.limits import Bytes, Count
 from revocab.output import OutputFolder
+from revocab.tokenizers.encoding import TEXT, special_sentence
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file
 
 COLUMNS = (
@@ -124,7 +125,7 @@ def fertility_row(
         "characters_per_token": characters / tokens,
         "bytes_per_token": size / tokens,
         "words_split": split,
-        "unknown_rate": int(counted.unknown[kept].sum()) / tokens,
+        "unknown_rate": counted.unknown_rate(kept),
         "byte_rate": int(counted.bytes_[kept].sum()) / tokens,
         "splitter": text.splitter,
     }
@@ -156,11 +157,19 @@ def measure_fertility(
             split = share_split(tokenizer, words.frequencies)
             row, ratios = fertility_row(name, text, words, counted[name], split)
             rows.append(row)
+            tell_unusual(f"tokenizer {name}, corpus {text.corpus}", counted[name], row["bytes"])
             distributions.append({
                 "tokenizer": name, "corpus": text.corpus,
                 "fertility": ratios, "words": words.counts,
             })  # fmt: skip
     return rows, distributions
+
+
+def tell_unusual(what: str, counted: TokenCounts, size: int) -> None:
+    if counted.special_texts:
+        print(special_sentence(what, counted.special_texts, TEXT), file=sys.stderr)
+    if counted.unseen.bytes:
+        print(counted.unseen.sentence(what, size), file=sys.stderr)
 
 
 def parallel_lines(
@@ -200,6 +209,8 @@ def measure_parallel(
             if not total:
                 raise RevocabError(f"tokenizer {name}: no token for the {language} parallel text")
             characters = sum(map(len, sentences))
+            size = sum(len(text.encode()) for text in sentences)
+            tell_unusual(f"tokenizer {name}, {language} parallel text", counted, size)
             rows.append(
                 {
                     "tokenizer": name,
@@ -207,11 +218,11 @@ def measure_parallel(
                     "reference": reference,
                     "sentences": len(sentences),
                     "tokens": total,
-                    "bytes": sum(len(text.encode()) for text in sentences),
+                    "bytes": size,
                     "characters": characters,
                     "tokens_per_sentence": total / len(sentences),
                     "characters_per_token": characters / total,
-                    "unknown_rate": int(counted.unknown.sum()) / total,
+                    "unknown_rate": counted.unknown_rate(),
                     "byte_rate": int(counted.bytes_.sum()) / total,
                     "parity": total / totals[reference],
                 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.pretokens import CutPretokens
 from revocab.tokenizers.alphabets import from_byte_level
 from revocab.tokenizers.canonical import BYTE_TOKEN
-from revocab.tokenizers.encoding import encode_batches
+from revocab.tokenizers.encoding import SpecialTexts, encode_batches, text_encoder
 from revocab.tokenizers.load import tokenizer_style
+from revocab.tokenizers.unseen import Coverage, Unseen
 
 if TYPE_CHECKING:
     from revocab.fertility.measure import Text
@@ -33,6 +34,17 @@ class TokenCounts:
     tokens: ndarray
     unknown: ndarray
     bytes_: ndarray
+    #: How many symbols of each text have no token and vanish, int64 [texts].
+    lost: ndarray
+    #: Texts of special tokens in all of it, and what no token stands for.
+    special_texts: int = 0
+    unseen: Unseen = field(default_factory=Unseen)
+
+    def unknown_rate(self, kept: Any = ...) -> float:
+        """Return the share of unknown tokens; a symbol that vanishes counts as one."""
+        lost = int(self.lost[kept].sum())
+        tokens = int(self.tokens[kept].sum()) + lost
+        return (int(self.unknown[kept].sum()) + lost) / tokens
 
 
 def token_classes(tokenizer: PreTrainedTokenizerFast) -> ndarray:
@@ -61,23 +73,36 @@ def token_classes(tokenizer: PreTrainedTokenizerFast) -> ndarray:
     return classes
 
 
-def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:
+def count_token_classes(
+    tokenizer: PreTrainedTokenizerFast, documents: Sequence[str]
+) -> TokenCounts:
     """Return the tokens of each text, and of them unknown ones and bytes; uses every core."""
     import numpy as np
 
     classes = token_classes(tokenizer)
+    special = SpecialTexts(tokenizer.backend_tokenizer)
+    coverage = Coverage(text_encoder(tokenizer.backend_tokenizer))
+    unseen, lost = Unseen(), np.zeros(len(documents), np.int64)
+    done = 0
     parts: dict[str, list[ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
     for batch in encode_batches(tokenizer.backend_tokenizer, documents):
-        lengths = np.fromiter(map(len, batch), np.int64, len(batch))
-        ids = chain.from_iterable(encoding.ids for encoding in batch)
-        kinds = classes[np.fromiter(ids, np.int32, int(lengths.sum()))]
+        ids_of = [encoding.ids for encoding in batch]
+        lengths = np.fromiter(map(len, ids_of), np.int64, len(batch))
+        kinds = classes[np.fromiter(chain.from_iterable(ids_of), np.int32, int(lengths.sum()))]
+        for number, ids in enumerate(ids_of, done):
+            missed, vanished = coverage.missed(documents[number], ids)
+            unseen.add(missed, f"document {number + 1}")
+            lost[number] = vanished
+        done += len(batch)
         ends = np.concatenate([[0], np.cumsum(lengths)])
         parts["tokens"].append(lengths)
         for name, kind in (("unknown", UNKNOWN), ("bytes_", BYTE)):
             before = np.concatenate([[0], np.cumsum(kinds == kind)])
             parts[name].append(np.diff(before[ends]))
     nothing = np.zeros(0, np.int64)
-    return TokenCounts(**{name: np.concatenate([nothing, *parts[name]]) for name in parts})
+    counts = {name: np.concatenate([nothing, *parts[name]]) for name in parts}
+    found = sum(map(special.count, documents))
+    return TokenCounts(**counts, special_texts=found, unseen=unseen, lost=lost)
 
 
 def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -> float | None:
@@ -87,7 +112,7 @@ def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -
     if not total:
         return None
     backend = tokenizer.backend_tokenizer
-    start = backend.encode("a", add_special_tokens=False).tokens[:1]
+    start = text_encoder(backend).encode("a", add_special_tokens=False).tokens[:1]
     # A tokenizer that drops spaces begins a word with every text, too.
     drops_spaces = type(backend.model).__name__ in ("WordPiece", "WordLevel")
     spaced = "" if not start or start[0].startswith(("▁", "Ġ")) or drops_spaces else " "
@@ -135,7 +160,8 @@ def beginning(documents: Sequence[str]) -> str:
 
 def cut_into_tokens(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
     """Return the text of each token; a dot for one that only goes on with the character before."""
-    spans = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    encoder = text_encoder(tokenizer.backend_tokenizer)
+    spans = encoder.encode(text, add_special_tokens=False).offsets
     pieces, end = [], 0
     for start, after in spans:
         pieces.append(text[max(start, end) : after] or "·")

@@ -20,7 +20,7 @@ from revocab.languages import scripts_of
 from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CHAT_ROLES
-from revocab.tokenizers.encoding import encode_batches
+from revocab.tokenizers.encoding import PARSE, encode_batches, text_encoder
 from revocab.tokenizers.golden_ids import chat_texts
 from revocab.tokenizers.load import some
 
@@ -73,7 +73,7 @@ def chat_tokens(tokenizer: PreTrainedTokenizerFast) -> set[str]:
     """Return the tokens of conversations as the chat template writes them, or of its own text."""
     template = str(tokenizer.chat_template or "")
     texts = [*chat_texts(tokenizer)] or [template]
-    backend = tokenizer.backend_tokenizer
+    backend = text_encoder(tokenizer.backend_tokenizer, PARSE)
     return {
         token for text in texts for token in backend.encode(text, add_special_tokens=False).tokens
     }

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from revocab import limits
 from revocab.closed import BEST, EVERY, PLACES, Closed, OneLine
+from revocab.tokenizers.encoding import SPECIAL_TOKENS, TEXT, SpecialTokens
 from revocab.training.budgets import Schedule, resolved
 from revocab.training.stage import NEW_ROWS, Stage, VocabularyAdapters
 
@@ -24,7 +25,7 @@ ANSWERS: Literal["answers"] = "answers"
 EVALUATED: Literal["evaluated"] = "evaluated"
 LAST: Literal["last"] = "last"
 #: What decides nothing where conversations are packed, and where documents are.
-OF_DOCUMENTS = ("document_start", "document_end", "rows_begin_at")
+OF_DOCUMENTS = ("document_start", "document_end", "rows_begin_at", "special_tokens")
 #: Where rows of text may begin.
 RowsBeginAt = Literal["anywhere", "document", "paragraph"]
 ANYWHERE: RowsBeginAt = "anywhere"
@@ -64,6 +65,9 @@ class PackingOptions(LossOptions, ConversationOptions):
         exclude_if=lambda value: value == ANYWHERE,
         description="where rows may begin; the rest of a document or paragraph that the row before "
         "it cuts is left out",
+    )
+    special_tokens: SpecialTokens = Field(
+        default=TEXT, exclude_if=lambda value: value == TEXT, description=SPECIAL_TOKENS
     )
     repeat_corpora: bool = Field(default=False, description="start a corpus over when it ends")
     shuffle_rows: bool = Field(

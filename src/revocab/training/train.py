@@ -28,6 +28,7 @@ from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import tensor_bytes
 from revocab.output import ResumableFolder
+from revocab.tokenizers.identity import foreign_ids
 from revocab.tokenizers.load import tokenizer_file
 from revocab.training.adapters import lora
 from revocab.training.data.packed_rows import packed_manifest
@@ -159,7 +160,11 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     if settings.keep_best:
         checkpoints.check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
-    check_fit(packed, config, run.model, manifest)
+    read = {
+        run.packed: ("packed rows", packed.manifest),
+        run.heldout: ("held-out windows", manifest),
+    }
+    check_fit(packed, config, run.model, manifest, foreign_ids(run.model, read))
     model = load_causal_lm(run.model, dtype=torch.float32, padding=True, config=config)
     dtype = checkpoints.stored_dtype(run.model)
     adapters: dict[tuple[Which, ...], VocabularyAdapter] = {}

@@ -13,10 +13,10 @@ from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import layout_of, messages, render
 from revocab.evaluation.generation.task_scores import task_scores
 from revocab.evaluation.inference.chat_prompts import ChatFormat
-from revocab.evaluation.inference.checkpoint import checkpoint_on
+from revocab.evaluation.inference.checkpoint import checkpoint_on, deciding
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.engine import Engine, choose_engine
-from revocab.evaluation.options import AskingAll, Generating
+from revocab.evaluation.options import AskingAll, Generating, GenerationHardware
 from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
@@ -80,7 +80,11 @@ def generate_checkpoints(
         "run": run,
         "steps": sorted(models),
         "prompts": {name: sha256(path) for name, path in prompts.items()},
-        "options": {**options.model_dump(), "engine": engine.name},
+        "options": {
+            **options.model_dump(exclude={*GenerationHardware.model_fields}),
+            "engine": engine.name,
+        },
+        "numbers": finished.shared["numbers"],
         "versions": versions(*libraries),
     }
     write_json(out / "manifest.json", manifest)
@@ -248,6 +252,7 @@ class Finished:
         self.engine, self.options = engine, options
         self.shared = {
             "engine": engine.name,
+            "numbers": deciding(options.device, options.dtype, options.batch_size),
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
             **options.model_dump(include={"decoding"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from revocab.device import choose_device
 
@@ -32,3 +33,16 @@ def checkpoint_on(
     device = choose_device(device)
     on_cpu = dtype == "auto" and device == "cpu"
     return Checkpoint(folder, device, "float32" if on_cpu else dtype, batch_size, gpus)
+
+
+def deciding(device: str, dtype: str, batch_size: int) -> dict[str, Any]:
+    """Return what of a machine's options decides numbers: whatever keeps finished work asks here.
+
+    The number type always, as ``auto`` is on that device. In float32 device and batch move a result
+    by rounding only; in half precision so much that texts differ, so that they count there, too.
+    """
+    checkpoint = checkpoint_on(Path(), device, dtype, batch_size)
+    if checkpoint.dtype == "float32":
+        return {"dtype": checkpoint.dtype}
+    kind = checkpoint.device.partition(":")[0]
+    return {"dtype": checkpoint.dtype, "device": kind, "batch_size": batch_size}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.chat_prompts import TURNS, set_template
-from revocab.evaluation.inference.checkpoint import checkpoint_on
+from revocab.evaluation.inference.checkpoint import checkpoint_on, deciding
 from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.metric import HARNESS_METRICS
@@ -188,19 +188,18 @@ class Scorer:
     @cached_property
     def _shared(self) -> dict[str, Any]:
         engine = engine_called(self.options.engine, "multiple_choice")
-        deciding = {*ScoringOptions.model_fields, *AskingAll.model_fields}
+        fields = {*ScoringOptions.model_fields, *AskingAll.model_fields}
+        machine = self.options.device, self.options.dtype, self.options.batch_size
         libraries = ("lm_eval", "datasets", "torch", "transformers", *engine.libraries)
         return {
-            **self.options.model_dump(include=deciding),
+            **self.options.model_dump(include=fields),
+            "numbers": deciding(*machine),
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*libraries),
         }
 
     def made_from(self, folder: Path, name: str) -> dict[str, Any]:
-        """Return what the scores of one checkpoint on one task are made from.
-
-        Devices, batches and dtypes are left out: they move a score by rounding only.
-        """
+        """Return what the scores of one checkpoint on one task are made from."""
         if name not in self._files:  # read once for all checkpoints
             path = self.paths[name]
             rows = harness.local_rows(read_task(path))

@@ -28,8 +28,8 @@ from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, Buckets, Bytes, Count, Seed, Times
 from revocab.output import OutputFolder
-from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.tokenizers.encoding import encode_batches
 from revocab.tokenizers.load import load_tokenizer
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 VECTORS = "vectors.safetensors"
 #: Tokens after which a document is cut, as fastText cuts lines.
 SENTENCE_TOKENS = 1024
-#: Documents tokenised at once.
-BATCH_DOCUMENTS = 512
 
 
 class FastTextOptions(Closed):
@@ -93,8 +91,7 @@ class Sentences:
         self._words: Sequence[Any] = words  # those of the ids below are there
         self._ids = array("i")
         self._ends = array("q")
-        for batch in batched(documents, BATCH_DOCUMENTS):
-            encoded = tokenizer.backend_tokenizer.encode_batch(batch, add_special_tokens=False)
+        for encoded in encode_batches(tokenizer.backend_tokenizer, documents):
             for encoding in encoded:
                 kept = [number for number in encoding.ids if words[number] is not None]
                 for start in range(0, len(kept), SENTENCE_TOKENS):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.tokenizers.alphabets import to_byte_level
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.tokenizers.encoding import PARSE, text_encoder
 from revocab.tokenizers.load import tokenizer_style
 
 #: Roles whose row stands in for a special token that the source does not have, best first.
@@ -107,7 +108,8 @@ def source_pieces_released(
     is.
     """
     strings = [token.string.replace("_", " ") for token in target_tokens]
-    encoded = source.backend_tokenizer.encode_batch(strings, add_special_tokens=False)
+    encoder = text_encoder(source.backend_tokenizer, PARSE)
+    encoded = encoder.encode_batch(strings, add_special_tokens=False)
     pieces = [encoding.ids for encoding in encoded]
     if not all(pieces):
         stand_in = SourceSpelling(source, roles).stand_in or 0

@@ -8,8 +8,9 @@ learned. Padding is a conversation of its own of which nothing is learned.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from revocab.chat.messages import answers
 from revocab.chat.template import PROBE, ChatTemplate, Rendered, load_template, special_texts
 from revocab.errors import RevocabError
+from revocab.tokenizers.encoding import PARSE
+from revocab.tokenizers.unseen import size_of
 from revocab.training.data.document_tokens import TextTokenizer, batched, count_bytes
 from revocab.training.data.packing import BLOCK_ROWS, CorpusCount, Packed, PackingJob, assigned_rows
 
@@ -33,15 +36,16 @@ PADDING = 0
 class ChatTokenizer(TextTokenizer):
     """A fast tokenizer's backend with a chat template."""
 
-    template: ChatTemplate
+    template: ChatTemplate = field(kw_only=True)
     #: Finds the text of a special token, which a message must not hold.
-    special: re.Pattern[str]
+    special: re.Pattern[str] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class Conversation:
     """One conversation's text, its token ids as ``apply_chat_template`` gives them, and which of
-    those are learned: ``learned`` [tokens], booleans. ``answer_bytes`` are those of its answers.
+    those are learned: ``learned`` [tokens], booleans. ``answer_bytes`` are those of its answers
+    without what is ``unseen`` in them: what no token stands for.
     """
 
     id: str
@@ -49,6 +53,11 @@ class Conversation:
     ids: list[int]
     learned: np.ndarray
     answer_bytes: int
+    unseen: Counter[bytes] = field(default_factory=Counter)
+
+    @property
+    def place(self) -> str:
+        return f"conversation {self.id!r}"
 
     def cut(self, length: int, rendered: Rendered, end: int) -> Conversation:
         """Return its first ``length`` tokens, which end before character ``end`` of its text.
@@ -78,8 +87,9 @@ def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) 
         tokenizer.bos_token_id,
         tokenizer.eos_token_id,
         folder,
-        load_template(tokenizer, folder, template),
-        re.compile("|".join(special) or "(?!)"),
+        PARSE,
+        template=load_template(tokenizer, folder, template),
+        special=re.compile("|".join(special) or "(?!)"),
     )
     (probe,) = encoded(chat, [{"id": "probe", "text": "", "messages": list(PROBE)}])
     if chat.start_id != chat.end_id and probe.ids.count(chat.start_id or 0) > 1:
@@ -115,7 +125,7 @@ def encoded(
             tokenizer.template.rendered(row["messages"], f"conversation {row['id']!r}")
             for row in kept
         ]
-        encodings = tokenizer.backend.encode_batch(
+        encodings = tokenizer.encoder.encode_batch(
             [text.text for text in rendered], add_special_tokens=False
         )
         for row, text, encoding in zip(kept, rendered, encodings, strict=True):
@@ -126,8 +136,11 @@ def encoded(
                     f"{tokenizer.template.place}: marks no answer in conversation {row['id']!r}; "
                     "correct the template, or leave such conversations out"
                 )
-            size = sum(map(count_bytes, answers(row["messages"])))
-            whole = Conversation(row["id"], row["text"], encoding.ids, learned, size)
+            unseen: Counter[bytes] = Counter()
+            for answer in answers(row["messages"]):
+                unseen += tokenizer.coverage.unseen(answer, encoding.ids)
+            size = sum(map(count_bytes, answers(row["messages"]))) - size_of(unseen)
+            whole = Conversation(row["id"], row["text"], encoding.ids, learned, size, unseen)
             if cut_at is None or len(encoding.ids) <= cut_at:
                 yield whole
             elif learned[:cut_at].any():
@@ -175,13 +188,14 @@ class ConversationCount(CorpusCount):
     def add_row(self, row: list[Conversation], length: int) -> None:
         for conversation in row:
             self.add(conversation.text)
+            self.unseen.add(conversation.unseen, conversation.place)
             self.tokens += len(conversation.ids)
             self.answer_tokens += int(conversation.learned.sum())
             self.answer_bytes += conversation.answer_bytes
         self.padding += length - sum(len(conversation.ids) for conversation in row)
 
     def described(self) -> dict[str, Any]:
-        counts = asdict(self)
+        counts = super().described()
         return {key: value for key, value in counts.items() if value or "skipped" not in key}
 
 

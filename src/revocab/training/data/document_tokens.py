@@ -9,12 +9,16 @@ has no bos.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.tokenizers.encoding import TEXT, SpecialTexts, SpecialTokens, text_encoder
+from revocab.tokenizers.unseen import Coverage
 from revocab.training.recipe import ANYWHERE, RowsBeginAt
 
 #: What is handed to the tokenizer at once: enough to keep its threads busy. Little is tokenised
@@ -25,13 +29,26 @@ BATCH_CHARACTERS = 1_000_000
 
 @dataclass(frozen=True)
 class TextTokenizer:
-    """A fast tokenizer's backend with the ids that packing needs."""
+    """A fast tokenizer with the ids that packing needs; ``encoder`` makes the ids of text."""
 
     backend: Any
     vocabulary_size: int
     start_id: int | None
     end_id: int | None
     folder: Path
+    special_tokens: SpecialTokens = TEXT
+
+    @cached_property
+    def encoder(self) -> Any:
+        return text_encoder(self.backend, self.special_tokens)
+
+    @cached_property
+    def special_texts(self) -> SpecialTexts:
+        return SpecialTexts(self.backend)
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        return Coverage(self.encoder)
 
     def require(self, special_id: int | None, role: str, advice: str) -> int:
         """Return ``special_id``, or raise :class:`RevocabError` if the tokenizer has none."""
@@ -47,9 +64,16 @@ class Document:
     id: str
     text: str
     ids: list[int]
+    #: Texts of special tokens in it, and what no token stands for.
+    special_texts: int = 0
+    unseen: Counter[bytes] = field(default_factory=Counter)
+
+    @property
+    def place(self) -> str:
+        return f"document {self.id!r}"
 
 
-def load_tokenizer(folder: str | Path) -> TextTokenizer:
+def load_tokenizer(folder: str | Path, special_tokens: SpecialTokens = TEXT) -> TextTokenizer:
     """Load a Hugging Face tokenizer folder through ``AutoTokenizer``.
 
     Not straight from ``tokenizer.json``: a class may rebuild the backend, and training must see
@@ -61,7 +85,7 @@ def load_tokenizer(folder: str | Path) -> TextTokenizer:
     folder = Path(folder)
     tokenizer = load(folder)
     backend, ids = tokenizer.backend_tokenizer, (tokenizer.bos_token_id, tokenizer.eos_token_id)
-    return TextTokenizer(backend, len(tokenizer), *ids, folder)
+    return TextTokenizer(backend, len(tokenizer), *ids, folder, special_tokens)
 
 
 def batched(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -85,11 +109,13 @@ def tokenise(tokenizer: TextTokenizer, rows: Iterable[dict[str, Any]]) -> Iterat
     for batch in batched(rows):
         texts = [row["text"] for row in batch]
         try:
-            encodings = tokenizer.backend.encode_batch_fast(texts, add_special_tokens=False)
+            encodings = tokenizer.encoder.encode_batch_fast(texts, add_special_tokens=False)
         except (TypeError, UnicodeEncodeError):
             raise RevocabError(_not_text(batch)) from None
         for row, encoding in zip(batch, encodings, strict=True):
-            yield Document(str(row.get("id", "")), row["text"], encoding.ids)
+            text, ids = row["text"], encoding.ids
+            found = tokenizer.special_texts.count(text), tokenizer.coverage.unseen(text, ids)
+            yield Document(str(row.get("id", "")), text, ids, *found)
 
 
 def _not_text(batch: list[dict[str, Any]]) -> str:
@@ -109,7 +135,7 @@ def token_spans(tokenizer: TextTokenizer, text: str) -> list[tuple[int, int]]:
 
     Tokens that are bytes of one character all cover it.
     """
-    return tokenizer.backend.encode(text, add_special_tokens=False).offsets
+    return tokenizer.encoder.encode(text, add_special_tokens=False).offsets
 
 
 def count_bytes(text: str) -> int:

@@ -5,8 +5,9 @@ Conversations are a window each, in which the tokens of their answers are.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,15 @@ from revocab.errors import RevocabError
 from revocab.limits import POSITIONS
 from revocab.manifest import HELDOUT_TOKENS
 from revocab.output import OutputFolder
+from revocab.tokenizers.encoding import (
+    SPECIAL_TOKENS,
+    TEXT,
+    SpecialTokens,
+    special_sentence,
+)
+from revocab.tokenizers.identity import ids_hash
+from revocab.tokenizers.load import tokenizer_file
+from revocab.tokenizers.unseen import Unseen, size_of
 from revocab.training.data.conversations import (
     ChatTokenizer,
     ConversationCount,
@@ -37,6 +47,9 @@ class HeldoutJob(ConversationOptions, Job):
     """What decides the windows beside their text."""
 
     sequence_length: Annotated[int, Field(ge=2), POSITIONS] = Field(description="tokens per window")
+    special_tokens: SpecialTokens = Field(
+        default=TEXT, exclude_if=lambda value: value == TEXT, description=SPECIAL_TOKENS
+    )
 
 
 @dataclass
@@ -44,9 +57,10 @@ class Windows:
     """Windows of one corpus: ``input_ids`` int32 [windows, L] (padded with 0), ``lengths`` int32.
 
     Each window is bos plus up to L-1 text tokens of one document; ``tokens`` counts text tokens,
-    which are the predicted ones, and ``bytes`` their text in UTF-8. A window of conversations is
-    one as its template writes it; predicted are the tokens at which ``answers`` [windows, L],
-    booleans, is true.
+    which are the predicted ones, and ``bytes`` their text in UTF-8: what no token stands for is in
+    ``unseen`` and not in ``bytes``, so that bits per byte are of what was predicted. A window of
+    conversations is one as its template writes it; predicted are the tokens at which ``answers``
+    [windows, L], booleans, is true.
     """
 
     input_ids: np.ndarray
@@ -58,34 +72,43 @@ class Windows:
     #: Conversations left out: longer than a window, or with the text of a special token.
     skipped_too_long: int = 0
     skipped_special: int = 0
+    #: Texts of special tokens in documents.
+    special_texts: int = 0
+    unseen: Unseen = field(default_factory=Unseen)
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         arrays = {"input_ids": self.input_ids, "lengths": self.lengths}
         return arrays if self.answers is None else {**arrays, "answers": self.answers}
 
-    def described(self) -> dict[str, int]:
-        skipped = {key: getattr(self, key) for key in ("skipped_too_long", "skipped_special")}
+    def described(self) -> dict[str, Any]:
+        if_any = ("skipped_too_long", "skipped_special", "special_texts")
+        counted = {key: getattr(self, key) for key in if_any if getattr(self, key)}
         described = {key: getattr(self, key) for key in ("documents", "bytes", "tokens")}
         described["windows"] = len(self.lengths)
-        return described | {key: value for key, value in skipped.items() if value}
+        return described | counted | self.unseen.described()
 
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:
     """Cut documents into :class:`Windows`; a long one continues in the next, after a new bos."""
     rows: list[list[int]] = []
-    total_documents = total_bytes = 0
+    total_documents = total_bytes = special_texts = 0
+    unseen = Unseen()
     for document in documents:
+        unseen.add(document.unseen, document.place)
+        special_texts += document.special_texts
         if not document.ids:
             continue
         total_documents += 1
-        total_bytes += count_bytes(document.text)
+        total_bytes += count_bytes(document.text) - size_of(document.unseen)
         rows += [
             [start_id, *document.ids[begin : begin + length - 1]]
             for begin in range(0, len(document.ids), length - 1)
         ]
     input_ids, lengths = padded(rows, length)
-    return Windows(input_ids, lengths, total_documents, total_bytes, int(lengths.sum()) - len(rows))
+    tokens = int(lengths.sum()) - len(rows)
+    windows = Windows(input_ids, lengths, total_documents, total_bytes, tokens)
+    return replace(windows, special_texts=special_texts, unseen=unseen)
 
 
 def padded(rows: Sequence[Sequence[int]], length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -120,8 +143,12 @@ def conversation_windows(
     for index, conversation in enumerate(kept):
         answers[index, : len(conversation.ids)] = conversation.learned
     size = sum(conversation.answer_bytes for conversation in kept)
+    unseen = Unseen()
+    for conversation in kept:
+        unseen.add(conversation.unseen, conversation.place)
     counted = (len(kept), size, int(answers.sum()), answers)
-    return Windows(input_ids, lengths, *counted, count.skipped_too_long, count.skipped_special)
+    skipped = (count.skipped_too_long, count.skipped_special)
+    return Windows(input_ids, lengths, *counted, *skipped, unseen=unseen)
 
 
 def pack_heldout_folder(
@@ -143,7 +170,8 @@ def pack_heldout_folder(
     named = [] if chat_template is None else [find_template(chat_template)]
     inputs = [Path(tokenizer_folder), *corpora.values(), *named]
     output = OutputFolder(Path(out), HELDOUT_TOKENS, inputs)
-    tokenizer, length = load_tokenizer(tokenizer_folder), job.sequence_length
+    tokenizer = load_tokenizer(tokenizer_folder, job.special_tokens)
+    length = job.sequence_length
     chat = (
         load_chat_tokenizer(tokenizer_folder, chat_template)
         if any(map(holds_conversations, corpora.values()))
@@ -166,6 +194,13 @@ def pack_heldout_folder(
                 windows = windows_of(tokenise(tokenizer, rows), start, length)
             if not windows.documents:
                 raise RevocabError(f"{file}: no held-out text; set heldout_bytes of corpus {name}")
+            what = f"corpus {name}, held out"
+            if windows.special_texts:
+                said = special_sentence(what, windows.special_texts, job.special_tokens)
+                print(said, file=sys.stderr)
+            if windows.unseen.bytes:
+                size = windows.bytes + windows.unseen.bytes
+                print(windows.unseen.sentence(what, size), file=sys.stderr)
             save_file(windows.arrays, packed / f"{name}.safetensors")
             described[name] = {
                 "language": corpus_manifest(folder)["language"],
@@ -177,7 +212,9 @@ def pack_heldout_folder(
             "corpora": described,
             "sequence_length": length,
             "vocabulary_size": tokenizer.vocabulary_size,
-            "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
+            "tokenizer": ids_hash(tokenizer.backend, tokenizer.start_id, tokenizer.end_id),
+            "tokenizer.json": io.sha256(tokenizer_file(tokenizer_folder)),
+            **({"special_tokens": job.special_tokens} if job.special_tokens != TEXT else {}),
             **({"chat_template": chat.template.text} if chat else {}),
         }
         io.write_json(packed / "manifest.json", manifest)

@@ -16,6 +16,9 @@ from revocab.corpora.read import check_content, corpus_manifest
 from revocab.errors import refuse
 from revocab.manifest import PACKED_TOKENS
 from revocab.output import OutputFolder
+from revocab.tokenizers.encoding import TEXT, special_sentence
+from revocab.tokenizers.identity import ids_hash
+from revocab.tokenizers.load import tokenizer_file
 from revocab.training.data.conversations import (
     ChatTokenizer,
     load_chat_tokenizer,
@@ -23,7 +26,7 @@ from revocab.training.data.conversations import (
 )
 from revocab.training.data.document_tokens import TextTokenizer, load_tokenizer
 from revocab.training.data.mixture import layout, shares_by_size
-from revocab.training.data.packing import Packed, PackingJob, Share, pack
+from revocab.training.data.packing import CorpusCount, Packed, PackingJob, Share, pack
 from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.recipe import ANSWERS, ANYWHERE
 
@@ -65,7 +68,7 @@ def pack_folder(
     tokenizer = (
         load_chat_tokenizer(tokenizer_folder, chat_template)
         if options.loss == ANSWERS
-        else load_tokenizer(tokenizer_folder)
+        else load_tokenizer(tokenizer_folder, options.special_tokens)
     )
     dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
     files = {name: folder / "train.jsonl.gz" for name, folder in corpora.items()}
@@ -97,21 +100,46 @@ def pack_folder(
                 packed = pack(shards.arrays["tokens"], readers, tokenizer, options)
         for name, count in packed.corpora.items():
             count.skipped_heldout = skipped[name]
-            if caution := repetition(name, count.described()):
+            for caution in cautions(name, count, options):
                 print(caution, file=sys.stderr)
+        if shares_end(tokenizer, options):
+            print(
+                f"{tokenizer_folder}: bos and eos are the same token, so that it stands once"
+                " between documents, not twice",
+                file=sys.stderr,
+            )
         manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
             "languages": by_language(
                 packed, {name: manifest["language"] for name, manifest in described.items()}
             ),
             **({"stages": described_stages(packed)} if options.stages else {}),
             **shards.described(),
+            "tokenizer": ids_hash(tokenizer.backend, tokenizer.start_id, tokenizer.end_id),
             "inputs": {
-                "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
+                "tokenizer.json": io.sha256(tokenizer_file(tokenizer_folder)),
                 "corpora": {name: io.sha256(path) for name, path in files.items()},
             },
         }
         io.write_json(folder / "manifest.json", manifest)
     return manifest
+
+
+def shares_end(tokenizer: TextTokenizer, options: PackingJob) -> bool:
+    """Return whether one token is to stand before and behind each document."""
+    both = options.loss != ANSWERS and options.document_start and options.document_end
+    return both and tokenizer.start_id == tokenizer.end_id
+
+
+def cautions(corpus: str, count: CorpusCount, options: PackingJob) -> Iterator[str]:
+    """Yield in words what of a corpus is other than one may think."""
+    described = count.described()
+    if caution := repetition(corpus, described):
+        yield caution
+    what = f"corpus {corpus}"
+    if count.special_texts:
+        yield special_sentence(what, count.special_texts, options.special_tokens)
+    if count.unseen.bytes:
+        yield count.unseen.sentence(what, count.bytes)
 
 
 def repetition(corpus: str, packed: Mapping[str, Any]) -> str:
@@ -146,6 +174,10 @@ def described_rows(
             text["cut_too_long"] = True
     else:
         text = {"document_start": options.document_start, "document_end": options.document_end}
+        if shares_end(tokenizer, options):
+            text["bos_is_eos"] = True
+        if options.special_tokens != TEXT:
+            text["special_tokens"] = options.special_tokens
         if options.rows_begin_at != ANYWHERE:
             text["rows_begin_at"] = options.rows_begin_at
     learned = [count.learned for count in packed.corpora.values()]

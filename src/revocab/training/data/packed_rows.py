@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,9 +148,18 @@ def open_packed(
     return PackedRows(opened.pop("tokens"), manifest, rows, opened, batch_size, order)
 
 
-def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:
-    """Raise :class:`RevocabError` unless ids and lengths of the data suit the model."""
-    problems = []
+def check_fit(
+    packed: PackedRows,
+    config: Any,
+    model_folder: Path,
+    heldout: dict[str, Any],
+    foreign: Iterable[str] = (),
+) -> None:
+    """Raise :class:`RevocabError` unless ids and lengths of the data suit the model.
+
+    ``foreign``: what :func:`revocab.tokenizers.identity.foreign_ids` says of the data.
+    """
+    problems = [*foreign]
     largest, rows = packed.manifest["largest_id"], token_rows(config) or config.vocab_size
     if largest >= rows:
         problems.append(

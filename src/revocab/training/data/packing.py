@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError, refuse
 from revocab.limits import ROWS, Seed, Tokens, at_most
+from revocab.tokenizers.unseen import Unseen, size_of
 from revocab.training.data.document_tokens import RowSpace, TextTokenizer, count_bytes, tokenise
 from revocab.training.data.mixture import layout, shuffled
 from revocab.training.recipe import PackingOptions
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from revocab.training.data.shards import ShardedRows
 
 #: Counts that a manifest has only where there is something to count.
-COUNTED_IF_ANY = ("skipped_heldout", "skipped_tokens")
+COUNTED_IF_ANY = ("skipped_heldout", "skipped_tokens", "special_texts")
 #: Rows written to the array at once.
 BLOCK_ROWS = 1024
 
@@ -56,6 +57,10 @@ class CorpusCount:
     #: Tokens in no row, because the row that should have them would begin within a document, or a
     #: paragraph.
     skipped_tokens: int = 0
+    #: Texts of special tokens in documents (``special_tokens``).
+    special_texts: int = 0
+    #: What no token stands for; of conversations, in their answers.
+    unseen: Unseen = field(default_factory=Unseen)
 
     def add(self, *parts: str) -> None:
         self.documents += 1
@@ -64,12 +69,13 @@ class CorpusCount:
 
     @property
     def learned(self) -> tuple[int, int]:
-        """Return the tokens that are predicted, and the bytes of their text."""
-        return self.tokens, self.bytes
+        """Return the tokens that are predicted, and the bytes that they stand for."""
+        return self.tokens, self.bytes - self.unseen.bytes
 
     def described(self) -> dict[str, Any]:
-        counts = asdict(self)
-        return {key: count for key, count in counts.items() if key not in COUNTED_IF_ANY or count}
+        counts = {key: count for key, count in vars(self).items() if key != "unseen"}
+        counted = {key: n for key, n in counts.items() if key not in COUNTED_IF_ANY or n}
+        return counted | self.unseen.described()
 
 
 def _one_or_many(value: Any) -> Any:
@@ -141,6 +147,8 @@ def token_stream(
         before = [tokenizer.require(tokenizer.start_id, "bos", advice)]
     if options.document_end:
         after = [tokenizer.require(tokenizer.end_id, "eos", "set document_end: false")]
+        if after == before:  # bos of the next document says it
+            after = []
     budget = count.rows * options.sequence_length
     rows = RowSpace(options.sequence_length, budget, options.rows_begin_at)
     while count.tokens < budget:
@@ -149,9 +157,16 @@ def token_stream(
         for document in tokenise(tokenizer, read()):
             if not document.ids:
                 count.skipped_empty += 1
+                count.bytes += size_of(document.unseen)  # all of it, if any
+                count.unseen.add(document.unseen, document.place)
                 continue
             parts = rows.parts(tokenizer, document, len(before), len(after), count.tokens)
             count.add(*(part.text for part in parts))
+            for part in parts if document.special_texts or document.unseen else ():
+                count.special_texts += tokenizer.special_texts.count(part.text)
+                begin, end = max(part.begin - len(before), 0), part.end - len(before)
+                seen = document.ids[begin:end]
+                count.unseen.add(tokenizer.coverage.unseen(part.text, seen), document.place)
             ids = [*before, *document.ids, *after]
             for part in parts:
                 count.tokens += part.end - part.begin

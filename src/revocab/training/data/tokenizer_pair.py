@@ -49,6 +49,7 @@ class SpanTokenizer:
         from tokenizers import Tokenizer
 
         from revocab.tokenizers.canonical import token_roles
+        from revocab.tokenizers.encoding import text_encoder
         from revocab.tokenizers.load import load_tokenizer as load
 
         packing = load_tokenizer(folder)
@@ -59,6 +60,7 @@ class SpanTokenizer:
         # A post-processor only adds special tokens, and takes white space from what tokens cover.
         state = json.loads(packing.backend.to_str())
         self.backend = Tokenizer.from_str(json.dumps({**state, "post_processor": None}))
+        self.encoder = text_encoder(self.backend)
 
     def encode(self, texts: Sequence[str], *, start: bool) -> list[tuple[list[int], np.ndarray]]:
         """Return ids and :func:`whole_ends` of each text, behind bos where ``start`` asks for it.
@@ -67,7 +69,7 @@ class SpanTokenizer:
         """
         before = self.start if start else []
         encoded = []
-        for encoding in self.backend.encode_batch([*texts], add_special_tokens=False):
+        for encoding in self.encoder.encode_batch([*texts], add_special_tokens=False):
             ends = np.append(np.full(len(before), -1), whole_ends(encoding.offsets))
             encoded.append(([*before, *encoding.ids][: self.limit], ends[: self.limit]))
         return encoded

@@ -15,6 +15,7 @@ from revocab import io
 from revocab.errors import RevocabError, refuse
 from revocab.manifest import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
+from revocab.tokenizers.identity import foreign_ids
 from revocab.training.data.packed_rows import heldout_problems
 from revocab.training.loop.loss import summed_loss
 from revocab.training.machine.micro_batch import in_halves
@@ -193,7 +194,10 @@ def measure_heldout(
     problems = [
         problem
         for step, folder in sorted(models.items())
-        for problem in heldout_problems(configs[step], folder, manifest)
+        for problem in (
+            *foreign_ids(folder, {heldout: ("held-out windows", manifest)}),
+            *heldout_problems(configs[step], folder, manifest),
+        )
     ]
     refuse(problems)
     rows: list[tuple[Any, ...]] = []

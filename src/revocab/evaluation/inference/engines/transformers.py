@@ -20,7 +20,7 @@ from revocab.evaluation.inference.decoding import (
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.refusals import FiniteLogits, Refusing, refuse_sums
 from revocab.models.load import load_causal_lm
-from revocab.tokenizers.load import load_tokenizer
+from revocab.tokenizers.encoding import load_prompt_tokenizer
 
 if TYPE_CHECKING:
     import torch
@@ -33,7 +33,7 @@ class TransformersGenerator(TextGenerator):
     def __init__(self, checkpoint: Checkpoint, longest: int):
         """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
         self.batch_size = checkpoint.batch_size
-        self.tokenizer = load_tokenizer(checkpoint.folder)
+        self.tokenizer = load_prompt_tokenizer(checkpoint.folder)
         self.model: Any = load_weights(checkpoint)
         self.context_length = context_length(self.model)
         self.eos = end_tokens(self.model.generation_config, self.tokenizer)
@@ -207,7 +207,7 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
             self._model = None
 
     folder, weights, size = checkpoint.folder, load_weights(checkpoint), checkpoint.batch_size
-    tokenizer = load_tokenizer(folder)
+    tokenizer = load_prompt_tokenizer(folder)
     model = Choices(folder, pretrained=weights, tokenizer=tokenizer, batch_size=size)
     model.long_prompts, model.longest = long_prompts, model.max_length + 1
     model.number_type = weights.dtype

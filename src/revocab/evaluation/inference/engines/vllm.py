@@ -29,7 +29,7 @@ from revocab.evaluation.inference.refusals import Refusing, cause, refuse_sums
 from revocab.models.load import check_model
 from revocab.models.parameters import cache_bytes_per_token, head_width
 from revocab.models.vocabulary.padding import without_padding
-from revocab.tokenizers.load import load_tokenizer
+from revocab.tokenizers.encoding import load_prompt_tokenizer
 
 #: Sequences whose keys and values are held at once on a CPU. There vLLM would otherwise take nine
 #: tenths of the machine's memory, and refuse to start where other jobs have some of it.
@@ -137,7 +137,7 @@ class VllmGenerator(TextGenerator):
 
         self.dtype = checkpoint.dtype
         # vLLM gets token ids: its own tokenizer only looks for the stop in what it has written.
-        self.tokenizer = load_tokenizer(folder)
+        self.tokenizer = load_prompt_tokenizer(folder)
         if (folder / "generation_config.json").is_file():
             settings_of_model = GenerationConfig.from_pretrained(folder)
         else:
@@ -252,7 +252,7 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
     with without_padding(folder) as read:
         batches = {"batch_size": REQUESTS, "max_num_batched_tokens": PROMPT_TOKENS}
         model = VllmChoices(pretrained=str(read), **batches, **settings)
-    model.tokenizer = load_tokenizer(folder)  # the ids of the other engine, never cut
+    model.tokenizer = load_prompt_tokenizer(folder)  # the ids of the other engine, never cut
     model.long_prompts, model.number_type = long_prompts, dtype
     model.longest = model.max_length - 1  # one token must remain to generate
     return model
