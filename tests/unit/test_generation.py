@@ -14,7 +14,6 @@ from revocab.errors import RevocabError
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference import engine
 from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_tokens, finished
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
@@ -316,20 +315,3 @@ def test_bad_arguments_are_all_listed(models, tmp_path):
             Generating(max_new_tokens=63, context_length=64),
         )
     assert len(caught.value.problems) == 2
-
-
-def test_vllm_is_chosen_where_it_imports_and_a_gpu_is_there(monkeypatch):
-    def chosen(name, part="generation"):
-        return engine.choose_engine(name, part).name
-
-    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
-    monkeypatch.setattr(engine, "choose_device", lambda name: "cpu")
-    assert chosen("auto") == "transformers"
-    assert chosen("vllm") == "vllm"
-    monkeypatch.setattr(engine, "choose_device", lambda name: "cuda")
-    assert chosen("auto") == chosen("auto", "efficiency") == "vllm"
-    assert chosen("transformers") == chosen("hf", "multiple_choice") == "transformers"
-    monkeypatch.setitem(sys.modules, "vllm", None)  # what an import that fails looks like
-    assert chosen("auto") == "transformers"
-    with pytest.raises(RevocabError, match="--engine vllm: it cannot be imported"):
-        chosen("vllm")

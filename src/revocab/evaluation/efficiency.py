@@ -72,7 +72,7 @@ def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware
     engine = choose_engine(job.engine, "efficiency")
     assert engine.efficiency is not None  # or it would not have been chosen
     batch = min(job.batch_size, job.prompts)
-    checkpoint = checkpoint_on(folder, machine.device, machine.dtype, batch)
+    checkpoint = checkpoint_on(folder, machine.device, machine.dtype, batch, machine.gpus)
     device, dtype = checkpoint.device, checkpoint.dtype
     size = job.prompt_characters
     text = read_text(text_file, job.prompts * size)

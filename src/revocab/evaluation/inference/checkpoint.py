@@ -19,12 +19,16 @@ class Checkpoint:
     dtype: str
     #: Sequences at a time; an engine may batch by itself.
     batch_size: int
+    #: Devices that it is divided among.
+    gpus: int = 1
 
 
-def checkpoint_on(folder: Path, device: str, dtype: str, batch_size: int) -> Checkpoint:
+def checkpoint_on(
+    folder: Path, device: str, dtype: str, batch_size: int, gpus: int = 1
+) -> Checkpoint:
     """Return a checkpoint with its device and dtype; ``auto`` is float32 on a CPU, where halves are
     slow, else as stored.
     """
     device = choose_device(device)
     on_cpu = dtype == "auto" and device == "cpu"
-    return Checkpoint(folder, device, "float32" if on_cpu else dtype, batch_size)
+    return Checkpoint(folder, device, "float32" if on_cpu else dtype, batch_size, gpus)

@@ -119,7 +119,9 @@ class Scorer:
         engine = choose_engine(options.engine, "multiple_choice")
         assert engine.multiple_choice is not None  # else it is not chosen
         with loading(folder):
-            checkpoint = checkpoint_on(folder, options.device, options.dtype, options.batch_size)
+            checkpoint = checkpoint_on(
+                folder, options.device, options.dtype, options.batch_size, options.gpus
+            )
             model = engine.multiple_choice(checkpoint, long_prompts=options.long_prompts)
         if options.chat:
             set_template(model.tokenizer, folder, options.chat_template)
