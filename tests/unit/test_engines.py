@@ -187,7 +187,7 @@ CHOSEN = {
     "paper": ("vllm", "vllm"), "lep": ("vllm", "vllm"), "bilingual": (None, "vllm"),
     "vocadt": ("transformers", "vllm"),  # which samples among beams
     "demo": ("transformers", "hf"), "lep-demo": ("transformers", "hf"),
-    "local-data": ("transformers", "hf"), "one-gpu": ("transformers", "hf"),
+    "one-gpu": ("transformers", "hf"),
 }  # fmt: skip
 
 

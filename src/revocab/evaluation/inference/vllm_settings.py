@@ -69,7 +69,6 @@ def start_settings(
         "dtype": dtype,
         "seed": 0,
         "max_model_len": context_length,
-        "generation_config": "vllm",  # not the checkpoint's: it may sample
         "disable_log_stats": True,
     }
     if gpus > 1:
@@ -97,19 +96,20 @@ def start_settings(
         own = named_space() if device == "cpu" else None
         if own is None:
             settings["kv_cache_memory_bytes"] = held
-        elif own < token * cache_tokens(context_length, 1):
-            raise ValueError(
-                f"{CACHE_SPACE}: {own / GIB:g} GiB of keys and values; one sequence of"
-                f" {context_length:,} tokens needs {token * context_length / GIB:.2g}; raise it, or"
-                " unset it"
-            )
-        else:
-            print(
-                f"{CACHE_SPACE}: vLLM holds {own / GIB:g} GiB of keys and values; the prompts"
-                f" need {held / GIB:.2g}",
-                file=sys.stderr,
-            )
+        elif requests is not None:  # else nothing is started yet
+            say_space(own, held, token * cache_tokens(context_length, 1))
     return settings
+
+
+def say_space(own: int, held: int, least: int) -> None:
+    """Print how many bytes of keys and values a user gives, and how many the prompts need.
+
+    Raises ``ValueError`` for less than one sequence needs.
+    """
+    given = f"{CACHE_SPACE}: vLLM holds {own / GIB:g} GiB of keys and values"
+    if own < least:
+        raise ValueError(f"{given}; one sequence needs {least / GIB:.2g}; raise it, or unset it")
+    print(f"{given}; the prompts need {held / GIB:.2g}", file=sys.stderr)
 
 
 def named_space() -> int | None:

@@ -46,7 +46,7 @@ def log_probabilities(folder: Path, asked: list[Any]) -> list[list[float]]:
     length = min(longest, context_length(config))
     settings = start_settings(config, "cpu", "float32", length, requests=len(begun))
     with without_padding(folder) as read:
-        model = LLM(model=str(read), max_logprobs=-1, **settings)
+        model = LLM(model=str(read), generation_config="vllm", max_logprobs=-1, **settings)
         # One token after each of these beginnings: of the positions before it none is told.
         prompts: Any = [{"prompt_token_ids": ids} for ids in begun]
         wanted = SamplingParams(temperature=0.0, max_tokens=1, logprobs=-1, detokenize=False)

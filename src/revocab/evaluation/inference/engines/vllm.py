@@ -100,7 +100,9 @@ class WaitingModel:
 
         folder = self.checkpoint.folder
         with loading(folder), without_padding(folder) as read, enough(folder):
-            self.started = LLM(model=str(read), **self.settings(length, requests), **self.more)
+            settings = {**self.settings(length, requests), **self.more}
+            # Not the checkpoint's own settings, which may sample.
+            self.started = LLM(model=str(read), generation_config="vllm", **settings)
         self.length = length
 
     def reset_prefix_cache(self) -> bool:
