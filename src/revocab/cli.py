@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -83,6 +84,8 @@ def run(main: Callable[[], None]) -> None:
 
 def call(command: Command, words: Sequence[str], name: str) -> None:
     asked = read(command, name, words)
+    if asked.by_hand and handed_over(asked, words, name):
+        return
     from revocab import chain, made_by
     from revocab.output import asked_for
 
@@ -100,6 +103,29 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
         chain.keep(record, asked.out, reads)
     if asked.by_hand and result is not None:
         print(result)
+
+
+def handed_over(asked: Call, words: Sequence[str], name: str) -> bool:
+    """Run a command that a person typed with the Python of its engine, where that is another one.
+
+    Ends with its exit status if it fails.
+    """
+    named = getattr(asked.job, "engine", None) or getattr(asked.job, "option", {}).get("engine")
+    if not isinstance(named, str):
+        return False
+    from revocab.evaluation.inference.engine import elsewhere
+
+    python = elsewhere(named)
+    if python is None:
+        return False
+    ours = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    line = [python, "-m", "revocab", name.removeprefix("revocab "), *words]
+    status = subprocess.run(
+        line, env={**os.environ, "PYTHONPATH": os.pathsep.join(ours)}, check=False
+    ).returncode
+    if status:
+        raise SystemExit(status if status > 0 else 128 - status)
+    return True
 
 
 @contextmanager

@@ -54,8 +54,19 @@ def beginning(error: RuntimeError) -> str:
     return ". ".join(re.split(r"\.\s", text)[:SENTENCES]).rstrip(".")
 
 
+def batches_itself(engine: str | None) -> bool:
+    """Return whether no batch size of ours changes what an engine holds."""
+    if engine is None:
+        return False
+    from revocab.evaluation.inference.engine import engines
+
+    return engine in engines() and engines()[engine].environment is not None
+
+
 def advice(command: str, job: Job, machine: Closed) -> str:
     key, size = "batch_size", getattr(machine, "batch_size", None)
+    if batches_itself(getattr(job, "engine", None)):
+        return f"give --dtype {HALVES[0]}, --gpus with more devices, or {ELSE}"
     if size is not None and size > 1:
         return (
             f"{key} is {size}: give less in the profile (set-resources: {{{command}: {{{key}:"

@@ -34,6 +34,22 @@ def on_one_line(text: str) -> str:
     return CONTROLS.sub(lambda control: ascii(control[0])[1:-1], joined)
 
 
+#: What a progress bar leaves behind, and what says why a program ended.
+PROGRESS = re.compile(r"\d+%\||\d+%\s*(completed|\(|$)|\bit/s\b|s/it\b", re.IGNORECASE)
+FAULT = re.compile(r"error|exception|fatal|panic|abort|killed|cannot|could not|out of memory", re.I)
+
+
+def ended(status: int, output: str, most: int = 300) -> str:
+    """Return how a process ended and what it last said: a line that tells of an error rather than
+    others, and progress never.
+    """
+    said = [" ".join(line.split()) for line in output.splitlines()]
+    said = [line for line in said if line and not PROGRESS.search(line)]
+    last = next((line for line in reversed(said) if FAULT.search(line)), said[-1] if said else "")
+    how = f"the process ended with {ending(status)}"
+    return f"{how}; it last said: {last[:most]}" if last else f"{how} and said nothing"
+
+
 def refuse(problems: Iterable[str]) -> None:
     """Raise :class:`RevocabError` with all problems; nothing happens where there are none."""
     if listed := list(problems):

@@ -33,7 +33,7 @@ def load(folder, batch_size=8, **decoding):
     options = Generating(
         max_new_tokens=NEW, context_length=64, batch_size=batch_size, decoding=decoding
     )
-    engine = choose_engine("auto", "generation", options.decoding)
+    engine = choose_engine("transformers", "generation")
     return load_generator(folder, engine, options)
 
 

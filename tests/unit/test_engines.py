@@ -13,12 +13,11 @@ import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 from scratch_package import blocks
 
-from revocab.config import validate
+from revocab.config import read, validate
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import generate_checkpoints
 from revocab.evaluation.generation.prompts import prompt_row
 from revocab.evaluation.inference.engine import (
-    Engine,
     choose_engine,
     engine_called,
     engines,
@@ -58,7 +57,7 @@ try:
     validate(values)
 except RevocabError as error:
     (problem,) = error.problems
-    start = "evaluation.generation.engine: 'plain' cannot measure evaluation.efficiency; use auto"
+    start = "evaluation.generation.engine: 'plain' cannot measure evaluation.efficiency; use "
     assert problem.startswith(start), problem
 else:
     raise AssertionError("an engine that cannot be timed was accepted")
@@ -165,22 +164,40 @@ def test_an_engine_that_there_is_not_is_refused_with_the_list(repository, monkey
 
 
 def test_an_engine_without_an_environment_runs_where_everything_else_does():
-    everywhere = (("auto", "generation"), ("transformers", "generation"), ("hf", "multiple_choice"))
+    everywhere = (("transformers", "generation"), ("hf", "multiple_choice"))
     for name, part in everywhere:
         assert environment_of(name, part) is None
         assert interpreter(name, part, "here") == "here"
     assert environment_of("vllm", "multiple_choice").name == "vllm"
 
 
-def test_auto_never_takes_an_engine_that_says_nothing_of_it(monkeypatch):
-    from revocab.evaluation.inference import engine
+def test_auto_is_refused_with_what_to_write(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    values["evaluation"]["generation"]["engine"] = "auto"
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    (problem,) = caught.value.problems
+    assert problem.startswith("evaluation.generation.engine: ")
+    assert all(name in problem for name in ("'auto'", "transformers", "vllm"))
 
-    quiet = Engine(name="aaa", libraries=(), generation=lambda *given: None)
-    known = {"aaa": quiet, **engines()}
-    monkeypatch.setattr(engine, "engines", lambda: known)
-    assert choose_engine("aaa", "generation") is quiet
-    assert choose_engine("auto", "generation").name != "aaa"
-    assert "aaa" not in engines_for("efficiency")
+
+#: What each file runs with: generation, multiple choice.
+CHOSEN = {
+    "paper": ("vllm", "vllm"), "lep": ("vllm", "vllm"), "bilingual": (None, "vllm"),
+    "vocadt": ("transformers", "vllm"),  # which samples among beams
+    "demo": ("transformers", "hf"), "lep-demo": ("transformers", "hf"),
+    "one-gpu": ("transformers", "hf"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_papers_run_with_vllm_and_demos_with_transformers(repository, monkeypatch, name):
+    monkeypatch.chdir(repository)
+    evaluation = read(f"config/{name}.yaml").evaluation
+    generation, choices = CHOSEN[name]
+    assert generation in (None, evaluation.generation.engine)
+    assert choices == evaluation.multiple_choice.engine
 
 
 #: Prints what the text of each engine is made from.

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from revocab.io import read_json, write_json
 from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.alphabets import frequent_characters
+from revocab.tokenizers.alphabets import GPT2_WORDS, frequent_characters
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 
 #: Relative error of each type.
@@ -167,6 +168,169 @@ def test_a_tokenizer_model_has_the_schema_of_sentencepiece(bases, tmp_path):
     assert model.normalizer_spec.add_dummy_prefix
     assert not model.normalizer_spec.remove_extra_whitespaces
     assert "byte-level" in problem(bases / "byte_level", "--to", "sentencepiece", tmp_path / "none")
+
+
+def replaced(old: dict[str, str], new: str) -> dict[str, object]:
+    return {"type": "Replace", "pattern": old, "content": new}
+
+
+@pytest.mark.parametrize(
+    ("normaliser", "is_written"),
+    [
+        ({"type": "NFC"}, True),
+        ({"type": "NFD"}, False),
+        ({"type": "NFKC"}, False),
+        ({"type": "NFKD"}, False),
+        ({"type": "Lowercase"}, False),
+        ({"type": "StripAccents"}, False),
+        ({"type": "Strip", "strip_left": True, "strip_right": True}, False),
+        (replaced({"String": "~"}, "-"), False),  # which no line of ours has
+        (replaced({"Regex": "q+"}, "k"), False),
+        (replaced({"String": "\x10"}, "\x100"), True),
+        ({"type": "Sequence", "normalizers": []}, True),
+        ({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFD"}]}, False),
+    ],
+    ids=str,
+)
+def test_text_that_people_write_is_never_left_out(bases, tmp_path, normaliser, is_written):
+    """llama.cpp rewrites no text; what hardly anybody writes is said, but not of a user's lines."""
+    tokenizer = load_tokenizer(bases / "byte_level")
+    shutil.copytree(bases / "byte_level", tmp_path / "m")
+    edited(tokenizer, tmp_path / "m", normalizer=normaliser)
+    words = (tmp_path / "m", "--to", "gguf", tmp_path / "o")
+    if is_written:
+        export([str(word) for word in words])
+        (tmp_path / "lines.txt").write_text("perche\u0301 \x10")
+        if normaliser["type"] != "Sequence":
+            assert "on 1 of" in problem(
+                *words[:-1], tmp_path / "p", "--lines", tmp_path / "lines.txt"
+            )
+    else:
+        said = problem(*words)
+        assert "does not have its normaliser" in said
+        assert "Regex" in str(normaliser) or "on 0 of" not in said.split(" lines")[0]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_written"), [(GPT2_WORDS, True), (r"\p{L}+|\s+", False)], ids=["all", "letters"]
+)
+def test_a_splitter_that_removes_nothing_isolates(bases, tmp_path, pattern, is_written):
+    """``Removed`` with ``invert`` drops what the pattern does not match."""
+    shutil.copytree(bases / "byte_level", tmp_path / "m")
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
+    level = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": False,
+    }
+    steps = {"type": "Sequence", "pretokenizers": [split, level]}
+    edited(load_tokenizer(bases / "byte_level"), tmp_path / "m", pre_tokenizer=steps)
+    words = (tmp_path / "m", "--to", "gguf", tmp_path / "o")
+    if is_written:
+        assert "the same in llama.cpp's 'gpt-2'" in export([str(word) for word in words])
+    else:
+        assert "does not have its splitter" in problem(*words)
+
+
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+#: Pre-tokenizer, normaliser, whether bytes spell rare characters, why it is refused if it is.
+UNIGRAMS = {
+    "always": (METASPACE, None, False, ""),
+    "bytes": (METASPACE, None, True, ""),
+    "first": ({**METASPACE, "prepend_scheme": "first"}, None, False, ""),
+    "never": ({**METASPACE, "prepend_scheme": "never"}, None, False, ""),
+    "nfc": (METASPACE, {"type": "NFC"}, False, ""),
+    "nfkc": (METASPACE, {"type": "NFKC"}, False, "normaliser: NFKC"),
+    "words": (
+        {"type": "Sequence", "pretokenizers": [
+            METASPACE, {"type": "Punctuation", "behavior": "Isolated"}]},
+        None, False, "splitter: <Metaspace> then <Punctuation>",
+    ),
+}  # fmt: skip
+
+
+def unigram(bases: Path, folder: Path, split, normaliser, has_bytes: bool) -> Path:
+    """Write a model whose Unigram vocabulary joins letters as far as it can."""
+    words = sorted({f"▁{word}"[:at] for text in ENGLISH for word in text.split() for at in (4, 9)})[
+        ::9
+    ]
+    letters = sorted({letter for text in ENGLISH for letter in text if letter != " "} | {"▁"})
+    pieces = [["<unk>", 0.0], ["<s>", 0.0], ["</s>", 0.0]]
+    pieces += [[f"<0x{byte:02X}>", -20.0] for byte in range(256)] if has_bytes else []
+    pieces += [
+        [piece, -5.0 - at / 100] for at, piece in enumerate(dict.fromkeys([*words, *letters]))
+    ]
+    shutil.copytree(bases / "byte_fallback", folder)
+    state = read_json(folder / "tokenizer.json")
+    state |= {"pre_tokenizer": split, "normalizer": normaliser, "post_processor": None}
+    state["decoder"] = METASPACE
+    state["model"] = {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": has_bytes}
+    write_json(folder / "tokenizer.json", state)
+    return folder
+
+
+@pytest.mark.parametrize("name", UNIGRAMS)
+def test_unigram_is_written_in_its_own_format(bases, tmp_path, name):
+    *how, reason = UNIGRAMS[name]
+    folder = unigram(bases, tmp_path / "m", *how)
+    words = (folder, "--to", "sentencepiece", tmp_path / "o")
+    assert "a Unigram vocabulary" in problem(folder, "--to", "gguf", tmp_path / "none")
+    if reason:
+        said = problem(*words)
+        assert reason in said and "llama.cpp" not in said
+        return
+    assert "the same in SentencePiece's" in export([str(word) for word in words])
+    model = sentencepiece_model.ModelProto()
+    model.ParseFromString((tmp_path / "o/tokenizer.model").read_bytes())
+    vocabulary = Vocabulary.read(folder, ("Unigram",))
+    assert [piece.piece for piece in model.pieces] == vocabulary.tokens
+    scores = [vocabulary.plain.scores[token] for token in vocabulary.tokens]
+    assert [piece.score for piece in model.pieces] == pytest.approx(scores)
+    assert model.trainer_spec.model_type == 1
+    assert model.trainer_spec.byte_fallback == (name == "bytes")
+    assert model.normalizer_spec.add_dummy_prefix == (name != "never")
+
+
+#: Trains a tokenizer with the library's own normaliser, writes it as transformers' converters do,
+#: and exports all folders.
+WITH_LIBRARY = """
+    import base64, json, sys
+    import sentencepiece
+    from revocab.__main__ import main
+    from revocab.tokenizers.piece_model import new_piece_model
+    text, *folders = sys.argv[1:]
+    sentencepiece.SentencePieceTrainer.train(
+        input=text, model_prefix=text, vocab_size=400, hard_vocab_limit=False, minloglevel=2)
+    model = new_piece_model()
+    model.ParseFromString(open(text + ".model", "rb").read())
+    table = base64.b64encode(model.normalizer_spec.precompiled_charsmap).decode()
+    file = next(folder for folder in folders if folder.endswith("trained")) + "/tokenizer.json"
+    state = json.load(open(file))
+    state["model"]["vocab"] = [[piece.piece, piece.score] for piece in model.pieces]
+    state["normalizer"] = {"type": "Sequence", "normalizers": [
+        {"type": "Precompiled", "precompiled_charsmap": table},
+        {"type": "Strip", "strip_left": False, "strip_right": True},
+        {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}]}
+    json.dump(state, open(file, "w"))
+    for folder in folders:
+        main(["export", folder, "--to", "sentencepiece", folder + "-o"])
+"""
+
+
+def test_the_library_reads_it_with_the_same_ids(bases, vllm_interpreter, call, tmp_path):
+    """In the environment of vLLM, which has the sentencepiece library."""
+    for name, (*how, reason) in UNIGRAMS.items():
+        if not reason:
+            unigram(bases, tmp_path / name, *how)
+    shutil.copytree(bases / "byte_fallback", tmp_path / "bpe")
+    shutil.copytree(tmp_path / "always", tmp_path / "trained")  # whose tokenizer is the library's
+    folders = sorted(tmp_path.iterdir())
+    (tmp_path / "all.py").write_text(dedent(WITH_LIBRARY))
+    (tmp_path / "text.txt").write_text("\n".join([*ENGLISH, *ITALIAN]))
+    done = call(vllm_interpreter, tmp_path / "all.py", tmp_path / "text.txt", *folders)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("the same in SentencePiece's 'library") == len(folders)
 
 
 def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):

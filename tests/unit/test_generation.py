@@ -14,9 +14,9 @@ from revocab.errors import RevocabError
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference import engine
 from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_tokens, finished
+from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.inference.engines.vllm import VllmGenerator
 from revocab.evaluation.options import Generating
@@ -321,7 +321,7 @@ def test_what_decides_numbers_decides_what_is_kept(tmp_path, monkeypatch, first,
     monkeypatch.setattr(generate, "sha256", lambda path: "hash")
     of = [
         generate.Finished(
-            tmp_path, engine.choose_engine("transformers", "generation"), Generating(**options)
+            tmp_path, choose_engine("transformers", "generation"), Generating(**options)
         ).made_from(tmp_path, tmp_path, "translation")
         for options in ({**known, **first}, {**known, **second})
     ]
@@ -343,20 +343,3 @@ def test_bad_arguments_are_all_listed(models, tmp_path):
             Generating(max_new_tokens=63, context_length=64),
         )
     assert len(caught.value.problems) == 2
-
-
-def test_vllm_is_chosen_where_it_imports_and_a_gpu_is_there(monkeypatch):
-    def chosen(name, part="generation"):
-        return engine.choose_engine(name, part).name
-
-    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
-    monkeypatch.setattr(engine, "choose_device", lambda name: "cpu")
-    assert chosen("auto") == "transformers"
-    assert chosen("vllm") == "vllm"
-    monkeypatch.setattr(engine, "choose_device", lambda name: "cuda")
-    assert chosen("auto") == chosen("auto", "efficiency") == "vllm"
-    assert chosen("transformers") == chosen("hf", "multiple_choice") == "transformers"
-    monkeypatch.setitem(sys.modules, "vllm", None)  # what an import that fails looks like
-    assert chosen("auto") == "transformers"
-    with pytest.raises(RevocabError, match="--engine vllm: it cannot be imported"):
-        chosen("vllm")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from safetensors.torch import load_file, save_file
 from toy_models import TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
+from revocab.evaluation.inference.environment import Environment
 from revocab.io import read_json, write_json
 from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids, read_golden_ids
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 from revocab.verify import verify as verifying
-from revocab.verify.runtime import Answer, Asked, Runtime, runtimes
-from revocab.verify.verify import Result, Verified, VerifyOptions, verified_model, verify
+from revocab.verify.runtime import Answer, Asked, Runtime, ask_there, runtimes
+from revocab.verify.verify import Result, Verified, VerifyOptions, page, verified_model, verify
 
 State = dict[str, Any]
 HERE = ["tokenizers", "transformers"]
@@ -127,7 +129,7 @@ def test_a_planted_fault_is_found_and_shown(model, fault):
         edit(model, lambda s: s.pop("additional_special_tokens"), "tokenizer_config.json")
     verified = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False))
     assert re.match(r"tokenizer\.json.* changed since token_ids\.json was", verified.notes[1])
-    assert verified.differs
+    assert verified.verdict == "different"
     for result in verified.results:
         assert result.state == "different" and result.differences, result
         assert (result.same_ids < result.texts) == (what == "ids") or fault == "no bytes"
@@ -166,7 +168,7 @@ def test_without_golden_ids_the_raw_library_says_what_is_right(model):
     (model / GOLDEN_IDS).unlink()
     edit(model, swap_ids)
     verified = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False))
-    assert not verified.differs
+    assert verified.verdict == "equal"
     expected = f"no {GOLDEN_IDS} there: expected ids are those of the tokenizers library"
     assert verified.notes[0] == expected
 
@@ -249,9 +251,60 @@ def same(asked: Asked) -> dict[str, Any]:
     return {"ids": [e.ids for e in asked.texts], "decoded": [e.decoded for e in asked.texts]}
 
 
-def test_missing_runtimes_are_no_difference():
-    assert not Verified("m", [], [Result("a", "equal", ""), Result("b", "missing", "")]).differs
-    assert Verified("m", [], [Result("a", "equal", ""), Result("b", "failed", "")]).differs
+@pytest.mark.parametrize(
+    ("states", "verdict"),
+    [
+        (["equal", "missing"], "equal"),
+        (["equal", "failed"], "not run"),
+        (["missing"], "not run"),
+        (["equal", "failed", "different"], "different"),
+    ],
+)
+def test_what_did_not_run_is_no_difference(states, verdict):
+    results = [Result(str(at), state, "") for at, state in enumerate(states)]
+    verified = Verified("m", [], results)
+    assert verified.verdict == verdict
+    assert ("differs" in page(verified)) == (verdict == "different")
+
+
+def test_a_gguf_without_llama_cpp_is_not_compared(model, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("REVOCAB_LLAMA", str(tmp_path / "nowhere"))
+    gguf = write_gguf(model, tmp_path / "sound.gguf")
+    with pytest.raises(SystemExit):
+        verify([str(model), "--gguf", str(gguf), "--no-logits"])
+    said = capsys.readouterr().out
+    assert "differs" not in said and "llama.cpp" in said.splitlines()[-1]
+
+
+def test_an_unknown_type_of_model_is_not_compared(model):
+    write_json(model / "config.json", {**read_json(model / "config.json"), "model_type": "new"})
+    verified = verified_model(str(model), VerifyOptions(runtime=["tokenizers"]))
+    assert verified.verdict == "not run"
+    assert [r.state for r in verified.results if r.runtime == "logits"] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "parts"),
+    [
+        ("os.kill(os.getpid(), 9)", ["SIGKILL"]),
+        ("say('ValueError: heads'); say('Loading: 100%|###| 1/1 [00:01, 1.2it/s]'); os._exit(3)",
+         ["exit status 3", "ValueError: heads"]),
+        ("say('loading'); say('shards:  50% Completed | 1/2'); os._exit(3)",
+         ["status 3", "loading"]),
+    ],
+)  # fmt: skip
+def test_a_death_is_told_by_its_signal_and_its_last_words(monkeypatch, tmp_path, ends, parts):
+    script = tmp_path / "dies.py"
+    script.write_text(
+        "import os, sys\nsay = lambda line: print(line, file=sys.stderr, flush=True)\n"
+        f"say('Loading safetensors checkpoint shards: 100% Completed')\n{ends}\n"
+    )
+    place = Environment("dying", "json", install="make it", docs="x")
+    monkeypatch.setenv(place.variable, sys.executable)
+    with pytest.raises(RevocabError) as caught:
+        ask_there(place, [str(script)], {})
+    (problem,) = caught.value.problems
+    assert all(part in problem for part in parts) and "100%" not in problem and "50%" not in problem
 
 
 # Real parts -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,13 @@ from transformers import LlamaConfig
 
 from revocab.__main__ import main
 from revocab.errors import RevocabError
+from revocab.evaluation.generation.generate import generate_checkpoints
 from revocab.evaluation.generation.prompts import prompt_row
 from revocab.evaluation.inference import environment
+from revocab.evaluation.inference import vllm_settings as vllm_start
 from revocab.evaluation.inference.engine import interpreter
-from revocab.evaluation.inference.engines import vllm as vllm_start
 from revocab.evaluation.inference.engines.vllm import ENGINE
+from revocab.evaluation.options import Generating
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 from revocab.models.parameters import Architecture, build_stand_in
 
@@ -71,6 +74,120 @@ def test_long_contexts_hold_fewer_sequences():
     assert vllm_start.cache_tokens(131072) == 131072
 
 
+def test_few_prompts_hold_little(monkeypatch):
+    """What six prompts of 60 tokens and their answers need, not 32 contexts of 2,048."""
+    assert vllm_start.cache_tokens(128, requests=6) == 6 * 128 + vllm_start.BLOCK
+    assert vllm_start.cache_tokens(8192, requests=1) == 8192 + vllm_start.BLOCK
+    assert vllm_start.cache_tokens(2048, requests=1000) == 32 * 2048 + vllm_start.BLOCK
+
+
+def test_what_a_user_gives_for_keys_and_values_is_said_and_holds(monkeypatch, capsys):
+    def settings(space: str, length: int = 200, device: str = "cpu") -> dict:
+        monkeypatch.setenv(vllm_start.CACHE_SPACE, space)
+        return vllm_start.start_settings(WIDE, device, "float32", length, requests=2)
+
+    assert "kv_cache_memory_bytes" not in settings("2")  # vLLM takes what the variable says
+    assert "VLLM_CPU_KVCACHE_SPACE: vLLM holds 2 GiB" in capsys.readouterr().err
+    assert "kv_cache_memory_bytes" in settings("") and not capsys.readouterr().err
+    assert settings("2", device="cuda") and not capsys.readouterr().err
+    for space, length in (("1", 10**7), ("0", 200), ("2.5", 200), ("much", 200)):
+        with pytest.raises(ValueError, match="VLLM_CPU_KVCACHE_SPACE: "):
+            settings(space, length)
+
+
+WIDE = LlamaConfig(
+    hidden_size=256, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2
+)
+
+
+def test_a_model_is_divided_among_gpus():
+    one, two = (
+        vllm_start.start_settings(WIDE, "cuda", "bfloat16", 200, gpus=gpus) for gpus in (1, 2)
+    )
+    assert two.pop("tensor_parallel_size") == 2 and two.pop("distributed_executor_backend") == "mp"
+    assert one == two
+    for device, gpus in (("cpu", 2), ("cuda", 3)):
+        with pytest.raises(ValueError, match=f"--gpus {gpus}: "):
+            vllm_start.start_settings(WIDE, device, "bfloat16", 200, gpus=gpus)
+
+
+def test_vllm_takes_these_arguments(vllm_interpreter, call):
+    script = """if True:
+        from dataclasses import fields
+        from transformers import LlamaConfig
+        from vllm.engine.arg_utils import EngineArgs
+        from revocab.evaluation.inference.vllm_settings import start_settings
+        config = LlamaConfig(hidden_size=256, num_attention_heads=8, num_key_value_heads=2)
+        for gpus, sequences in ((1, None), (2, None), (2, 5)):
+            settings = start_settings(config, "cuda", "bfloat16", 200, sequences, gpus=gpus)
+            arguments = EngineArgs(model="m", **settings)
+            print(arguments.tensor_parallel_size, arguments.distributed_executor_backend)
+    """
+    done = call(vllm_interpreter, "-c", script)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.splitlines()[-3:] == ["1 None", "2 mp", "2 mp"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Available memory on node 0 (1.2/23.1 GiB) on kv cache allocation is less than requested"
+        " memory for kv (3.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE, or",
+        "To serve at least one request with the models's max seq len (8192), (4.0 GiB KV cache is"
+        " needed. Try increasing `gpu_memory_utilization` or decreasing `max_model_len`",
+    ],
+)
+def test_too_little_memory_names_flags_that_there_are(said):
+    with pytest.raises(RevocabError) as caught, vllm_start.enough(Path("m")):
+        raise ValueError(said)
+    (problem,) = caught.value.problems
+    flags = {*re.findall(r"--[a-z-]+", problem)}
+    assert "GiB" in problem and flags
+    known = {f"--{name.replace('_', '-')}" for name in Generating.model_fields}
+    assert flags <= known and "gpu_memory" not in problem
+    with pytest.raises(ValueError, match="of another kind"), vllm_start.enough(Path("m")):
+        raise ValueError("of another kind")
+
+
+def test_a_command_by_hand_runs_with_the_python_of_its_engine(tmp_path, monkeypatch, capfd):
+    """As the workflow and verify do: here a script that prints what it is given."""
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "$PYTHONPATH" "$@"\nexit 3\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", str(python))
+    monkeypatch.setattr(environment, "find_spec", lambda name: None)
+    shared = ["--run", "r", "--models", "0=m", "--engine", "vllm", "--out", str(tmp_path / "o")]
+    for words in (
+        ["generate", *shared, "--prompts", "t=t.jsonl"],
+        ["score", *shared, "--tasks", "t.yaml"],
+        ["answer", "--model", "m", "--engine", "vllm", "--out", str(tmp_path / "o")],
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        said = capfd.readouterr().out
+        assert caught.value.code == 3
+        source, *rest = said.split()
+        assert rest == ["-m", "revocab", *words]
+        assert (Path(source.split(os.pathsep)[0]) / "revocab/cli.py").is_file()
+
+
+def test_nothing_is_started_for_prompts_that_do_not_fit_or_are_done(tmp_path, monkeypatch):
+    """Of two tasks the second does not fit: vLLM, which is not here, is not even asked for."""
+    model = tmp_path / "model"
+    shape = {"hidden_size": 64, "intermediate_size": 96, "layers": 2, "heads": 2, "kv_heads": 1}
+    tokenizer = write_model(tmp_path / "words", seed=3, context_length=256)
+    build_stand_in(tokenizer, Architecture(family="mistral", **shape), 256, 3, model)
+    fits = {"fits": prompts(tmp_path / "fits.jsonl", 3)}
+    rows = [{**row, "max_new_tokens": 120} for row in read_jsonl(fits["fits"])]
+    write_jsonl(tmp_path / "long.jsonl", rows)
+    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))  # without LLM
+    options = Generating(engine="vllm", max_new_tokens=8, context_length=128, device="cpu")
+    with pytest.raises(RevocabError) as caught:
+        both = {**fits, "long": tmp_path / "long.jsonl"}
+        generate_checkpoints("r", {0: model}, both, tmp_path / "o", options)
+    assert len(caught.value.problems) == 1 and "long, " in caught.value.problems[0]
+
+
 def test_both_environments_score_with_one_harness(repository):
     """Scores of both engines carry the same harness version, however vLLM was installed."""
     files = ["requirements.lock", "requirements-vllm.lock", "Makefile", "envs/vllm.post-deploy.sh"]
@@ -94,7 +211,7 @@ def prompts(path: Path, count: int) -> Path:
     return path
 
 
-def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path):
+def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path, monkeypatch):
     model = tmp_path / "model"  # heads of 32: vLLM's CPU attention knows no smaller ones
     shape = {"hidden_size": 64, "intermediate_size": 96, "layers": 2, "heads": 2, "kv_heads": 1}
     tokenizer = write_model(tmp_path / "words", seed=3, context_length=256)
@@ -113,7 +230,9 @@ def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path):
             "--device", "cpu", "--out", str(tmp_path / engine),
         ]  # fmt: skip
 
-    done = call(vllm_interpreter, "-m", "revocab", *words("vllm", padded))
+    # By this Python, which hands it over.
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", vllm_interpreter)
+    done = call(sys.executable, "-m", "revocab", *words("vllm", padded))
     assert done.returncode == 0, done.stderr[-3000:]
     main(words("transformers", model))
     made, expected = (

@@ -41,6 +41,7 @@ RESULTS = PATHS.results
 
 # Called once Snakemake has the lock, and not for the jobs that it starts.
 onstart:
+    check_interpreters()
     record_holder()
     record_machine(Path(RESULTS))
     if workflow.local_exec and not USES_CONDA:  # its jobs have other interpreters
@@ -77,11 +78,34 @@ CHOICES = EXPERIMENT.evaluation.multiple_choice
 
 
 def python_of(engine, part):
-    """Return the interpreter of an engine, for rules that run it for a part of the evaluation."""
-    if USES_CONDA:
-        return PYTHON
+    """Return the interpreter of an engine, for rules that run it for a part of the evaluation.
+
+    It need not be there yet: a dry run shows it, and check_interpreters asks for it.
+    """
+    own = None if USES_CONDA else environment_of(engine, part)
     try:
-        return interpreter(engine, part, PYTHON)
+        return own.expected() if own else PYTHON
+    except RevocabError as error:
+        print(error.render(), file=sys.stderr)
+        sys.exit(1)
+
+
+def check_interpreters():
+    """Stop a run at its start where the engine of a job that is due has no environment."""
+    evaluation = EXPERIMENT.evaluation
+    parts = {
+        "score_multiple_choice": "multiple_choice",
+        "generate_text": "generation",
+        "measure_efficiency": "generation",
+    }
+    due = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    asked = [(getattr(evaluation, part).engine, part) for rule, part in parts.items() if rule in due]
+    for corpus in EXPERIMENT.corpora.values() if "answer_prompts" in due else ():
+        if corpus.answers:
+            asked.append((corpus.answers.engine, "generation"))
+    try:
+        for engine, part in dict.fromkeys(asked):
+            USES_CONDA or interpreter(engine, part, PYTHON)
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
         sys.exit(1)

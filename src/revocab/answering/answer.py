@@ -88,6 +88,19 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
     return dialogues
 
 
+def needs(model: RecordedGenerator, dialogues: Sequence[Dialogue]) -> int:
+    """Return about how many tokens the longest conversation has with all of its answers."""
+
+    def tokens(messages: Sequence[Message]) -> int:
+        # Of each message beside its text, what a template writes around it.
+        texts = [str(message["content"]) for message in messages]
+        return sum(len(model.generator.encode_text(text)) + 32 for text in texts)
+
+    most = model.options.max_new_tokens
+    longest = max(sum(tokens(turn) + most for turn in dialogue.turns) for dialogue in dialogues)
+    return min(longest, model.room + most)
+
+
 def answer_all(model: RecordedGenerator, dialogues: Sequence[Dialogue]) -> int:
     """Answer turn after turn; return how many conversations end early for want of room."""
     too_long = 0
@@ -127,6 +140,7 @@ def answer_folder(
     quiet_loading()
     with recording(output) as (folder, records):
         answering = RecordedGenerator(model, job, machine, records, chat_template)
+        answering.generator.expected = needs(answering, dialogues), len(dialogues)
         too_long = answer_all(answering, dialogues)
         answering.generator.close()
         rows = [dialogue.row() for dialogue in dialogues if dialogue.answers]

@@ -100,7 +100,7 @@ class RecordedGenerator:
         self.options = options
         self.batch_size = machine.batch_size
         self.records = records
-        self.engine = choose_engine(options.engine, "generation", options.decoding)
+        self.engine = choose_engine(options.engine, "generation")
         generating = Generating(
             **options.model_dump(include=set(GenerationOptions.model_fields)),
             **machine.model_dump(),

@@ -21,7 +21,7 @@ from revocab.config.check_trainings import (
 )
 from revocab.config.schema import Experiment
 from revocab.errors import refused
-from revocab.evaluation.inference.engine import AUTO, engines_for
+from revocab.evaluation.inference.engine import engines_for
 from revocab.limits import ENTRIES
 from revocab.report.references import wrong_steps
 
@@ -81,7 +81,7 @@ def check_scored_steps(experiment: Experiment) -> Iterator[str]:
 
 
 def check_engines(experiment: Experiment) -> Iterator[str]:
-    engine, timed = experiment.evaluation.generation.engine, (AUTO, *engines_for("efficiency"))
+    engine, timed = experiment.evaluation.generation.engine, engines_for("efficiency")
     if experiment.evaluation.efficiency and engine not in timed:
         yield (
             f"evaluation.generation.engine: {engine!r} cannot measure evaluation.efficiency; use "

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from revocab import limits
 from revocab.closed import Closed, Id, Job, Language, OneLine, Step
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.decoding import GREEDY, Decoding
-from revocab.evaluation.inference.engine import AUTO, choices_for, decoding_engines
+from revocab.evaluation.inference.engine import choices_for, decoding_engines, engine_named
 from revocab.evaluation.metric import COMET_METRICS
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 else:
     CometMetric = Literal[tuple(metric.name for metric in COMET_METRICS.values())]
     ScoringEngine = choices_for("multiple_choice")
-    GenerationEngine = choices_for("generation", AUTO)
-    TimingEngine = choices_for("efficiency", AUTO)
+    GenerationEngine = choices_for("generation")
+    TimingEngine = choices_for("efficiency")
 
 
 class Hardware(Closed):
@@ -36,8 +36,8 @@ class Hardware(Closed):
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         default="auto", description="auto: float32 on CPU, else as stored"
     )
-    gpus: limits.Count = Field(
-        default=1, description="GPUs among which a model is divided that one does not hold"
+    gpus: limits.Times = Field(
+        default=1, description="GPUs that a model is divided among, for one too large for one"
     )
 
 
@@ -97,7 +97,7 @@ class GenerationOptions(Closed):
     """How text is generated. Lengths are in tokens."""
 
     engine: GenerationEngine = Field(
-        default=AUTO, description="auto: the best one for the device that can be imported"
+        default="transformers", description="vllm has an environment of its own"
     )
     max_new_tokens: limits.Positions = Field(default=512, description="maximum tokens of an answer")
     context_length: Annotated[int, Field(ge=16), limits.POSITIONS] = Field(
@@ -109,6 +109,11 @@ class GenerationOptions(Closed):
         exclude_if=lambda decoding: decoding == GREEDY,
         description="beams, temperature, top_p, top_k, seed; default: greedy",
     )
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _no_auto(cls, value: object) -> object:
+        return engine_named(value, "generation")
 
     @model_validator(mode="after")
     def _a_prompt_fits(self) -> GenerationOptions:
@@ -122,7 +127,7 @@ class GenerationOptions(Closed):
     @model_validator(mode="after")
     def _engine_decodes(self) -> GenerationOptions:
         able = decoding_engines()
-        if self.decoding != GREEDY and self.engine not in (AUTO, *able):
+        if self.decoding != GREEDY and self.engine not in able:
             raise ValueError(
                 f"engine: {self.engine} decodes greedily alone; for beams or a temperature give"
                 f" {' or '.join(able)}, or leave decoding out"
@@ -180,7 +185,12 @@ class EfficiencyJob(EfficiencyOptions, Job):
     step: limits.StepNumber
     corpus: Id = Field(description="only recorded")
     language: Language = Field(description="language whose words are counted")
-    engine: TimingEngine = AUTO
+    engine: TimingEngine = "transformers"
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _no_auto(cls, value: object) -> object:
+        return engine_named(value, "efficiency")
 
 
 class CometHardware(Closed):

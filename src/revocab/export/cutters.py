@@ -29,9 +29,22 @@ from revocab.tokenizers.alphabets import (
 )
 from revocab.tokenizers.splitter import repair_expression
 
+
+def cased_words(end: str, numbers: str) -> str:
+    """Return llama.cpp's pattern for words that begin with capitals.
+
+    In place of cased letters it has all letters that are not of ASCII's other case, and no marks.
+    """
+    start, upper = r"[^\r\n\p{L}\p{N}]?", r"((?=[\p{L}])([^a-z]))"
+    lower = r"((?=[\p{L}])([^A-Z]))"
+    words = f"{start}{upper}*{lower}+{end}|{start}{upper}+{lower}*{end}|{numbers}"
+    return words + r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
 DIGITS: tuple[Digits, ...] = ("individual", "none")
 SPACES: tuple[Whitespace, ...] = ("grouped", "single")
 QWEN2_WORDS = byte_level_words("individual")
+CONTRACTIONS = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
 #: Splitters of llama.cpp: name, patterns one after the other, whether a word that is a token is
 #: taken whole. Of equal ones the more widely known comes first.
 SPLITTERS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
@@ -51,6 +64,8 @@ SPLITTERS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
         ),
         False,
     ),
+    ("tekken", (cased_words("", r"\p{N}"),), True),
+    ("gpt-4o", (cased_words(CONTRACTIONS, r"\p{N}{1,3}"),), False),
 )
 
 #: Splitters of ``▁`` vocabularies that cut between the same neighbours in any text, so that merges

@@ -1,8 +1,8 @@
-"""Whether a text gives the same tokens in llama.cpp as here: measured line by line, or refused."""
+"""Whether a text gives the same tokens elsewhere as here: measured line by line, or refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from revocab.tokenizers.alphabets import MARKER, from_byte_level
 from revocab.tokenizers.encoding import PARSE, text_encoder
 from revocab.tokenizers.golden_ids import golden_texts
 
+LLAMA_CPP = "llama.cpp"
 #: Numbers, which splitters cut in many ways; golden texts have few.
 NUMBERS = tuple(
     " ".join(str(number) for number in range(start, start + 130 * step, step))
@@ -25,7 +26,7 @@ NUMBERS = tuple(
 
 @dataclass(frozen=True)
 class Measured:
-    """One of llama.cpp's ways, and on how many texts it gives other tokens than the tokenizer."""
+    """One of a program's ways, and on how many texts it gives other tokens than the tokenizer."""
 
     cutter: Cutter
     lines: int
@@ -48,9 +49,9 @@ class Measured:
         )
 
 
-def told(measured: Measured) -> Iterator[str]:
+def told(measured: Measured, program: str = LLAMA_CPP) -> Iterator[str]:
     equal = "the same" if measured.exact else "NOT the same"
-    yield f"tokens {equal} in llama.cpp's {measured.cutter.name!r}: {measured.told()}"
+    yield f"tokens {equal} in {program}'s {measured.cutter.name!r}: {measured.told()}"
     for note in measured.notes:
         yield f"cut differently there: {note}"
 
@@ -59,21 +60,36 @@ def share(count: int, total: int) -> str:
     return f"{count:,} of {total:,} ({count / max(total, 1):.2%})"
 
 
-def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate: bool) -> Measured:
+def choose(
+    vocabulary: Vocabulary,
+    folder: Path,
+    lines: Path | None,
+    approximate: bool,
+    *,
+    program: str = LLAMA_CPP,
+    cutters: Callable[[Vocabulary], tuple[list[Cutter], bool]] = cutters_for,
+    lacks: Sequence[Mapping[str, Any]] | None = None,
+    rare: Mapping[str, Callable[[str], object]] | None = None,
+) -> Measured:
     """Return the best known way that gives the same tokens on every line.
 
-    With ``approximate`` the one with the fewest others. Raises :class:`RevocabError`, which names
-    what llama.cpp lacks and the share, where every way gives others.
+    With ``approximate`` the one with the fewest others. Of our own lines those that the tokenizer
+    rewrites and hardly anybody writes are left out (:attr:`Vocabulary.rewritten`, or ``rare``); of
+    a user's none. ``lacks`` are the steps of the normaliser that the ``program`` does not have;
+    default: all others. Raises :class:`RevocabError`, which names what the program lacks and the
+    share, where every way gives others, or may.
     """
-    texts, own = [*lines_of(vocabulary, lines)], own_texts(vocabulary)
+    lacks = vocabulary.other_steps if lacks is None else lacks
+    texts, own = [*lines_here(vocabulary), *map(probe, lacks)], own_texts(vocabulary)
     notes = []
-    for what, is_changed in vocabulary.normalised.items():
-        kept = [text for text in texts if not is_changed(text)]
-        notes.append(f"text {what}, as {len(texts) - len(kept):,} of the lines")
-        texts = kept
+    for what, is_changed in {**vocabulary.rewritten, **(rare or {})}.items():
+        left = [text for text in texts if not is_changed(text)]
+        notes.append(f"text {what}, as {len(texts) - len(left):,} of our own lines")
+        texts, own = left, [text for text in own if not is_changed(text)]
+    texts += [] if lines is None else text_lines(lines)
     wanted, wanted_own = (ids_here(vocabulary, some) for some in (texts, own))
     added = {vocabulary.tokens[number]: number for number in vocabulary.added}
-    ways, known = cutters_for(vocabulary)
+    ways, has_splitter = cutters(vocabulary)
     tried = []
     for cutter in ways:
         others = differing(texts, cutter.cut(texts, added), wanted)
@@ -87,7 +103,7 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
             (*notes, *cutter.notes),
             next(iter([*others, *others_own]), None),
         )
-        if measured.exact and known:
+        if measured.exact and has_splitter and not lacks:
             return measured
         tried.append(measured)
     best = min(tried, key=lambda trial: (trial.differing, trial.own_differing))
@@ -97,15 +113,29 @@ def choose(vocabulary: Vocabulary, folder: Path, lines: Path | None, approximate
         *vocabulary.spacing_notes(),
         *(f"it cuts apart {trial}" for trial in best.cutter.notes),
     ]
-    what = ", ".join(reasons) or "a token's own text gives two others"
-    if not known:
-        what = f"llama.cpp does not have its splitter: {' then '.join(vocabulary.splitter)}"
+    rewritten = [note.partition(",")[0] for note in notes]
+    what = ", ".join(reasons or rewritten) or "a token's own text gives two others"
+    if not has_splitter:
+        what = f"{program} does not have its splitter: {' then '.join(vocabulary.splitter)}"
+    if lacks:
+        what = f"{program} does not have its normaliser: {' then '.join(map(named, lacks))}"
     if best.example is not None:
         what += f"; so with {best.example[:60]!r}"
     raise RevocabError(
-        f"{folder}: llama.cpp cannot cut text as this tokenizer does: {what}. The nearest,"
+        f"{folder}: {program} cannot cut text as this tokenizer does: {what}. The nearest,"
         f" {best.cutter.name!r}, gives {best.told()}; to write it anyway, give --approximate"
     )
+
+
+def named(step: Mapping[str, Any]) -> str:
+    """Return a step of a normaliser in words."""
+    return " ".join([step["type"], *(repr(value) for value in step.get("pattern", {}).values())])
+
+
+def probe(step: Mapping[str, Any]) -> str:
+    """Return a text that a step of a normaliser changes, if its pattern is a text."""
+    pattern = step.get("pattern", {}).get("String", "")
+    return f"a{pattern}b {pattern}"
 
 
 def differing(
@@ -120,13 +150,11 @@ def ids_here(vocabulary: Vocabulary, texts: Sequence[str]) -> list[list[int]]:
     return [encoding.ids for encoding in encoded]
 
 
-def lines_of(vocabulary: Vocabulary, lines: Path | None) -> Iterator[str]:
-    """Yield the texts on which tokens must be equal: the golden ones, numbers, a user's."""
+def lines_here(vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield our own texts on which tokens must be equal: the golden ones, and numbers."""
     for text, _ in golden_texts(vocabulary.tokenizer):
         yield text
     yield from NUMBERS
-    if lines is not None:
-        yield from text_lines(lines)
 
 
 def own_texts(vocabulary: Vocabulary) -> list[str]:

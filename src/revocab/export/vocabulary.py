@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,33 +25,36 @@ Kind = Literal["normal", "unknown", "control", "user_defined", "byte"]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A BPE vocabulary in ``▁`` or byte-level form, read from a folder."""
+    """A BPE or Unigram vocabulary in ``▁`` or byte-level form, read from a folder."""
 
     tokenizer: PreTrainedTokenizerFast
     plain: EditableVocabulary
 
     @classmethod
-    def read(cls, folder: Path) -> Vocabulary:
-        """Read a folder; raise :class:`RevocabError` for what llama.cpp has no form for."""
+    def read(cls, folder: Path, models: Collection[str] = ("BPE",)) -> Vocabulary:
+        """Read a folder; raise :class:`RevocabError` for what a format of these models cannot
+        hold.
+        """
         tokenizer = load_tokenizer(folder)
         model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
-        if model["type"] != "BPE":
+        if model["type"] not in models:
             raise RevocabError(
-                f"{folder}: a {model['type']} vocabulary, which llama.cpp cuts differently from the"
-                " tokenizers library; only BPE is exported"
+                f"{folder}: a {model['type']} vocabulary; this format is written of"
+                f" {' or '.join(models)}"
+                + "; export --to sentencepiece"
+                * (model["type"] == "Unigram")
             )
         vocabulary = cls(tokenizer, EditableVocabulary.read(tokenizer, "model"))
         refuse(f"{folder}: {problem}" for problem in vocabulary._problems())
         return vocabulary
 
     def _problems(self) -> Iterator[str]:
-        if not self.byte_level:
-            missing = [token for token in BYTE_TOKENS if token not in self.plain.ids]
-            if missing or not self.plain.state["model"].get("byte_fallback"):
-                yield (
-                    "characters that the vocabulary lacks are not spelt in bytes"
-                    f" ({len(missing)} of 256 byte tokens are missing), as llama.cpp does"
-                )
+        if not self.byte_level and self.plain.model == "BPE" and not self.spells_bytes:
+            missing = sum(token not in self.plain.ids for token in BYTE_TOKENS)
+            yield (
+                "characters that the vocabulary lacks are not spelt in bytes"
+                f" ({missing} of 256 byte tokens are missing), as the scores of BPE need"
+            )
         spaced = [token for merge in self.plain.merges for token in merge if " " in token]
         if spaced:
             yield f"merges of tokens with a space in them: {some(map(repr, spaced))}"
@@ -58,6 +62,12 @@ class Vocabulary:
     @property
     def byte_level(self) -> bool:
         return self.plain.style == "byte_level"
+
+    @property
+    def spells_bytes(self) -> bool:
+        """Whether ``<0xNN>`` tokens spell the characters that the vocabulary lacks."""
+        fallback = self.plain.state["model"].get("byte_fallback")
+        return bool(fallback) and self.plain.ids.keys() >= {*BYTE_TOKENS}
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -77,7 +87,7 @@ class Vocabulary:
     @cached_property
     def kinds(self) -> list[Kind]:
         kinds: list[Kind] = ["normal"] * len(self.tokens)
-        if not self.byte_level:
+        if self.spells_bytes:
             for token in BYTE_TOKENS:
                 kinds[self.plain.ids[token]] = "byte"
         for number, kind in self.added.items():
@@ -90,31 +100,32 @@ class Vocabulary:
     @cached_property
     def space_before(self) -> bool:
         """Whether the tokenizer puts a space before a text."""
-        steps = (*self._steps("normalizer"), *self._steps("pre_tokenizer"))
+        steps = (*self.steps("normalizer"), *self.steps("pre_tokenizer"))
         return any(
             step["type"] == "Prepend" or step.get("prepend_scheme", "never") != "never"
             for step in steps
         )
 
-    def _steps(self, part: str) -> list[dict[str, Any]]:
-        state = self.plain.state.get(part)
-        if state is None:
-            return []
-        inner = state.get("normalizers") or state.get("pretokenizers")
-        return list(inner) if inner is not None else [state]
+    def steps(self, part: str) -> list[dict[str, Any]]:
+        """Return the steps of the normalizer or pre_tokenizer, one after the other."""
+        steps = [self.plain.state.get(part)]
+        while nested := next((step for step in steps if step and step["type"] == "Sequence"), None):
+            at = steps.index(nested)
+            steps[at : at + 1] = nested.get("normalizers") or nested.get("pretokenizers") or []
+        return [step for step in steps if step]
 
     @cached_property
     def splitter(self) -> tuple[str, ...]:
         """Return the patterns that cut a text into words; other steps in angle brackets."""
         patterns = []
-        for step in self._steps("pre_tokenizer"):
+        for step in self.steps("pre_tokenizer"):
             kind, pattern = step["type"], step.get("pattern", {})
             if kind == "ByteLevel":
                 patterns += ["<add_prefix_space>"] if step["add_prefix_space"] else []
                 patterns += [GPT2_WORDS] if step["use_regex"] else []
             elif kind == "Digits" and step["individual_digits"]:
                 patterns.append(r"\p{N}")
-            elif kind == "Split" and "Regex" in pattern and step["behavior"] == "Isolated":
+            elif kind == "Split" and "Regex" in pattern and isolates(step):
                 patterns.append(pattern["Regex"])
             else:
                 patterns.append(f"<{' '.join([kind, *map(repr, pattern.values())])}>")
@@ -122,7 +133,7 @@ class Vocabulary:
 
     def spacing_notes(self) -> Iterator[str]:
         """Yield before which texts llama.cpp puts a space and the tokenizer does not."""
-        for step in self._steps("pre_tokenizer"):
+        for step in self.steps("pre_tokenizer"):
             scheme = step.get("prepend_scheme", "never")
             if scheme != "never":
                 yield "no space is added before a text that begins with one"
@@ -130,21 +141,32 @@ class Vocabulary:
                 yield "nor after a special token"
 
     @cached_property
-    def normalised(self) -> dict[str, Callable[[str], object]]:
-        """Return which texts the normaliser changes and llama.cpp leaves, in words and as a test.
-
-        llama.cpp has the steps that put spaces and ``▁`` into a text; others have no test: lines
-        will tell.
+    def rewritten(self) -> dict[str, Callable[[str], object]]:
+        """Return which text the normaliser changes that hardly anybody writes, in words and as a
+        test: a literal ``▁``, control characters, letters apart from their accents.
         """
         tests: dict[str, Callable[[str], object]] = {}
-        for step in self._steps("normalizer"):
-            kind = step["type"]
+        for step in self.steps("normalizer"):
             old = step.get("pattern", {}).get("String")
-            if kind == "Replace" and old is not None and (old, step["content"]) != (" ", MARKER):
+            if step["type"] == "NFC":
+                tests["that is not in NFC"] = is_decomposed
+            elif step["type"] == "Replace" and old and is_internal(old):
                 tests[f"with {old!r} in it"] = re.compile(re.escape(old)).search
-            elif kind in ("NFC", "NFD", "NFKC", "NFKD"):
-                tests[f"that is not in {kind}"] = partial(is_not_in, kind)
         return tests
+
+    @cached_property
+    def other_steps(self) -> list[dict[str, Any]]:
+        """Return the steps of the normaliser that change what people write, but for spaces."""
+        others = []
+        for step in self.steps("normalizer"):
+            old = step.get("pattern", {}).get("String")
+            puts_spaces = step["type"] == "Prepend" and step["prepend"] in (" ", MARKER)
+            marks_spaces = old == " " and step["content"] == MARKER
+            if not (
+                puts_spaces or marks_spaces or step["type"] == "NFC" or (old and is_internal(old))
+            ):
+                others.append(step)
+        return others
 
     def frame(self) -> tuple[bool, bool]:
         """Return whether the tokenizer puts its first token before a text, and its last after.
@@ -173,5 +195,32 @@ class Vocabulary:
         return [end for end in dict.fromkeys(ends) if end is not None and end < len(self.tokens)]
 
 
-def is_not_in(form: Any, text: str) -> bool:
-    return not unicodedata.is_normalized(form, text)
+def is_decomposed(text: str) -> bool:
+    return not unicodedata.is_normalized("NFC", text)
+
+
+def is_internal(text: str) -> bool:
+    """Return whether a text is of ``▁`` and control characters alone, which tokenizers escape."""
+    return all(letter == MARKER or unicodedata.category(letter) == "Cc" for letter in text)
+
+
+def isolates(step: dict[str, Any]) -> bool:
+    """Return whether a split by a pattern keeps each match as a word, and all of the text.
+
+    ``Removed`` with ``invert`` drops what lies between matches: nothing, if each character matches.
+    """
+    if step["behavior"] == "Isolated":
+        return True
+    return step["behavior"] == "Removed" and step["invert"] and covers(step["pattern"]["Regex"])
+
+
+@cache
+def covers(pattern: str) -> bool:
+    """Return whether a pattern matches every character; of the rarer ones some are tried."""
+    from tokenizers import Regex, pre_tokenizers
+
+    codes = [*range(0x3000), *range(0x3000, sys.maxunicode, 61)]
+    letters = [chr(code) for code in codes if not 0xD800 <= code < 0xE000]
+    split = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
+    found = split.pre_tokenize_str("".join(letters))
+    return sum(len(word) for word, _ in found) == len(letters)

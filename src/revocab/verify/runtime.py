@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError, ending
+from revocab.errors import RevocabError, ended
 from revocab.evaluation.inference.environment import Environment
 from revocab.registry import found_in
 from revocab.tokenizers.golden_ids import GoldenText
@@ -93,7 +93,5 @@ def ask_there(
             [python, *words, asked, answer_file], capture_output=True, text=True, check=False
         )
         if not answer_file.is_file():
-            lines = [line for line in done.stderr.splitlines() if line.strip()]
-            reason = lines[-1].strip() if lines else ending(done.returncode)
-            raise RevocabError(f"{python}: {reason[:300]}")
+            raise RevocabError(f"{python}: {ended(done.returncode, done.stderr)}")
         return [Answer(**answer) for answer in json.loads(answer_file.read_text(encoding="utf-8"))]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ from revocab.closed import Closed, unknown
 from revocab.command import named_and_flags
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import Tokenizer
-from revocab.io import not_folder, text_lines
+from revocab.io import not_folder, read_json, text_lines
 from revocab.links import check_file
 from revocab.models.hub_or_folder import local
 from revocab.tokenizers.golden_ids import (
@@ -71,8 +71,12 @@ class Verified:
     results: list[Result]
 
     @property
-    def differs(self) -> bool:
-        return any(result.state in ("different", "failed") for result in self.results)
+    def verdict(self) -> Literal["equal", "different", "not run"]:
+        """What holds of all that was to be compared; a runtime that is not installed was not."""
+        states = {result.state for result in self.results} - {"missing"}
+        if "different" in states:
+            return "different"
+        return "equal" if states == {"equal"} else "not run"
 
 
 def verify(words: Sequence[str]) -> str:
@@ -81,8 +85,9 @@ def verify(words: Sequence[str]) -> str:
     verified = verified_model(named[0], options)
     shown = page(verified)
     if options.json_:
-        shown = json.dumps(asdict(verified), ensure_ascii=False, indent=2)
-    if verified.differs:
+        values = {**asdict(verified), "verdict": verified.verdict}
+        shown = json.dumps(values, ensure_ascii=False, indent=2)
+    if verified.verdict != "equal":
         print(shown)
         raise SystemExit(1)
     return shown
@@ -90,8 +95,17 @@ def verify(words: Sequence[str]) -> str:
 
 def page(verified: Verified) -> str:
     lines = [line for result in verified.results for line in lines_of(result)]
-    verdict = "Something differs." if verified.differs else "Everything that was compared is equal."
-    return "\n".join([f"{verified.model}: {'; '.join(verified.notes)}", *lines, verdict])
+    names: dict[str, list[str]] = {}
+    for result in verified.results:
+        names.setdefault(result.state, []).append(result.runtime)
+    parts = ["Everything that was compared is equal"] if "equal" in names else []
+    if "different" in names:
+        parts = [f"Something differs: {', '.join(dict.fromkeys(names['different']))}"]
+    if "failed" in names:
+        parts.append(f"not compared, as it failed: {', '.join(dict.fromkeys(names['failed']))}")
+    verdict = "; ".join(parts or ["nothing was compared"])
+    heading = f"{verified.model}: {'; '.join(verified.notes)}"
+    return "\n".join([heading, *lines, f"{verdict[0].upper()}{verdict[1:]}."])
 
 
 def lines_of(result: Result) -> Iterator[str]:
@@ -126,27 +140,50 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
     )
     is_model = (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
     computes = options.logits and is_model
-    requests = logit_requests(texts, tokenizer.get_vocab_size()) if computes else ()
-    asked = Asked(folder, texts, options.gguf, requests)
     answers: list[tuple[str, Answer]] = []
     results: list[Result] = []
+    if computes and (reason := unknown_type(folder)):
+        results.append(Result("logits", "failed", reason))
+        computes = False
+    requests = logit_requests(texts, tokenizer.get_vocab_size()) if computes else ()
+    asked = Asked(folder, texts, options.gguf, requests)
     for name in options.runtime or runtimes():
         try:
             answers += [(name, answer) for answer in runtimes()[name].ask(asked)]
         except Missing as error:
             if options.runtime:
                 raise RevocabError(f"--runtime {name}: {error.problems[0]}") from None
-            results.append(Result(name, "missing", error.problems[0]))
+            # A file that was given for it was to be compared.
+            was_named = options.gguf is not None and name == LLAMA_CPP.name
+            results.append(Result(name, "failed" if was_named else "missing", error.problems[0]))
         except RevocabError as error:
             results.append(Result(name, "failed", "; ".join(error.problems)))
     reference = None
     if any(answer.logits for _, answer in answers):
-        reference = reference_logits(folder, asked.logits)
+        try:
+            reference = reference_logits(folder, asked.logits)
+        except RevocabError as error:
+            results.append(Result("logits", "failed", "; ".join(error.problems)))
+            answers = [(name, replace(answer, logits=())) for name, answer in answers]
+    elif requests:
+        notes.append("logits not compared: no runtime that computes them is here")
     lines = [
         compared(name, answer, texts, reference, tokenizer.id_to_token, options.shown)
         for name, answer in answers
     ]
     return Verified(named, notes, [*lines, *results])
+
+
+def unknown_type(folder: Path) -> str | None:
+    """Return why transformers computes nothing for a folder; None: it knows the model's type."""
+    from transformers import AutoConfig
+
+    try:
+        AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    except (KeyError, OSError, ValueError):
+        kind = read_json(folder / "config.json").get("model_type")
+        return f"{folder / 'config.json'}: transformers does not read it (model_type {kind!r})"
+    return None
 
 
 def check_files(options: VerifyOptions) -> None:

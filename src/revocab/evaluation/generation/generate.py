@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError, refuse
+from revocab.errors import RevocabError, all_of, refuse
 from revocab.evaluation.generation.candidates import choose_candidates, output_row
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import layout_of, messages, render
@@ -54,7 +55,7 @@ def generate_checkpoints(
     output.hold()
     (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
-    engine = choose_engine(options.engine, "generation", options.decoding)
+    engine = choose_engine(options.engine, "generation")
     finished = Finished(out, engine, options)
     scores: list[dict[str, Any]] = []
     for step, folder in sorted(models.items()):
@@ -157,24 +158,75 @@ def generate_checkpoint(
     tasks: dict[str, list[dict[str, Any]]],
     finished: Finished,
 ) -> None:
-    """Write what is not yet there of one checkpoint; load it only if something is missing."""
-    generator: TextGenerator | None = None
+    """Write what is not yet there of one checkpoint; load it only if something is missing.
+
+    Before the first task is generated, the prompts of all are fitted.
+    """
+    missing = {}
     for name, rows in tasks.items():
         path = output_path(finished.out, step, name)
         parts = finished.made_from(folder, files[name], rows[0]["kind"])
-        if finished.has(path, parts):
-            continue
-        generator = generator or load_generator(folder, finished.engine, finished.options)
+        if not finished.has(path, parts):
+            missing[name] = (path, parts, rows)
+    if not missing:
+        return
+    generator, options = load_generator(folder, finished.engine, finished.options), finished.options
+
+    def named(name: str, call: Callable[..., Any], *given: Any) -> Any:
         try:
-            made = generate_task(generator, rows, finished.options)
+            return call(*given)
         except RevocabError as error:
             raise RevocabError(
                 f"{name}, {folder}: {problem}" for problem in error.problems
             ) from error
-        write_jsonl(path, made)
+
+    sizes = all_of(
+        partial(named, name, needs, generator, rows, options)
+        for name, (_, _, rows) in missing.items()
+    )
+    generator.expected = max(size for size, _ in sizes), max(count for _, count in sizes)
+    for name, (path, parts, rows) in missing.items():
+        write_jsonl(path, named(name, generate_task, generator, rows, options))
         finished.add(path, parts)
-    if generator:
-        generator.close()
+    generator.close()
+
+
+def needs(
+    engine: TextGenerator, rows: Sequence[dict[str, Any]], options: Generating
+) -> tuple[int, int]:
+    """Return the most tokens of a prompt with its answer, and how many prompts a task has.
+
+    Raises :class:`RevocabError` where none fits.
+    """
+    kind = find_kind(rows[0]["kind"])
+    room = min(options.context_length, engine.context_length)
+    if kind.candidates is not None:
+        return room, max(len(kind.candidates(row["query"])) for row in rows)
+    most = rows[0].get("max_new_tokens", options.max_new_tokens)
+    sizes = [
+        size for _, ids, _ in fitted_to(engine, rows, options) if (size := len(ids) + most) <= room
+    ]
+    return max(sizes), len(sizes)
+
+
+def fitted_to(
+    engine: TextGenerator, rows: Sequence[dict[str, Any]], options: Generating
+) -> list[tuple[str, list[int], int]]:
+    """Return prompt, token ids and number of shots of each row.
+
+    Raises :class:`RevocabError` where no prompt leaves room for its answer.
+    """
+    most = rows[0].get("max_new_tokens", options.max_new_tokens)
+    room = min(options.context_length, engine.context_length) - most
+    fitted = [fit(engine, row, room, options.shots_of(len(row["shots"]))) for row in rows]
+    shortest = min(len(ids) for _, ids, _ in fitted)
+    if shortest > room:
+        raise RevocabError(
+            f"no prompt of this task fits: the shortest without examples has {shortest} tokens, "
+            f"and {room} are left beside the answer; raise evaluation.generation.context_length, "
+            "lower max_new_tokens, or leave the task out"
+        )
+    return fitted
 
 
 def generate_task(
@@ -192,15 +244,8 @@ def generate_task(
         return choose_candidates(engine, rows, room, options)
     most = rows[0].get("max_new_tokens", options.max_new_tokens)
     room -= most
-    fitted = [fit(engine, row, room, options.shots_of(len(row["shots"]))) for row in rows]
+    fitted = fitted_to(engine, rows, options)
     able = [i for i, (_, ids, _) in enumerate(fitted) if len(ids) <= room]
-    if not able:
-        shortest = min(len(ids) for _, ids, _ in fitted)
-        raise RevocabError(
-            f"no prompt of this task fits: the shortest without examples has {shortest} tokens, "
-            f"and {room} are left beside the answer; raise evaluation.generation.context_length, "
-            "lower max_new_tokens, or leave the task out"
-        )
     # In a chat end tokens alone end an answer.
     stop = None if engine.chat else layout_of(rows[0]).end
     made = engine.generate([fitted[i][1] for i in able], most, stop)

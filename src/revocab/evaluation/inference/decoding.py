@@ -83,6 +83,9 @@ class TextGenerator(ABC):
     chat: ChatFormat | None = None
     #: Otherwise than greedily only by an engine that says it can.
     decoding: Decoding = GREEDY
+    #: Set before the first prompts, where it is known: the most tokens of one with its answer, and
+    #: how many there are. An engine may take memory by it.
+    expected: tuple[int, int] | None = None
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a prompt, beginning-of-text mark included where it has one."""

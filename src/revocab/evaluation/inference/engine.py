@@ -12,17 +12,14 @@ from functools import cache
 from typing import Any, Literal, Protocol
 
 from revocab.closed import unknown
-from revocab.device import choose_device
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import Checkpoint
-from revocab.evaluation.inference.decoding import GREEDY, Decoding, Output, TextGenerator
+from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.environment import Environment
 from revocab.registry import found_in
 
 #: What an engine may do: the parts of ``evaluation`` that run one.
 Part = Literal["generation", "multiple_choice", "efficiency"]
-#: The choice of the engine that suits the machine.
-AUTO = "auto"
 
 
 class TimedModel(Protocol):
@@ -79,9 +76,6 @@ class Engine:
     efficiency: Callable[[Checkpoint, int], TimedModel] | None = None
     #: Where its libraries are; None: where everything else is.
     environment: Environment | None = None
-    #: How well it suits a kind of device, cpu or cuda: ``auto`` takes the highest that imports; 0
-    #: means never.
-    preference: Callable[[str], int] = lambda device: 0
     #: Whether it can do more than greedy decoding: beam search and drawing tokens.
     decodes: bool = False
     #: What ``evaluation.multiple_choice`` and its tables call it; None: by its name.
@@ -93,9 +87,6 @@ class Engine:
 
     def called(self, part: Part) -> str:
         return self.harness_name or self.name if part == "multiple_choice" else self.name
-
-    def imports(self) -> bool:
-        return self.environment is None or self.environment.import_error() is None
 
 
 @cache
@@ -124,32 +115,42 @@ def decoding_engines() -> list[str]:
     return [name for name, engine in engines_for("generation").items() if engine.decodes]
 
 
-def choose_engine(name: str, part: Part, decoding: Decoding = GREEDY) -> Engine:
-    """Return the engine of that name, which imports here; for ``auto`` the one that suits best.
+def choose_engine(name: str, part: Part) -> Engine:
+    """Return the engine of that name, which imports here.
 
     Raises :class:`RevocabError` for one that is unknown, cannot do the part or does not import.
     """
-    if name != AUTO:
-        engine = engine_called(name, part)
-        if engine.environment is not None:
-            engine.environment.require("--engine", name, _everywhere(part))
-        return engine
-    device = choose_device("auto")
-    liked = sorted(engines_for(part).values(), key=lambda engine: -engine.preference(device))
-    return next(
-        engine
-        for engine in liked
-        if engine.preference(device) > 0
-        and (engine.decodes or decoding == GREEDY)
-        and engine.imports()
-    )
+    engine = engine_called(name, part)
+    if engine.environment is not None:
+        engine.environment.require("--engine", name, _everywhere(part))
+    return engine
+
+
+def engine_named(value: object, part: Part) -> object:
+    """Return the value of a key ``engine`` as it is.
+
+    Raises ``ValueError`` for ``auto``, which chose by what a machine had, with what to write.
+    """
+    if value == "auto":
+        names = " or ".join(engines_for(part))
+        raise ValueError(f"'auto' is no longer an engine: write {names}")
+    return value
 
 
 def environment_of(name: str, part: Part) -> Environment | None:
-    """Return where jobs of a part run with that engine; None: where everything else does, as what
-    ``auto`` takes.
+    """Return where jobs of a part run with that engine; None: where everything else does."""
+    return engine_called(name, part).environment
+
+
+def elsewhere(name: str) -> str | None:
+    """Return the Python that has what an engine (by a name of any part) needs; None: this one.
+
+    Raises :class:`RevocabError` where the engine's variable names none.
     """
-    return None if name == AUTO else engine_called(name, part).environment
+    for engine in engines().values():
+        if name == engine.name and engine.environment and not engine.environment.is_here():
+            return engine.environment.installed()
+    return None
 
 
 def interpreter(name: str, part: Part, here: str) -> str:

@@ -46,13 +46,20 @@ class Environment:
         """
         if installed := self.installed():
             return installed
-        if find_spec(self.module):
+        if self.is_here():
             return sys.executable
         raise RevocabError(
             f"{key}: {self.module} needs its own environment, and {self.path} is not there; run "
             f"{self.install!r}, name an interpreter in {self.variable}, use --sdm conda, or set "
             f"{key}: {' or '.join(others)}"
         )
+
+    def is_here(self) -> bool:
+        return find_spec(self.module) is not None
+
+    def expected(self) -> str:
+        """Return the interpreter as :meth:`python` does, or where ``install`` would put it."""
+        return self.installed() or (sys.executable if self.is_here() else str(self.path))
 
     def installed(self) -> str | None:
         """Return the interpreter that the variable names, or the installed one, if any.
@@ -87,6 +94,6 @@ class Environment:
         if error is not None:
             raise RevocabError(
                 f"{flag} {value}: it cannot be imported by {Path(sys.executable).name} "
-                f"({error}); make its environment with {self.install!r} and run this script with "
-                f"its Python ({self.docs}), or use {flag} {' or '.join(others)}"
+                f"({error}); make its environment with {self.install!r}, or name its Python in "
+                f"{self.variable} ({self.docs}), or use {flag} {' or '.join(others)}"
             )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from revocab.errors import RevocabError, ending
+from revocab.errors import RevocabError, ended
 from revocab.verify.runtime import Answer, Asked, Missing, Runtime
 
 SCRIPT = Path(__file__).parents[1] / "llama.mjs"
@@ -46,12 +46,12 @@ class LlamaAnswer:
 
 
 def llama_folder() -> Path:
-    """Return the folder of ``make llama``; :class:`RevocabError` where it or Node is missing."""
+    """Return the folder of ``make llama``; raise :class:`Missing` where it or Node is not there."""
     folder = Path(os.environ.get(VARIABLE) or ".llama")
     if not (folder / "node_modules/node-llama-cpp").is_dir():
-        raise RevocabError(f"{folder}: no node-llama-cpp there; {INSTALL}")
+        raise Missing(f"{folder}: no node-llama-cpp there; {INSTALL}")
     if shutil.which("node") is None:
-        raise RevocabError("no 'node' on the PATH, which runs llama.cpp here; install Node.js 20")
+        raise Missing("no 'node' on the PATH, which runs llama.cpp here; install Node.js 20")
     return folder
 
 
@@ -86,9 +86,8 @@ def ask_llama(
         input=json.dumps(request), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        lines = [" ".join(line.split()) for line in done.stderr.splitlines() if line.strip()]
-        message = "; ".join(lines[-2:]) or ending(done.returncode)  # its log, and Node's error
-        raise RevocabError(f"{gguf}: llama.cpp failed: {message}")
+        said = ended(done.returncode, done.stderr)
+        raise RevocabError(f"{gguf}: llama.cpp failed: {said}")
     return LlamaAnswer(**json.loads(done.stdout))
 
 

@@ -41,20 +41,18 @@ def log_probabilities(folder: Path, asked: list[Any]) -> list[list[float]]:
     from vllm import LLM, SamplingParams
 
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    begun = [ids[: at + 1] for ids, places in asked for at in places]
     longest = max(len(ids) for ids, _ in asked) + 2
-    settings = start_settings(config, "cpu", "float32", min(longest, context_length(config)))
+    length = min(longest, context_length(config))
+    settings = start_settings(config, "cpu", "float32", length, requests=len(begun))
     with without_padding(folder) as read:
-        model = LLM(model=str(read), max_logprobs=-1, **settings)
-        # A token's logits are told with the token after it; the last gets one.
-        prompts: Any = [{"prompt_token_ids": [*ids, ids[0]]} for ids, _ in asked]
-        wanted = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=-1)
+        model = LLM(model=str(read), generation_config="vllm", max_logprobs=-1, **settings)
+        # One token after each of these beginnings: of the positions before it none is told.
+        prompts: Any = [{"prompt_token_ids": ids} for ids in begun]
+        wanted = SamplingParams(temperature=0.0, max_tokens=1, logprobs=-1, detokenize=False)
         results = model.generate(prompts, wanted, use_tqdm=False)
-    rows = []
-    for (_, positions), result in zip(asked, results, strict=True):
-        for at in positions:
-            by_token = result.prompt_logprobs[at + 1]
-            rows.append([by_token[token].logprob for token in range(len(by_token))])
-    return rows
+    first = [result.outputs[0].logprobs[0] for result in results]
+    return [[row[token].logprob for token in range(len(row))] for row in first]
 
 
 RUNTIME = Runtime("vllm", ask)

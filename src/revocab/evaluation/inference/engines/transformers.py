@@ -234,7 +234,6 @@ ENGINE = Engine(
     generation=TransformersGenerator,
     multiple_choice=load_choices,
     efficiency=TimedTransformers,
-    preference=lambda device: 1,
     decodes=True,
     harness_name="hf",
 )

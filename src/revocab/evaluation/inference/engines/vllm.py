@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from importlib import metadata
@@ -26,21 +25,15 @@ from revocab.evaluation.inference.decoding import (
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.environment import Environment
 from revocab.evaluation.inference.refusals import Refusing, cause, refuse_sums
-from revocab.models.load import check_model
-from revocab.models.parameters import cache_bytes_per_token, head_width
+from revocab.evaluation.inference.vllm_settings import (
+    BLOCK,
+    enough,
+    start_settings,
+)
+from revocab.models.load import check_model, loading
 from revocab.models.vocabulary.padding import without_padding
 from revocab.tokenizers.encoding import load_prompt_tokenizer
 
-#: Sequences whose keys and values are held at once on a CPU. There vLLM would otherwise take nine
-#: tenths of the machine's memory, and refuse to start where other jobs have some of it.
-CPU_SEQUENCES = 32
-#: Beyond this length fewer than that many are held, down to one: contexts of 128k tokens would
-#: otherwise ask for terabytes.
-CPU_LENGTH = 2048
-#: Widths of an attention head that vLLM's CPU attention has; others fail in the first forward pass.
-CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
-#: Keys and values are stored in blocks of this many tokens on a CPU, of fewer on a GPU.
-BLOCK = 128
 #: Requests that are handed to vLLM at once. With "auto" it gets all, and the harness asks for
 #: vLLM's progress bar, which divides by zero where bars are off (TQDM_DISABLE).
 REQUESTS = 1024
@@ -53,46 +46,72 @@ PROMPT_TOKENS = 2048
 # Starting and ending ----------------------------------------------------------------------------
 
 
-def cache_tokens(context_length: int, sequences: int | None = None) -> int:
-    """Return for how many tokens there is room: ``sequences`` full contexts, in whole blocks."""
-    full = -(-context_length // BLOCK) * BLOCK
-    if sequences is None:
-        return max(full, CPU_SEQUENCES * min(full, CPU_LENGTH))
-    return full * sequences
+class WaitingModel:
+    """``vllm.LLM`` of a folder, which starts with its first prompts, as long as they need.
 
-
-def start_settings(
-    config: Any, device: str, dtype: str, context_length: int, sequences: int | None = None
-) -> dict[str, Any]:
-    """Return the keyword arguments of ``vllm.LLM`` beside the model.
-
-    With ``sequences`` it runs in this process and holds that many full contexts, so that memory
-    can be measured; else only a CPU is told how much to hold. Raises ``ValueError`` for a shape
-    that vLLM cannot run there.
+    Until then nothing is loaded: prompts that do not fit and finished work cost no start. On a CPU
+    keys and values are held for the prompts at hand, and longer ones start it again.
     """
-    settings: dict[str, Any] = {
-        "dtype": dtype,
-        "seed": 0,
-        "max_model_len": context_length,
-        "generation_config": "vllm",  # not the checkpoint's: it may sample
-        "disable_log_stats": True,
-    }
-    if device == "cpu":
-        if head_width(config) not in CPU_HEADS:
-            allowed = ", ".join(map(str, CPU_HEADS))
-            raise ValueError(
-                f"attention heads {head_width(config)} wide; on a CPU vLLM has {allowed}; use the "
-                "engine transformers (for multiple choice: hf)"
-            )
-        settings["enforce_eager"] = True  # compiling takes longer than generating
-    if device == "cpu" or sequences:
-        # In this process: two more processes that import everything again cost a minute a model.
-        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-        settings["distributed_executor_backend"] = "uni"
-        settings["kv_cache_memory_bytes"] = cache_bytes_per_token(config, dtype) * cache_tokens(
-            context_length, sequences
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        config: Any,
+        longest: int,
+        sequences: int | None = None,
+        **more: Any,
+    ):
+        """``sequences``: as of :func:`start_settings`; ``more``: further arguments of vLLM.
+
+        Raises ``ValueError`` for what vLLM cannot run.
+        """
+        self.checkpoint, self.config, self.longest = checkpoint, config, longest
+        self.sequences, self.more = sequences, more
+        #: As :attr:`TextGenerator.expected`.
+        self.expected: tuple[int, int] | None = None
+        self.length, self.started = 0, None
+        self.settings(longest, None)
+
+    def settings(self, length: int, requests: int | None) -> dict[str, Any]:
+        place = self.checkpoint
+        return start_settings(
+            self.config, place.device, place.dtype, length, self.sequences, requests, place.gpus
         )
-    return settings
+
+    def generate(self, prompts: Sequence[Any], sampling_params: Any, **options: Any) -> Any:
+        """As ``vllm.LLM.generate``, of prompts as token ids."""
+        one = sampling_params if not isinstance(sampling_params, list) else sampling_params[0]
+        needed = max(len(prompt["prompt_token_ids"]) for prompt in prompts) + one.max_tokens
+        self.start(needed, len(prompts))
+        return self.started.generate(prompts, sampling_params=sampling_params, **options)
+
+    def start(self, needed: int, requests: int) -> None:
+        """Load the model for sequences of so many tokens, unless it is."""
+        if self.started is not None and needed <= self.length:
+            return
+        length = self.longest
+        if self.checkpoint.device == "cpu" and self.sequences is None:
+            expected, count = self.expected or (0, 0)
+            grown = 2 * self.length  # so that prompts that grow start it a few times
+            needed, requests = max(needed, expected, grown), max(requests, count)
+            length = min(self.longest, -(-needed // BLOCK) * BLOCK)
+        self.close()
+        from vllm import LLM
+
+        folder = self.checkpoint.folder
+        with loading(folder), without_padding(folder) as read, enough(folder):
+            settings = {**self.settings(length, requests), **self.more}
+            # Not the checkpoint's own settings, which may sample.
+            self.started = LLM(model=str(read), generation_config="vllm", **settings)
+        self.length = length
+
+    def reset_prefix_cache(self) -> bool:
+        return self.started is None or self.started.reset_prefix_cache()
+
+    def close(self) -> None:
+        if self.started is not None:
+            shut_down(self.started)
+        self.started = None
 
 
 def context_length(config: Any, unknown: int = 2**31) -> int:
@@ -119,9 +138,10 @@ class VllmGenerator(TextGenerator):
     """vLLM with temperature 0 and the same stop."""
 
     def __init__(self, checkpoint: Checkpoint, longest: int, sequences: int | None = None):
-        """Load a checkpoint; prompt and answer have at most ``longest`` tokens.
+        """Check a checkpoint; prompt and answer have at most ``longest`` tokens.
 
-        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
+        It is loaded with its first prompts. Raises :class:`RevocabError` for what
+        :func:`revocab.models.load.check_model` refuses.
         ``sequences``: as of :func:`start_settings`.
         """
         from transformers import AutoConfig, GenerationConfig
@@ -131,10 +151,7 @@ class VllmGenerator(TextGenerator):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         self.context_length = context_length(config)
         length = min(longest, self.context_length)
-        settings = start_settings(config, checkpoint.device, checkpoint.dtype, length, sequences)
-
-        from vllm import LLM
-
+        self.model = WaitingModel(checkpoint, config, length, sequences)
         self.dtype = checkpoint.dtype
         # vLLM gets token ids: its own tokenizer only looks for the stop in what it has written.
         self.tokenizer = load_prompt_tokenizer(folder)
@@ -143,8 +160,6 @@ class VllmGenerator(TextGenerator):
         else:
             settings_of_model = GenerationConfig.from_model_config(config)
         self.eos = end_tokens(settings_of_model, self.tokenizer)
-        with without_padding(folder) as read:
-            self.model = LLM(model=str(read), **settings)
 
     def generate(
         self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
@@ -160,6 +175,7 @@ class VllmGenerator(TextGenerator):
             logprobs=1,
         )
         requests = [{"prompt_token_ids": prompt} for prompt in prompts]
+        self.model.expected = self.expected
         results = self.model.generate(requests, settings, use_tqdm=False)
         refuse_outputs(results, lambda i: beginning(self.tokenizer, prompts[i]), self.dtype)
         made = [list(result.outputs[0].token_ids) for result in results]
@@ -173,6 +189,7 @@ class VllmGenerator(TextGenerator):
         settings = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0)
         texts = [[*context, *tokens] for tokens in continuations]
         requests = [{"prompt_token_ids": ids} for ids in texts]
+        self.model.expected = self.expected
         results = self.model.generate(requests, settings, use_tqdm=False)
         sums = []
         for ids, result in zip(texts, results, strict=True):
@@ -182,8 +199,7 @@ class VllmGenerator(TextGenerator):
         return sums
 
     def close(self) -> None:
-        shut_down(self.model)
-        self.model = None
+        self.model.close()
 
 
 def refuse_outputs(results: Sequence[Any], describe: Callable[[int], str], dtype: Any) -> None:
@@ -238,24 +254,29 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     vllm_model = harness_class()
     longest = context_length(config, unknown=vllm_model._DEFAULT_MAX_LENGTH)
-    settings = start_settings(config, checkpoint.device, dtype, longest)
+    waiting = WaitingModel(checkpoint, config, longest, max_num_batched_tokens=PROMPT_TOKENS)
 
     class VllmChoices(Refusing, vllm_model):  # type: ignore[misc, valid-type]  # known at run time
         """The harness's model."""
 
-        model: Any
+        def __init__(self) -> None:
+            super(vllm_model, self).__init__()  # not its own, which loads the model
+            self.model = waiting
+            self.tokenizer = load_prompt_tokenizer(folder)  # the ids of the other engine, never cut
+            self.batch_size, self._max_length, self._config = REQUESTS, longest, config
+            self.data_parallel_size = self.tensor_parallel_size = 1
+            self.add_bos_token = self.custom_prefix_token_id = self.lora_request = None
+            self.enable_thinking = self.think_end_token = None
+            self.chat_template_args: dict[str, Any] = {}
+            self.hf_chat_template = None  # the tokenizer's own, which may be set later
+            self.truncation_side, self._max_gen_toks = "left", 256
+            self.long_prompts, self.number_type = long_prompts, dtype
+            self.longest = self.max_length - 1  # one token must remain to generate
 
         def close(self) -> None:
-            shut_down(self.model)
-            self.model = None
+            self.model.close()
 
-    with without_padding(folder) as read:
-        batches = {"batch_size": REQUESTS, "max_num_batched_tokens": PROMPT_TOKENS}
-        model = VllmChoices(pretrained=str(read), **batches, **settings)
-    model.tokenizer = load_prompt_tokenizer(folder)  # the ids of the other engine, never cut
-    model.long_prompts, model.number_type = long_prompts, dtype
-    model.longest = model.max_length - 1  # one token must remain to generate
-    return model
+    return VllmChoices()
 
 
 # Efficiency -------------------------------------------------------------------------------------
@@ -299,6 +320,4 @@ ENGINE = Engine(
         docs="docs/evaluation.md",
         variables={"VLLM_LOGGING_LEVEL": "WARNING", "VLLM_NO_USAGE_STATS": "1"},
     ),
-    # On a CPU starting it costs more than it saves on the models that a CPU can hold.
-    preference=lambda device: 0 if device == "cpu" else 2,
 )
