@@ -24,7 +24,7 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet transformers4 llama demo demos test long test-all soak hub quick same-bytes lint format clean papers \
+.PHONY: help install vllm comet transformers4 llama demo demos test long test-all soak hub quick same-bytes same-results lint format clean papers \
     docs
 
 help:  ## show the targets
@@ -130,6 +130,10 @@ quick: install  ## run the fast tests: no DAG, no style, no training
 same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (CONTRIBUTING.md)
 	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
 	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
+
+same-results: install  ## compare the numbers of the small experiment and the plans of all files with BASE=<commit>
+	$(if $(BASE),,$(error name the commit to compare with: make same-results BASE=<commit>))
+	$(BIN)/python tests/support/same_results.py $(BASE) --cores $(CORES) $(ARGS)
 
 papers: install  ## write docs/papers from config/*/settings.yaml and the experiment files
 	$(BIN)/python scripts/write_papers.py

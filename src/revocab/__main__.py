@@ -13,6 +13,7 @@ from revocab.errors import RevocabError
 
 #: What people run by hand, and the command behind it. Every other command goes by its own name.
 VERBS = {
+    "fetch": "fetch_model",
     "init": "init_embeddings",
     "change": "change_model",
     "tokenizer": "build_tokenizer",

@@ -1,4 +1,4 @@
-"""Fetch a model: a snapshot of a Hub repository, or a copy of a local folder."""
+"""Fetch a model: a snapshot of a Hub repository, a copy of a local folder, or a GGUF's folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    path: Path | None = Field(default=None, description="local model folder")
+    path: Path | None = Field(
+        default=None, description="local model folder, or a .gguf file, of which a folder is made"
+    )
 
 
 def run(inputs: Inputs, job: FetchJob, machine: Nothing, out: Path) -> None:

@@ -1,8 +1,9 @@
-"""Fetch a model: a snapshot of a Hub repository, or a copy of a local folder."""
+"""Fetch a model: a snapshot of a Hub repository, a copy of a local folder, or a GGUF's folder."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from revocab.folder_claim import is_whole, read_claim
 from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
+from revocab.models import gguf_source
 from revocab.models.folder import ModelFolder, copy_documents
 from revocab.models.folder_files import files_of
 from revocab.models.hub_or_folder import snapshot
@@ -65,6 +67,22 @@ def _from_folder(path: Path, output: OutputFolder) -> None:
         check_snapshot(folder, output.path)
 
 
+def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
+    """Write the folder of a GGUF unless it is there, whole; return where it is from."""
+    origin = gguf_source.origin_of(file)
+    claim = read_claim(output.path)
+    if claim is None or claim.job != origin or not is_whole(output.path):
+        with output.replaced(job=origin) as folder:
+            gguf_source.write_folder(file, folder)
+            check_snapshot(folder, output.path)
+        print(
+            f"{output.path}: its tokenizer was rebuilt of the GGUF's tokens by transformers;"
+            f" whether it cuts text as llama.cpp does: revocab verify {output.path} --gguf {file}",
+            file=sys.stderr,
+        )
+    return origin
+
+
 def check_snapshot(folder: Path, named: Path) -> None:
     """Raise :class:`RevocabError`, about ``named``, unless ``folder`` is a whole model."""
     model = ModelFolder(folder)
@@ -94,12 +112,15 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
             " it, or give a snapshot in another folder"
         )
     if (job.hub is None) == (path is None):
-        raise RevocabError("exactly one of --hub and --path must be given: a Hub id or a folder")
+        raise RevocabError("give one of --hub (a Hub id) and --path (a folder, or a GGUF file)")
     if path is not None:
         if job.vocabulary_only:
             raise RevocabError("--vocabulary-only is for --hub; a folder is taken whole")
-        _from_folder(path, output)
         origin: dict[str, Any] = {"path": path.name}
+        if path.suffix == gguf_source.SUFFIX and path.is_file():
+            origin = _from_gguf(path, output)
+        else:
+            _from_folder(path, output)
     else:
         only = {"vocabulary_only": True} if job.vocabulary_only else {}
         origin = {**resolve(job.hub, job.revision, "model"), **only}

@@ -89,6 +89,11 @@ def copy_tokenizer(tokenizer: Path, out: Path) -> None:
 def check_model_folder(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless ``folder`` is there and looks like a model."""
     folder = Path(folder)
+    if folder.suffix == ".gguf" and folder.is_file():
+        raise RevocabError(
+            f"{folder}: a GGUF; make a folder of it first: revocab fetch --path {folder}"
+            f" --out {folder.stem}/model"
+        )
     if not folder.is_dir():
         raise RevocabError(
             f"{folder}: {not_folder(folder)}; give a Hugging Face model folder, or by hand a Hub"

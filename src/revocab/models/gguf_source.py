@@ -1,0 +1,67 @@
+"""A model that exists only as a GGUF file: a folder of it, by transformers.
+
+Its weights were quantised once and are written in bfloat16, so they are not those of the model that
+the file was made of to the last digit; ``manifest.json`` says through which types they went.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.io import sha256
+
+SUFFIX = ".gguf"
+MAGIC = b"GGUF"
+
+
+def origin_of(file: Path) -> dict[str, Any]:
+    """Return a GGUF's name, hash and how many of its tensors are of each type.
+
+    Raises :class:`RevocabError` for what is no GGUF, or is cut short.
+    """
+    from gguf import GGUFReader
+
+    with file.open("rb") as opened:
+        if opened.read(4) != MAGIC:
+            raise RevocabError(f"{file}: not a GGUF file")
+    try:
+        tensors = GGUFReader(file).tensors
+        types = Counter(tensor.tensor_type.name for tensor in tensors)
+    except Exception as error:  # the reader checks nothing: a damaged file fails anywhere
+        reason = " ".join(str(error).split())[:200]
+        raise RevocabError(f"{file}: a damaged GGUF ({type(error).__name__}: {reason})") from error
+    return {"gguf": file.name, "sha256": sha256(file), "quantisation": dict(sorted(types.items()))}
+
+
+def write_folder(file: Path, out: Path) -> None:
+    """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
+
+    Raises :class:`RevocabError` for a file that transformers does not read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    place = {"pretrained_model_name_or_path": file.parent, "gguf_file": file.name}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(**place, trust_remote_code=False)
+        model = AutoModelForCausalLM.from_pretrained(
+            **place,
+            trust_remote_code=False,
+            dtype=torch.bfloat16,
+            quantization_config=GgufConfig(dequantize=True),
+        )
+    except Exception as error:  # an architecture or a tokenizer that it does not know
+        reason = " ".join(str(error).split())[:300]
+        raise RevocabError(
+            f"{file}: transformers does not read this GGUF ({type(error).__name__}: {reason});"
+            " take the model's safetensors instead"
+        ) from error
+    model.hf_quantizer, model.is_quantized = None, False  # all is unpacked, to be written so
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.config.architectures = [type(model).__name__]
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)
