@@ -13,13 +13,13 @@ from typing import Any, Literal
 from revocab.errors import RevocabError, refuse
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.heavy_types import Tensor
-from revocab.io import not_folder, read_json, write_json
+from revocab.io import not_folder, read_json
 from revocab.limits import LARGEST_WEIGHT, MODEL_SIZES
 from revocab.links import DOCUMENTS, check_file, check_links, copy_present
 from revocab.models.folder_files import Fate, files_of, without
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
-from revocab.tokenizers.file_ids import TEMPLATES, changed_files
+from revocab.tokenizers.file_ids import TEMPLATES, changed_files, write_changed
 
 #: Files that this project writes beside a model and that describe only that folder.
 OWN_FILES = (
@@ -82,8 +82,7 @@ def copy_tokenizer(tokenizer: Path, out: Path) -> None:
     """
     check_tokenizer_folder(tokenizer)
     copy_present(tokenizer, files_of(tokenizer, "tokenizer"), out)
-    for name, content in changed_files(tokenizer)[0].items():
-        write_json(out / name, content)
+    write_changed(changed_files(tokenizer)[0], out)
 
 
 def check_model_folder(folder: str | Path) -> None:

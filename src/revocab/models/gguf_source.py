@@ -44,10 +44,10 @@ def write_folder(file: Path, out: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    place = {"pretrained_model_name_or_path": file.parent, "gguf_file": file.name}
+    place: dict[str, Any] = {"pretrained_model_name_or_path": file.parent, "gguf_file": file.name}
     try:
         tokenizer = AutoTokenizer.from_pretrained(**place, trust_remote_code=False)
-        model = AutoModelForCausalLM.from_pretrained(
+        model: Any = AutoModelForCausalLM.from_pretrained(
             **place,
             trust_remote_code=False,
             dtype=torch.bfloat16,

@@ -25,7 +25,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import read_json, write_json
 from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER, from_byte_level
 from revocab.tokenizers.canonical import strings_by_id
-from revocab.tokenizers.file_ids import renumber
+from revocab.tokenizers.file_ids import OTHER_FORMATS, renumber
 from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
 
 Merge = tuple[str, str]
@@ -33,8 +33,6 @@ ALLOWED = (
     "allowed are BPE (byte-level, or SentencePiece's with byte fallback) and Unigram; substitute"
     " or train a tokenizer instead"
 )
-#: Files of older tokenizer formats, which a loader might prefer to ``tokenizer.json``.
-OTHER_FORMATS = ("vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "added_tokens.json")
 
 
 def merge_pieces(text: str, ranks: Mapping[Merge, int]) -> tuple[list[str], list[Merge]]:

@@ -23,6 +23,8 @@ from revocab.io import read_json, write_json
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 #: Files that name tokens; the configuration says how many rows there are.
 _NAMING = (TOKENIZER, TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json")
+#: Files of older formats, which a loader might prefer to ``tokenizer.json``.
+OTHER_FORMATS = ("vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "added_tokens.json")
 _BESIDE = ("chat_template.jinja", "chat_template.json", "config.json")
 TEMPLATES = "additional_chat_templates"
 #: Roles without which texts or answers are not as trained; others (pad, mask, image) may go.
@@ -241,15 +243,29 @@ def renumber(part: Any, ids: Mapping[str, int]) -> None:
 def changed_files(folder: Path) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the files of a folder that have to be read otherwise, and the tokens left out.
 
-    Raises :class:`RevocabError` for ids that cannot be kept.
+    None for files of older formats, which have no tokens at free ids. Raises
+    :class:`RevocabError` for ids that cannot be kept.
     """
     before = TokenizerFiles.read(folder)
     if not isinstance(before.files.get(TOKENIZER, {}).get("model"), dict):
         return {}, {}
     left_out, _ = before.beyond
     after = before.without(left_out) if left_out else before
-    files = {**after.files, TOKENIZER: after.with_kept_ids()}
-    return {name: new for name, new in files.items() if new != before.files[name]}, left_out
+    content = after.with_kept_ids()
+    files = {**after.files, TOKENIZER: content}
+    files = {name: new for name, new in files.items() if new != before.files[name]}
+    if content is not after.files[TOKENIZER]:
+        files |= dict.fromkeys(OTHER_FORMATS)
+    return files, left_out
+
+
+def write_changed(files: Mapping[str, Any], out: Path) -> None:
+    """Put :func:`changed_files` in the place of a folder's files, older formats out of it."""
+    for name, content in files.items():
+        if content is None:
+            (out / name).unlink(missing_ok=True)
+        else:
+            write_json(out / name, content)
 
 
 def copy_with(folder: Path, files: Mapping[str, Any], out: Path) -> None:
@@ -259,5 +275,4 @@ def copy_with(folder: Path, files: Mapping[str, Any], out: Path) -> None:
             shutil.copyfile(folder / name, out / name)
     if (folder / TEMPLATES).is_dir():
         shutil.copytree(folder / TEMPLATES, out / TEMPLATES)
-    for name, content in files.items():
-        write_json(out / name, content)
+    write_changed(files, out)

@@ -34,11 +34,11 @@ def ids_hash(backend: Tokenizer, start_id: int | None, end_id: int | None) -> st
 
 def folder_hash(folder: Path) -> str | None:
     """Return the hash of a model folder's tokenizer; None where it has none."""
-    from revocab.models.folder import TOKENIZER_FILES
+    from revocab.models.folder_files import files_of
 
     if not tokenizer_file(folder).is_file():
         return None
-    files = [tokenizer_file(folder), *(folder / name for name in TOKENIZER_FILES)]
+    files = [tokenizer_file(folder), *(folder / name for name in files_of(folder, "tokenizer"))]
     key = tuple(sha256(path) if path.is_file() else "" for path in files)
     if key not in _known:
         tokenizer = load_tokenizer(folder)

@@ -8,7 +8,7 @@ from revocab.model_check.kind import TOKENIZER, Kind, Mended, Subject
 from revocab.models.finding import Finding, some, some_tokens
 from revocab.models.load import token_ids
 from revocab.models.vocabulary.padding import TOKEN_ROWS
-from revocab.tokenizers.file_ids import TokenizerFiles
+from revocab.tokenizers.file_ids import OTHER_FORMATS, TokenizerFiles
 
 
 def without_row(subject: Subject) -> Iterator[Finding]:
@@ -54,13 +54,14 @@ def ids(subject: Subject) -> Iterator[Finding]:
             "programs that take the number of tokens for the number of rows cut the last ones off",
             "add tokens for these ids, as 'revocab tokenizer' does",
         )  # fmt: skip
-    if moved:
+    if files is not None and moved:
         listed = some([f"{token!r} {own} and {other}" for token, (own, other) in moved.items()])
 
         def write_ids(mended: Mended) -> None:
             content = mended.edit(TOKENIZER)
             left = TokenizerFiles(subject.path, {**files.files, TOKENIZER: content}, files.rows)
             mended.edited[TOKENIZER] = left.with_kept_ids()
+            mended.remove(*OTHER_FORMATS)
 
         yield Finding(
             "ids-moved", "error",

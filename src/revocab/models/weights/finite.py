@@ -73,7 +73,9 @@ def scan(folder: Path, files: Iterable[str], magnitudes: bool = False) -> Iterat
             if magnitudes and not rows:
                 values_N = values_N.float() if dtype.itemsize == 1 else values_N
                 largest = max(largest, *(abs(value.item()) for value in values_N.aminmax()))
-        yield Values(name, part.shape, sorted(rows), largest if magnitudes and not rows else None)
+        yield Values(
+            name, [*part.shape], sorted(rows), largest if magnitudes and not rows else None
+        )
 
 
 def _number(tensor: str, row: int) -> str:
