@@ -162,7 +162,7 @@ def size_of(unseen: Counter[bytes]) -> int:
 class Unseen:
     """What of some texts no token stands for: bytes, the commonest kinds, and the first text."""
 
-    bytes: int = 0
+    size: int = 0
     kinds: Counter[bytes] = field(default_factory=Counter)
     first: str = ""
 
@@ -170,18 +170,18 @@ class Unseen:
         if not unseen:
             return
         self.first = self.first or where
-        self.bytes += size_of(unseen)
+        self.size += size_of(unseen)
         self.kinds += unseen
         if len(self.kinds) > COUNTED:  # of a vocabulary of words
             self.kinds = Counter(dict(self.kinds.most_common(COUNTED // 2)))
 
     def described(self) -> dict[str, Any]:
         """Return what a manifest says of it: nothing where all was seen."""
-        if not self.bytes:
+        if not self.size:
             return {}
         ordered = sorted(self.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         named = {name_of(data): count for data, count in ordered[:NAMED]}
-        return {"unseen_bytes": self.bytes, "unseen": named}
+        return {"unseen_bytes": self.size, "unseen": named}
 
     def sentence(self, what: str, size: int) -> str:
         """Return in words what of a text of ``size`` bytes is unseen."""
@@ -189,7 +189,7 @@ class Unseen:
         listed = ", ".join(f"{name} ({count:,})" for name, count in named.items())
         more = ", …" if len(self.kinds) > len(named) else ""
         return (
-            f"{what}: {self.bytes:,} of {size:,} bytes have no token and are lost or unknown:"
+            f"{what}: {self.size:,} of {size:,} bytes have no token and are lost or unknown:"
             f" {listed}{more}; first in {self.first}"
         )
 
