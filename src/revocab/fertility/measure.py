@@ -168,7 +168,7 @@ def measure_fertility(
 def tell_unusual(what: str, counted: TokenCounts, size: int) -> None:
     if counted.special_texts:
         print(special_sentence(what, counted.special_texts, TEXT), file=sys.stderr)
-    if counted.unseen.bytes:
+    if counted.unseen.size:
         print(counted.unseen.sentence(what, size), file=sys.stderr)
 
 

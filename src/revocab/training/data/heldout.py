@@ -198,8 +198,8 @@ def pack_heldout_folder(
             if windows.special_texts:
                 said = special_sentence(what, windows.special_texts, job.special_tokens)
                 print(said, file=sys.stderr)
-            if windows.unseen.bytes:
-                size = windows.bytes + windows.unseen.bytes
+            if windows.unseen.size:
+                size = windows.bytes + windows.unseen.size
                 print(windows.unseen.sentence(what, size), file=sys.stderr)
             save_file(windows.arrays, packed / f"{name}.safetensors")
             described[name] = {

@@ -138,7 +138,7 @@ def cautions(corpus: str, count: CorpusCount, options: PackingJob) -> Iterator[s
     what = f"corpus {corpus}"
     if count.special_texts:
         yield special_sentence(what, count.special_texts, options.special_tokens)
-    if count.unseen.bytes:
+    if count.unseen.size:
         yield count.unseen.sentence(what, count.bytes)
 
 

@@ -70,7 +70,7 @@ class CorpusCount:
     @property
     def learned(self) -> tuple[int, int]:
         """Return the tokens that are predicted, and the bytes that they stand for."""
-        return self.tokens, self.bytes - self.unseen.bytes
+        return self.tokens, self.bytes - self.unseen.size
 
     def described(self) -> dict[str, Any]:
         counts = {key: count for key, count in vars(self).items() if key != "unseen"}
