@@ -42,7 +42,9 @@ def queries(plan: Plan, sizes: Sizes, task: str) -> int:
     """Return how many queries a task has, as :func:`choice_items` does."""
     entry, world = plan.experiment.evaluation.generation.tasks[task], plan.experiment.world
     number: int | None = None
-    if world and (name := entry.test.world):
+    if entry.items:
+        number = entry.items.number
+    elif world and (name := entry.test.world):
         kind = name.partition(".")[0]
         made = {"parallel": world.parallel, "questions": world.questions}.get(kind)
         number = made and made // TEST_SHARE
