@@ -252,7 +252,7 @@ def changed_files(folder: Path) -> tuple[dict[str, Any], dict[str, int]]:
     left_out, _ = before.beyond
     after = before.without(left_out) if left_out else before
     content = after.with_kept_ids()
-    files = {**after.files, TOKENIZER: content}
+    files: dict[str, Any] = {**after.files, TOKENIZER: content}
     files = {name: new for name, new in files.items() if new != before.files[name]}
     if content is not after.files[TOKENIZER]:
         files |= dict.fromkeys(OTHER_FORMATS)

@@ -48,6 +48,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             f"{folder}: {not_folder(folder)}; give a folder with a tokenizer.json, or a .tiktoken"
             " file"
         )
+    tokenizer: Any
     changed: dict[str, Any] = {}
     try:
         refuse(list(file_problems(Path(name, "tokenizer.json"))))
@@ -64,7 +65,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     # Of some model types AutoTokenizer builds its own tokenizer, whatever the folder says.
     loader: Any = PreTrainedTokenizerFast if says_plain(Path(name)) else AutoTokenizer
     try:
-        tokenizer: Any = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
+        tokenizer = loader.from_pretrained(name, revision=revision, trust_remote_code=False)
     # The loader raises many unrelated types: all mean that there is no usable tokenizer here.
     except Exception as error:
         reason = str(error).strip().split("\n")[0]
