@@ -43,9 +43,8 @@ def ids(subject: Subject) -> Iterator[Finding]:
     """Yield ids without a token, and added tokens that other programs number otherwise."""
     files = token_ids(subject.path)
     empty = [number for number, token in enumerate(subject.tokens) if not token]
-    moved = {}
     if files is not None:
-        empty, moved = files.free, files.moved
+        empty = files.free
     if empty:
         yield Finding(
             "ids-without-token", "warning",
@@ -54,12 +53,12 @@ def ids(subject: Subject) -> Iterator[Finding]:
             "programs that take the number of tokens for the number of rows cut the last ones off",
             "add tokens for these ids, as 'revocab tokenizer' does",
         )  # fmt: skip
-    if files is not None and moved:
+    if files is not None and (moved := files.moved):
         listed = some([f"{token!r} {own} and {other}" for token, (own, other) in moved.items()])
 
         def write_ids(mended: Mended) -> None:
-            content = mended.edit(TOKENIZER)
-            left = TokenizerFiles(subject.path, {**files.files, TOKENIZER: content}, files.rows)
+            edited = {name: mended.edited.get(name, own) for name, own in files.files.items()}
+            left = TokenizerFiles(subject.path, edited, files.rows)
             mended.edited[TOKENIZER] = left.with_kept_ids()
             mended.remove(*OTHER_FORMATS)
 
