@@ -173,6 +173,9 @@ def test_what_no_token_stands_for_divides_no_loss(folders):
         "bytes": 4, "unseen_bytes": 4, "unseen": {"zz": 2}, "tokens": 4,
     }  # fmt: skip
     assert open_heldout(folders / "out")[0][0].bytes == 4
+    io.write_jsonl(folders / "it" / "heldout.jsonl.gz", rows[1:])
+    with pytest.raises(RevocabError, match="no token for any"):
+        pack_heldout_folder(folders / "tokenizer", corpora, JOB, folders / "out")
 
 
 def test_windows_of_another_tokenizer_are_refused(folders):

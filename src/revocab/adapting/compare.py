@@ -9,6 +9,7 @@ have read the same bytes.
 from __future__ import annotations
 
 import math
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +31,7 @@ from revocab.languages import language_label
 from revocab.limits import Bytes
 from revocab.models.hub_or_folder import local
 from revocab.output import OutputFolder
+from revocab.tokenizers.unseen import Unseen
 
 #: Documents are grouped into parts of at least this many bytes: enough for a batch, and enough
 #: parts to resample.
@@ -128,7 +130,7 @@ def compared(
         "language": text.language,
         "file": text.path.name,
         "documents": len(documents),
-        "bytes": sum(losses[0].bytes),
+        "bytes": sum(len(document.encode()) for document in documents),
         "parts": len(losses[0].bytes),
         "window": length,
         "models": [
@@ -196,13 +198,22 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
     rows = [{"id": str(number), "text": text} for number, text in enumerate(documents)]
     sizes = [len(text.encode()) for text in documents]
     parts = parts_of(list(tokenise(tokenizer, rows)), sizes)
-    corpora = []
+    corpora, unseen = [], Unseen()
     for number, part in enumerate(parts):
         windows = windows_of(part, start, length)
+        if not windows.bytes:
+            raise RevocabError(
+                f"{folder}: its tokenizer has no token for any of {sum(sizes):,} bytes or a part of"
+                " them, so that a loss would say nothing; give text that both vocabularies have"
+            )
+        for document in part:
+            unseen.add(document.unseen, document.place)
         order = torch.argsort(torch.from_numpy(windows.lengths), descending=True, stable=True)
         ids = torch.from_numpy(windows.input_ids)[order]
         lengths = torch.from_numpy(windows.lengths)[order]
         corpora.append(HeldoutCorpus(str(number), "", windows.bytes, windows.tokens, ids, lengths))
+    if unseen.size:
+        print(unseen.sentence(str(folder), sum(sizes)), file=sys.stderr)
     model = load_causal_lm(folder, dtype=torch.float32, device=choose_device(device))
     nats = heldout_losses(model, corpora)
     return Loss(nats, [corpus.tokens for corpus in corpora], [corpus.bytes for corpus in corpora])

@@ -201,6 +201,11 @@ def pack_heldout_folder(
             if windows.unseen.size:
                 size = windows.bytes + windows.unseen.size
                 print(windows.unseen.sentence(what, size), file=sys.stderr)
+            if not windows.bytes:
+                raise RevocabError(
+                    f"{file}: {tokenizer_folder} has no token for any of its text, so that a loss"
+                    " would say nothing; give text that its vocabulary has"
+                )
             save_file(windows.arrays, packed / f"{name}.safetensors")
             described[name] = {
                 "language": corpus_manifest(folder)["language"],
