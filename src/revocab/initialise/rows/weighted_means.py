@@ -102,7 +102,7 @@ def combine(
             for part in blocks(len(key_KA), source_VD.shape[1]):
                 rows_ND[block].addmm_(weights_NK[:, part], source_VD[source_K[part]])
         else:
-            best_NK, index_NK = scores_NK.topk(top_k, dim=1)
+            best_NK, index_NK = scores_NK.topk(top_k or 1, dim=1)
             weights_NK = weigh(best_NK).to(source_VD.dtype)
             # k rows a token, not all of them: the product with every row would be mostly 0.
             rows_ND[block] = torch.nn.functional.embedding_bag(

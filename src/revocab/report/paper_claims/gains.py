@@ -33,8 +33,12 @@ def all_differences(
 
 
 def scaled(found: Difference, factor: float) -> Difference:
-    errors = {"item_error": factor * found.item_error, "deviation": factor * found.deviation}
-    return replace(found, value=factor * found.value, **errors)
+    return replace(
+        found,
+        value=factor * found.value,
+        item_error=factor * found.item_error,
+        deviation=factor * found.deviation,
+    )
 
 
 class Gain(Comparison):
