@@ -205,7 +205,9 @@ def test_languages_by_runs_over_groups(root):
         "Italian", "50.00±3.00", "60.00±3.00", "10.00"
     ]  # fmt: skip
     assert italian[2].mark == italian[4].mark is None  # equal as shown
-    last = [one.text or one.number() for one in found.rows[-1].cells]
+    last = [(one.text or one.number()).partition("±")[0] for one in found.rows[-1].cells]
+    errors = [row.cells[1].stderr for row in found.data_rows()]
+    assert errors[-1] == pytest.approx(math.hypot(*errors[:-1]) / 3)
     scores = Results(root).scores
     english = [100 * scores.choice(f"mistral-{run}", step, "mmlu_en", "mmlu")["value"]
                for run, step in (("base", 0), ("sava", 100))]  # fmt: skip

@@ -288,10 +288,10 @@ def test_a_claim_on_the_start_is_decided_over_seeds(results):
         ]
         for name in ("sava", "random")
     }
-    over = paired_interval(each["sava"], each["random"])
-    assert sava.holds is (over.high < 0)
-    assert f"over 3 seeds {over.low:.4f} to {over.high:.4f}" in sava.numbers
-    assert "over 2 seeds" in claims["fvt < random"].numbers
+    over = paired_interval(each["random"], each["sava"], comparisons=2)  # FVT's is another
+    assert sava.holds is True and over.low > 0
+    assert sava.numbers.endswith(f" {over.low:.4f} to {over.high:.4f}")
+    assert claims["fvt < random"].holds is None  # two seeds
 
 
 # Names in an experiment file ----------------------------------------------------------------------

@@ -158,6 +158,18 @@ def test_tables_of_differences(root, tmp_path):
     assert f"Resamples: 300; where p is small, {200 * len(whole):,} exchanges." in text
 
 
+def test_what_cannot_be_compared_is_a_dash(root, tmp_path):
+    """A task of a single item has no difference, and is no gap in the results."""
+    copy = tmp_path / "demo"
+    shutil.copytree(root, copy)
+    path = copy / "significance/mistral/significance.csv"
+    write_csv(path, [row for row in read_csv(path) if row["task"] != "piqa_it"])
+    table = build_table(Results(copy), "table12")
+    column = table.header.index("PIQA")
+    assert {row.cells[column].text for row in table.data_rows()} == {"–"}
+    assert all(row.cells[column + 1].value is not None for row in table.data_rows())
+
+
 def test_table_of_costs(root, tmp_path):
     make_tables(root, tmp_path)
     base, adapted, ratio = read_csv(tmp_path / "table15.csv")

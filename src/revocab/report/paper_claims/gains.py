@@ -148,7 +148,9 @@ class SimilarityGain(Gain):
 class TextGain(Gain):
     """Of the metric of a generative task."""
 
+    #: Generative task.
     task: Id
+    #: One that its kind computes.
     metric: OneLine
 
     def shown(self, value: float) -> str:

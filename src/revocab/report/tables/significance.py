@@ -26,7 +26,7 @@ from revocab.report.references import (
 )
 from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.table_parts.table import Cell, Row, Table, text
+from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
 from revocab.report.tables.generation import task_label, task_metrics
 from revocab.report.tables.multiple_choice import column_labels
 
@@ -70,7 +70,10 @@ class SignificanceTable(TableOptions):
                 ours = differences.get((first, second, task, metric))
                 reverse = differences.get((second, first, task, metric))
                 scale = 1 if self.language is None else 100
-                cell = difference_cell(ours or reverse, 1 if ours else -1, scale, path)
+                found = ours or reverse
+                cell = difference_cell(found, 1 if ours else -1, scale, path)
+                if found is None and compared:  # of a single item, or of no seed in common
+                    cell = text(MISSING)
                 row.cells.append(cell)
             rows.append(row)
         return Table(
