@@ -28,7 +28,12 @@ KINDS: dict[Kind, int] = {"normal": 1, "unknown": 2, "control": 3, "user_defined
 UNIGRAM, BPE = 1, 2
 ROLES = ("unk", "bos", "eos", "pad")
 #: Splitters of Unigram that no text tells from none: words are joined by no piece.
-WORDS = (set(), {"WhitespaceSplit"}, {"Metaspace"}, {"WhitespaceSplit", "Metaspace"})
+WORDS: tuple[set[str], ...] = (
+    set(),
+    {"WhitespaceSplit"},
+    {"Metaspace"},
+    {"WhitespaceSplit", "Metaspace"},
+)
 
 
 def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> list[str]:

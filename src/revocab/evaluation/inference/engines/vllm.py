@@ -69,7 +69,8 @@ class WaitingModel:
         self.sequences, self.more = sequences, more
         #: As :attr:`TextGenerator.expected`.
         self.expected: tuple[int, int] | None = None
-        self.length, self.started = 0, None
+        self.length = 0
+        self.started: Any = None
         self.settings(longest, None)
 
     def settings(self, length: int, requests: int | None) -> dict[str, Any]:
