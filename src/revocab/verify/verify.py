@@ -142,8 +142,8 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
     computes = options.logits and is_model
     answers: list[tuple[str, Answer]] = []
     results: list[Result] = []
-    if computes and (unknown_to := unknown_type(folder)):
-        results.append(Result("logits", "failed", unknown_to))
+    if computes and (unread := unknown_type(folder)):
+        results.append(Result("logits", "failed", unread))
         computes = False
     requests = logit_requests(texts, tokenizer.get_vocab_size()) if computes else ()
     asked = Asked(folder, texts, options.gguf, requests)

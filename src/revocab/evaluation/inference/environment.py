@@ -94,6 +94,6 @@ class Environment:
         if error is not None:
             raise RevocabError(
                 f"{flag} {value}: it cannot be imported by {Path(sys.executable).name} "
-                f"({error}); make its environment with {self.install!r}, or name its Python in "
-                f"{self.variable} ({self.docs}), or use {flag} {' or '.join(others)}"
+                f"({error}); make its environment with {self.install!r} ({self.docs}) or name its "
+                f"Python in {self.variable}, or use {flag} {' or '.join(others)}"
             )
