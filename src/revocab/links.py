@@ -82,7 +82,11 @@ def check_documents(folder: Path) -> None:
     links out of it; nothing where there is no such folder.
     """
     paths = [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
-    paths = [path for path in paths if path.suffix in DOCUMENTS and path.is_symlink()]
+    paths = [
+        path
+        for path in paths
+        if path.suffix in DOCUMENTS and path.suffix != ".md" and path.is_symlink()
+    ]
     check_links(folder, [path.relative_to(folder) for path in paths])
 
 
