@@ -32,7 +32,9 @@ SHIPPED = {
     # Starts with three seeds: losses only.
     ("paper", "sava-seeds"): {"adapt_model": 13 + 3 * 5, "score_multiple_choice": 6 + 4},
     ("lep", "lep-seeds"): {"adapt_model": 21 + 3 * 4, "build_tokenizer": 23},
-    ("vocadt", "vocadt-seeds"): {"adapt_model": 7 + 3 * 5, "score_multiple_choice": 22},
+    ("vocadt", "vocadt-seeds"): {
+        "adapt_model": 7 + 2 * (3 * 3 + 10) + 3 * 5, "score_multiple_choice": 22,
+    },
     ("bilingual", "bilingual-seeds"): {"adapt_model": 36 + 3 * 5, "score_multiple_choice": 18},
     ("paper", "pico-paper"): {"adapt_model": 13, "score_comet": 10},
     ("paper", "sava-released"): {
