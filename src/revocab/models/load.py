@@ -127,7 +127,7 @@ def _layout(model: ModelFolder) -> Iterator[Finding]:
 
 
 def _kernels(model: ModelFolder) -> Iterator[Finding]:
-    from transformers.utils import is_kernels_available
+    from transformers.utils.import_utils import is_kernels_available
 
     for config in (model.config, model.text_config):
         quantised = config.get("quantization_config")

@@ -44,7 +44,7 @@ def load_tokenizer(
     wherever it is measured, packed, scored or continued. Raises :class:`RevocabError` when there is
     no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
     """
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     name = str(folder)
     ranks = tiktoken_file(name)
@@ -96,7 +96,7 @@ def _as_transformers(
     """Return what transformers makes of a folder: of a class of its own also roles and defaults."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    options = {"revision": revision, "trust_remote_code": False}
+    options: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
     if file is None:
         return AutoTokenizer.from_pretrained(name, **options)
     if settings.get("tokenizer_class") not in PLAIN_CLASSES:

@@ -82,8 +82,8 @@ def lengths(subject: Subject) -> Iterator[Finding]:
 
 def fetched_code(subject: Subject) -> Iterator[Finding]:
     """Yield keys at which transformers would fetch code, from the Hub or out of the folder."""
-    keys = ("attn_implementation", "experts_implementation")
-    keys = (*keys, *(f"_{key}" for key in keys), *(f"_{key}_internal" for key in keys))
+    names = ("attn_implementation", "experts_implementation")
+    keys = {form for name in names for form in (name, f"_{name}", f"_{name}_internal")}
     for file in ("config.json", TOKENIZER_CONFIG):
         for place, key, value in settings_below(subject.settings(file)):
             if key == "auto_map" and value:
@@ -92,8 +92,8 @@ def fetched_code(subject: Subject) -> Iterator[Finding]:
                     "programs that trust it (trust_remote_code) run it; Revocab never does",
                     "remove the key if transformers knows the model without",
                 )  # fmt: skip
-            names = [*value.values()] if isinstance(value, dict) else [value]
-            if key in keys and any(isinstance(name, str) and "/" in name for name in names):
+            values = [*value.values()] if isinstance(value, dict) else [value]
+            if key in keys and any(isinstance(code, str) and "/" in code for code in values):
                 yield Finding(
                     "fetched-kernels", "warning", f"{place} of {file} is {value!r}",
                     "transformers fetches that code from the Hub and runs it; Revocab does not,"
