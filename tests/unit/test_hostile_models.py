@@ -496,7 +496,9 @@ def test_quantisation_that_fetches_kernels_is_refused(toys, tmp_path, monkeypatc
     source = Path(shutil.copytree(toys / "untied", tmp_path / "source"))
     quantised = {"quantization_config": {"quant_method": "mxfp4"}}
     write_json(source / "config.json", {**read_json(source / "config.json"), **quantised})
-    monkeypatch.setattr("transformers.utils.is_kernels_available", lambda *_: installed)
+    monkeypatch.setattr(
+        "transformers.utils.import_utils.is_kernels_available", lambda *_: installed
+    )
     found = [one.code for one in _kernels(ModelFolder(source))]
     assert found == ["fetched-kernels"] * installed
     if installed:

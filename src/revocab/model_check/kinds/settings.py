@@ -83,7 +83,7 @@ def lengths(subject: Subject) -> Iterator[Finding]:
 def fetched_code(subject: Subject) -> Iterator[Finding]:
     """Yield keys at which transformers would fetch code, from the Hub or out of the folder."""
     names = ("attn_implementation", "experts_implementation")
-    keys = (*names, *(f"_{key}" for key in names), *(f"_{key}_internal" for key in names))
+    keys = {form for name in names for form in (name, f"_{name}", f"_{name}_internal")}
     for file in ("config.json", TOKENIZER_CONFIG):
         for place, key, value in settings_below(subject.settings(file)):
             if key == "auto_map" and value:
@@ -93,7 +93,7 @@ def fetched_code(subject: Subject) -> Iterator[Finding]:
                     "remove the key if transformers knows the model without",
                 )  # fmt: skip
             values = [*value.values()] if isinstance(value, dict) else [value]
-            if key in keys and any(isinstance(name, str) and "/" in name for name in values):
+            if key in keys and any(isinstance(code, str) and "/" in code for code in values):
                 yield Finding(
                     "fetched-kernels", "warning", f"{place} of {file} is {value!r}",
                     "transformers fetches that code from the Hub and runs it; Revocab does not,"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,7 +45,7 @@ class Values(NamedTuple):
     """What was seen of a stored tensor: its rows that are not finite, its largest magnitude."""
 
     name: str
-    shape: list[int]
+    shape: Sequence[int]
     rows: list[int]
     #: None where it was not looked for, or where not every value is finite.
     largest: float | None
