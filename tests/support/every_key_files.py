@@ -1,4 +1,4 @@
-"""The files that ``tests/workflow/every_key.yaml`` names: empty ones, in any folder."""
+"""The files that ``tests/workflow/every_key.yaml`` names: without content, in any folder."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ def make_files(folder: Path) -> None:
     """Make them in a folder."""
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
+        (folder / name).write_text("{}" if name.endswith("config.json") else "", "utf-8")
