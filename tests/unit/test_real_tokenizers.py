@@ -77,9 +77,9 @@ def test_extended_given_to_a_model_saved_and_loaded(name, greek, repository, tmp
     for tokenizer in (after, again):
         assert len(tokenizer) == rows + ADDED
         assert tokenizer.get_vocab().items() >= kept.items()
+        added = tokenizer.added_tokens_decoder
         for number, token in before.added_tokens_decoder.items():
-            assert str(tokenizer.added_tokens_decoder[number]) == str(token)
-            assert tokenizer.added_tokens_decoder[number].special == token.special
+            assert (str(added[number]), added[number].special) == (str(token), token.special)
         assert tokenizer.all_special_ids == before.all_special_ids
     lines = [
         line

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
-from revocab.io import read_json, write_json
+from revocab.io import read_json, write_json, write_text
 from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER, from_byte_level
 from revocab.tokenizers.canonical import strings_by_id
 from revocab.tokenizers.file_ids import OTHER_FORMATS, renumber
@@ -270,7 +270,7 @@ class EditableVocabulary:
             self.base.save_pretrained(temporary)
             for name in OTHER_FORMATS:
                 (folder / name).unlink(missing_ok=True)
-            write_json(folder / "tokenizer.json", self._state())
+            write_text(folder / "tokenizer.json", json.dumps(self._state(), ensure_ascii=False))
             config = read_json(folder / "tokenizer_config.json")
             # Classes of one model family may build their own pipeline; this one reads the file.
             config["tokenizer_class"] = "PreTrainedTokenizerFast"

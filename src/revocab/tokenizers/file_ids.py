@@ -9,6 +9,7 @@ for (Gemma 3's text models: 262,145 tokens, 262,144 rows); they are left out.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError, refuse
-from revocab.io import read_json, write_json
+from revocab.io import read_json, write_text
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 #: Files that name tokens; the configuration says how many rows there are.
@@ -265,7 +266,8 @@ def write_changed(files: Mapping[str, Any], out: Path) -> None:
         if content is None:
             (out / name).unlink(missing_ok=True)
         else:
-            write_json(out / name, content)
+            # In one line: Python indents 30 MB in ten seconds.
+            write_text(out / name, json.dumps(content, ensure_ascii=False))
 
 
 def copy_with(folder: Path, files: Mapping[str, Any], out: Path) -> None:
