@@ -31,7 +31,7 @@ LARGEST_VOCABULARY = 10**7
 #: of them, if on no device.
 MODEL_SIZES = {
     r"(n|num)_(\w+_)?(layers?|blocks)": 1_000,
-    r"(n|num)_(\w+_)?(experts|heads?)": 10_000,
+    r"(n|num)_(\w+_)?(experts|heads?)": 100_000,
     r"(\w+_)?vocab_size(_\w+)?": LARGEST_VOCABULARY,
     r"n_positions|n_ctx|(\w+_)?max_position_embeddings": 10**8,
     r"n_embd|n_inner|d_\w+|(\w+_)?(head|ffn)_dim|(\w+_)?(hidden|intermediate)_size": 10**6,

@@ -19,6 +19,7 @@ from revocab.workflow import gpus
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_bytes|limit_documents|sequence_length|batch_size|steps"
     r"|vocabulary_size|keep|count|step|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
+    r"|engine|prompts|prompt_characters|new_tokens|repeats"
     r"|[0-9]+"  # a step of the paper's
 )
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from construction_toys import ENGLISH, build_copied, build_trained, change, edited, mixture
+from construction_toys import ENGLISH, build_trained, change, edited, mixture
 from toy_vocabularies import wordpiece
 
 from revocab.errors import RevocabError
@@ -30,20 +30,6 @@ def refused(message, way, base, mixtures, out, **options):
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
-
-
-def test_a_vocabulary_with_holes(tmp_path, corpora, bases, out):
-    base = load_tokenizer(bases["byte_level"])
-    vocabulary = read_json(bases["byte_level"] / "tokenizer.json")["model"]["vocab"]
-    last = max(vocabulary, key=vocabulary.get)
-    holed = edited(base, tmp_path / "b", model__vocab={**vocabulary, last: len(vocabulary) + 4})
-    text = {"corpora": mixture(corpora, it=1.0)}
-    for way in ("extend", "replace", "optimise"):
-        options = {"extend": {"add": 5}, "replace": {"share": 0.1}}.get(way, {})
-        refused("ids without a token: 599, 600, 601", way, holed, text, out, **options)
-    with pytest.raises(RevocabError, match="ids without a token: 599"):
-        build_copied(holed, out)
-    assert not out.exists()
 
 
 def test_broken_bases(tmp_path, corpora, bases, out):

@@ -108,7 +108,7 @@ def test_a_recipe_from_nowhere_and_a_stage_with_nulls_are_plain_ones():
     recipes = {"recipes": {"one": {**given, "from": None}}}
     values, problems = with_named_recipes(without_nulls(recipes))
     assert problems == [] and checked(Recipe, values["recipes"]["one"]) == checked(Recipe, given)
-    stage = {"name": "all", "steps": 10}
+    stage = {"name": "everything", "steps": 10}
     plain = checked(Recipe, {**given, "stages": [stage]})
     assert plain.stages[0].warmup_steps == 2
     for key in ("warmup_steps", "warmup_share", "tokens", "share", "groups", "train", "schedule"):

@@ -36,21 +36,22 @@ SHIPPED = [
         ("config/paper.yaml", f"config/overlays/{name}.yaml")
         for name in (
             "pico-paper", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
-            "itabench-first", "flores-200", "sava-released",
+            "itabench-first", "flores-200", "sava-released", "sava-seeds",
         )
     ],
     ("config/lep.yaml",),
     *[
         ("config/lep.yaml", f"config/overlays/{name}.yaml")
-        for name in ("lep-released", "lep-rates", "pico-lep")
+        for name in ("lep-released", "lep-rates", "lep-seeds", "pico-lep")
     ],
     ("config/vocadt.yaml",),
     *[
         ("config/vocadt.yaml", f"config/overlays/{name}.yaml")
-        for name in ("vocadt-released", "pico-vocadt")
+        for name in ("vocadt-released", "vocadt-seeds", "pico-vocadt")
     ],
     ("config/bilingual.yaml",),
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
+    ("config/bilingual.yaml", "config/overlays/bilingual-seeds.yaml"),
     ("config/one-gpu.yaml",),
     ("config/chat-demo.yaml",),
     ("config/bilingual-demo.yaml",),

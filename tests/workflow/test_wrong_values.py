@@ -57,7 +57,7 @@ def wrong_values(key: str) -> list[Any]:
         values = [value for value in values if value != -0.5]
     if key.endswith(UNBOUNDED):
         values = [value for value in values if value != float(HUGE)]
-    ids = key.endswith(("step", "rank_by", ".end"))
+    ids = key.endswith(("step", "rank_by", ".end", "tables.*.steps.*"))
     return [
         *values,
         *(value for value in NO_NUMBERS if not (ids and isinstance(value, bool | str))),

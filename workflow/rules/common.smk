@@ -99,7 +99,9 @@ def check_interpreters():
         "measure_efficiency": "generation",
     }
     due = {job.rule.name for job in workflow.dag.needrun_jobs()}
-    asked = [(getattr(evaluation, part).engine, part) for rule, part in parts.items() if rule in due]
+    asked = [
+        (getattr(evaluation, part).engine, part) for rule, part in parts.items() if rule in due
+    ]
     for corpus in EXPERIMENT.corpora.values() if "answer_prompts" in due else ():
         if corpus.answers:
             asked.append((corpus.answers.engine, "generation"))

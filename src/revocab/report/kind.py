@@ -48,6 +48,7 @@ class KindOptions(Closed):
             if value in ([], (), {}) and field.get_default(call_default_factory=True) != value:
                 raise ValueError(f"{key}: is empty, so that nothing is shown; name at least one")
             listed = value if isinstance(value, list | tuple) else ()
+            listed = [item for item in listed if isinstance(item, str | int)]
             if twice := next((item for item in listed if listed.count(item) > 1), None):
                 raise ValueError(f"{key}: names {twice!r} twice; name it once")
         return self

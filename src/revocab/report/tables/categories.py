@@ -27,7 +27,7 @@ from revocab.report.values.task_scores import (
 class Recomputed(Closed):
     """Columns whose published values are means over more tasks than are scored here."""
 
-    columns: list[OneLine] = Field(min_length=1)
+    columns: list[OneLine] = Field(min_length=1, description="headers of such columns")
     #: The table of kind categories that has the published values of single tasks.
     table: Id
 

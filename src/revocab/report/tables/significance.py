@@ -98,6 +98,7 @@ class SignificanceTable(TableOptions):
             return [
                 (task, metric, f"{task_label(results, task)} {metric_label(metric)}")
                 for task, metric in task_metrics(results, self.group, results.comet_metrics)
+                if task in self.texts(results.experiment)
             ]
         tasks = results.choice_tasks(self.language)
         columns = [
@@ -123,9 +124,15 @@ class SignificanceTable(TableOptions):
         else:
             yield from unscored_language(experiment, key, self.group, self.language)
 
+    @staticmethod
+    def texts(experiment: Experiment) -> list[str]:
+        """Return the generative tasks but those that only models taught to are asked."""
+        tasks = experiment.evaluation.generation.tasks
+        return [name for name, task in tasks.items() if task.taught_by is None]
+
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         if self.language is None:
-            return of_group(self.group, experiment.evaluation.generation.tasks)
+            return of_group(self.group, self.texts(experiment))
         return of_group(self.group, choices_in(experiment, self.language))
 
     def needs(self, layout: Layout) -> list[str]:
