@@ -60,7 +60,8 @@ def test_a_method_is_accepted_or_refused_by_the_key_that_it_needs(name, folder):
     try:
         new(["a.yaml", *ANSWERS, "--method", name])
     except RevocabError as error:
-        assert any("runs.adapted" in problem for problem in error.problems)
+        assert "runs.adapted" in error.problems[0]
+        assert all("adapted" in problem for problem in error.problems)
         assert not (folder / "a.yaml").exists()
     else:
         assert f"adapted-{name}" in read("a.yaml").expanded
