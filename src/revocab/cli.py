@@ -88,9 +88,12 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
         return
     from revocab import chain, made_by
     from revocab.output import asked_for
+    from revocab.training.machine.startup import process_variables
 
     made_by.check(asked.made)
-    first = os.environ.get("RANK", "0") == "0"
+    # Of several processes by torchrun or srun, the first keeps the record: at the end of a training
+    # it deletes what the others would still be reading.
+    first = {**os.environ, **process_variables(os.environ)}.get("RANK", "0") == "0"
     record = asked.record if first else None
     reads = chain.reads_of(asked.inputs, asked.made, record.parent) if record else {}
     keeps_job = asked_for(command.name, asked.job, by_rule=not asked.by_hand)
