@@ -102,6 +102,8 @@ class MethodInputs:
     kept_N: Tensor | None = None
     #: Which matrix this is: so that random draws for the two differ under one seed.
     matrix: Literal["input", "output"] = "input"
+    #: Whether the model has one matrix, called "input", whose rows are the head's, too.
+    tied: bool = False
     #: Methods note here what a reader should know of the computation (JSON values).
     notes: dict[str, Any] = field(default_factory=dict)
     #: What a method need not compute again for the second matrix, where the helper has only one.

@@ -113,7 +113,8 @@ class Material:
         if self.donor is not None:
             more["donor"] = self.donor.rows(which)
             more["kept_N"] = kept_tokens(self.vocabularies)
-        more |= {"matrix": which, "seed": self.job.seed, "device": self.device}
+        more |= {"matrix": which, "tied": self.source.tied}
+        more |= {"seed": self.job.seed, "device": self.device}
         return make_inputs(source_VD, self.vocabularies, **more)
 
 
