@@ -77,8 +77,8 @@ def parts_of(shapes: list[str], experiment: Path) -> list[Part]:
         ]
 
     large, small = [s for s in shapes if s in ("7b", "pico")], [s for s in shapes if s != "7b"]
-    runs = [experiment.stem]
-    if experiment.exists():
+    runs = [experiment.stem]  # of a file that is not there or cannot be read, to say so
+    with suppress(FileNotFoundError, RevocabError):
         runs = gpu_training.plan_of(experiment, 1).trained
     return [
         Part("device", "device"),
@@ -105,9 +105,9 @@ def measured(part: Part, options: argparse.Namespace, peaks: dict[str, Any]) -> 
             return gpu_use.measure_initialisation(part.of)
         case "serving":
             return gpu_use.measure_serving(part.of)
+    if not options.experiment.exists():
+        raise FileNotFoundError(f"{options.experiment} is not there")
     file = options.experiment
-    if not file.exists():
-        raise FileNotFoundError(f"{file} is not there")
     return gpu_training.train_longer(file, part.of, options.times, options.out / "longer")
 
 
@@ -122,7 +122,8 @@ def outcome(part: Part, options: argparse.Namespace, peaks: dict[str, Any]) -> d
             return {"status": "out of memory", "reason": str(error).splitlines()[0]}
         if isinstance(error, RevocabError) and "SIGTERM" in str(error):
             return {"status": "stopped", "reason": str(error)}
-        traceback.print_exc()
+        if not isinstance(error, RevocabError):
+            traceback.print_exc()
         return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
     if part.kind == "training" and not result["ours"]:
         return {"status": "out of memory", "reason": "whatever the micro batch", **result}
@@ -140,7 +141,7 @@ def measure_parts(options: argparse.Namespace) -> int:
     about = {**gpu_models.device_record(), "command": shlex.join(words)}
     shapes = options.shape or (["135m", "1b", "7b"] if about["cuda"] else ["pico"])
     say(f"{about['device']}, torch {about['torch']}; shapes {', '.join(shapes)}")
-    peaks: dict[str, Any] = {}
+    fresh, peaks = True, {}
     for part in parts_of(shapes, options.experiment):
         file, running = options.out / "parts" / f"{part.name}.json", options.out / RUNNING
         record = io.read_json(file) if file.is_file() else {}
@@ -155,6 +156,8 @@ def measure_parts(options: argparse.Namespace) -> int:
         if needed > left:
             say(f"{part.name}: about {needed:.0f} s, {max(0.0, left):.0f} s left: left out")
             continue
+        if part.kind == "longer" and not fresh:  # a trainer's precision is its whole process's
+            return ANEW
         say(f"{part.name} (about {needed:.0f} s, {left:.0f} s left)")
         begin = time.time()
         record = {"part": part.name, "kind": part.kind, "of": part.of, "began": begin, **about}
@@ -168,6 +171,7 @@ def measure_parts(options: argparse.Namespace) -> int:
             peaks = record
         if record["status"] not in ("measured", "not here"):
             return ANEW
+        fresh = fresh and record["status"] == "not here"
     return 0
 
 
@@ -252,6 +256,7 @@ def main() -> int:
             except KeyboardInterrupt:
                 stop(child)
                 status = 130
+    (options.out / RUNNING).unlink(missing_ok=True)
     records = [io.read_json(file) for file in sorted((options.out / "parts").glob("*.json"))]
     io.write_json(options.out / "gpu.json", {record["part"]: record for record in records})
     io.write_text(options.out / "gpu.md", page(records))

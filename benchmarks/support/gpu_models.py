@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import re
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -49,6 +50,11 @@ SHAPES = {
     "135m": Shape(576, 1536, 30, 9, 3, 49_152, True, 64, 20, (49_152, 16_384), 16),
     "1b": Shape(2048, 8192, 16, 32, 8, 128_256, True, 32, 10, (128_256, 32_768), 8),
     "7b": Shape(4096, 14_336, 32, 32, 8, 32_000, False, 16, 6, (131_072, 32_768), 8),
+    # The demo's models
+    "demo": Shape(
+        128, 384, 4, 4, 2, 1024, False, 8, 4, (1024, 768), 4,
+        read=256, written=32, length=256, helper=128, new=1024,
+    ),
     "pico": Shape(
         64, 128, 2, 4, 2, 512, True, 4, 3, (512, 256), 2,
         read=32, written=8, length=64, helper=48, new=256,
@@ -62,11 +68,14 @@ def device():
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def wait():
+def now():
+    """Return seconds, once the device has done its work: of a CPU those that this process had."""
     import torch
 
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+    if device().type == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 def release():

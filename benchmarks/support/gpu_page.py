@@ -110,7 +110,8 @@ def page(records):
                 f"{record['device']}, torch {record['torch']}, transformers"
                 f" {record['transformers']}, Python {record['python']}. Peak in bfloat16:"
                 f" {record['measured_peak'] / 1e12:,.2f} TFLOP/s ({record['measured_how']})"
-                + (f", {sheet / 1e12:,.0f} ({record['data_sheet']})." if sheet else "."),
+                + (f", {sheet / 1e12:,.0f} ({record['data_sheet']})." if sheet else ".")
+                + ("" if record["cuda"] else " Seconds are the processor's."),
             ]
     for kind, (rows_of, note) in SECTIONS.items():
         rows = [

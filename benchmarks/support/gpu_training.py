@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
 
-from support.gpu_models import SHAPES, device, peak_memory, random_model, release, wait
+from support.gpu_models import SHAPES, device, now, peak_memory, random_model, release
 
 #: Steps before those that are timed.
 WARM_UP = 2
@@ -43,8 +42,7 @@ def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
     optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
     for step in range(len(tokens) // rows):
         if step == WARM_UP:
-            wait()
-            begin = time.perf_counter()
+            begin = now()
         total = torch.zeros((), device=place)
         ids_BL = torch.from_numpy(tokens[step * rows : (step + 1) * rows].astype("int64"))
         for part_BL in ids_BL.to(place).split(micro):
@@ -60,8 +58,7 @@ def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
         optimizer.zero_grad()
-    wait()
-    return {"seconds": time.perf_counter() - begin, "micro_batch": micro, "loss": float(total)}
+    return {"seconds": now() - begin, "micro_batch": micro, "loss": float(total)}
 
 
 def our_trainer(shape, tokens, rows, new_V, recomputed):
@@ -84,8 +81,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
             super().finish_step(step, learning_rate)
             if step in (WARM_UP, steps):
                 self.write_rows()
-                wait()
-                marks.append(time.perf_counter())
+                marks.append(now())
 
         def _save_checkpoint(self, model, trial):
             """Save nothing: the weights are random."""
@@ -163,7 +159,7 @@ def measure_training(name, rows_alone, peaks):
 
     shape = SHAPES[name]
     rows, steps = shape.rows, shape.steps
-    if device().type == "cpu" and name != "pico":
+    if device().type == "cpu" and shape.parameters > 1e8:
         rows, steps = 2, 3
     size = ((steps + WARM_UP) * rows, shape.length)
     tokens = np.random.default_rng(0).integers(0, shape.vocabulary, size).astype(np.uint32)
@@ -266,7 +262,8 @@ def train_longer(file, run, factor, out):
     packed, folder = out / "packed" / packing.name, out / "runs" / run
     passes = pack(packing, packed)
     places = {name: Path(given.path) for name, given in step.inputs.items() if given}
-    train(TrainingRun(**places | {"packed": packed}, out=folder, settings=step.job))
+    places["packed"] = packed
+    train(TrainingRun(**places, out=folder, settings=step.job, state_minutes=2))
     with (folder / "heldout.csv").open(newline="") as handle:
         heldout = [
             [row["corpus"], int(row["step"]), float(row["bits_per_byte"])]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 
-from support.gpu_models import SHAPES, device, peak_memory, random_model, release, wait
+from support.gpu_models import SHAPES, device, now, peak_memory, random_model, release
 
 METHODS = {
     "sava lstsq": ("sava", {"solver": "lstsq"}),
@@ -51,11 +50,9 @@ def measure_initialisation(name):
             release()
             before = torch.cuda.memory_allocated() if place == "cuda" else 0
             with peak_memory() if place == "cuda" else watched_memory() as peak:
-                wait()
-                begin = time.perf_counter()
+                begin = now()
                 rows_ND = method.initialise(inputs, method.options(**values))
-                wait()
-                seconds = time.perf_counter() - begin
+                seconds = now() - begin
             if not bool(rows_ND.isfinite().all()):
                 raise ValueError(f"{label} on {place}: rows that are not finite")
             own = {"method": label, "on": place, "seconds": seconds, "memory": peak[0] - before}
@@ -77,9 +74,9 @@ class Clock:
         import torch
 
         if device().type == "cpu":
-            begin = time.perf_counter()
+            begin = now()
             yield
-            self.regions.append(time.perf_counter() - begin)
+            self.regions.append(now() - begin)
             return
         first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         first.record()
@@ -89,7 +86,7 @@ class Clock:
 
     def total(self):
         """Return the seconds of all regions, and forget them."""
-        wait()
+        now()
         regions, self.regions = self.regions, []
         return sum(r if isinstance(r, float) else r[0].elapsed_time(r[1]) / 1e3 for r in regions)
 
@@ -129,11 +126,10 @@ def served(shape, vocabulary):
         with torch.no_grad():
             work()  # warms up
             clock.total()
-            begin = time.perf_counter()
+            begin = now()
             with peak_memory() as peak:
                 tokens = sum(work() for _ in range(2))
-                wait()
-            seconds = time.perf_counter() - begin
+                seconds = now() - begin
         own = {"tokens_per_second": tokens / seconds, "head_share": clock.total() / seconds}
         result[what] = {**own, "peak_memory_bytes": peak[0]}
         print(
