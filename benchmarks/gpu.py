@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 from support import gpu_models, gpu_training, gpu_use  # noqa: E402
-from support.gpu_page import page  # noqa: E402
 
 from revocab import io  # noqa: E402
 from revocab.errors import RevocabError  # noqa: E402
@@ -125,7 +124,7 @@ def outcome(part: Part, options: argparse.Namespace, peaks: dict[str, Any]) -> d
         if not isinstance(error, RevocabError):
             traceback.print_exc()
         return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
-    if part.kind == "training" and not result["ours"]:
+    if not result["table"]:
         return {"status": "out of memory", "reason": "whatever the micro batch", **result}
     return {"status": "measured", **result}
 
@@ -173,6 +172,59 @@ def measure_parts(options: argparse.Namespace) -> int:
             return ANEW
         fresh = fresh and record["status"] == "not here"
     return 0
+
+
+# The page -----------------------------------------------------------------------------------------
+
+NOTES = {
+    "device": "Operations per second in bfloat16.",
+    "training": "Training: random weights and tokens, packed rows, bfloat16. The plain loop has"
+    " float32 weights under autocast, full logits, fused AdamW.",
+    "initialisation": "Initialisation: one matrix of random values; bytes beside the inputs.",
+    "serving": "Scoring and generation before and after a new vocabulary: transformers, bfloat16,"
+    " random weights. The head is its product, and in scoring the log-softmax. That the same text"
+    " has fewer tokens comes on top.",
+    "longer": "Trainings of the experiment from their own starts, on more text.",
+}
+
+
+def cell(key: str, value: Any) -> str:
+    """Return a value as it is read: bytes in GiB, shares in per cent."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return {None: "", True: "yes", False: "no"}.get(value, str(value))
+    if key.endswith("bytes"):
+        return f"{value / 2**30:.2f} GiB"
+    if key.startswith("share"):
+        return f"{value:.1%}"
+    digits = 0 if isinstance(value, int) or value >= 1000 else 3
+    return f"{value:.4g}" if value >= 1e9 else f"{value:,.{digits}f}"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    keys = list(dict.fromkeys(key for row in rows for key in row if key != "curve"))
+    lines = [[key.replace("_", " ") for key in keys], ["---"] * len(keys)]
+    lines += [[cell(key, row.get(key)) for key in keys] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def page(records: list[dict[str, Any]]) -> str:
+    """Return the records of a folder as tables of Markdown."""
+    said = {f"    {r['command']}\n\n{r['device']}, torch {r['torch']}, transformers"
+            f" {r['transformers']}, Python {r['python']}"
+            + ("" if r["cuda"] else "; seconds are the processor's") for r in records}  # fmt: skip
+    lines = ["# Measured by benchmarks/gpu.py", *sorted(said)]
+    for kind, note in NOTES.items():
+        rows = [
+            {"part": record["part"], **row, "device": record["device"]}
+            for record in records
+            if record["kind"] == kind
+            for row in record.get("table", ())
+        ]
+        lines += [note, table(rows)] if rows else []
+    keys = ("part", "status", "reason")
+    without = [{key: r[key] for key in keys} for r in records if r["status"] != "measured"]
+    lines += ["Not measured:", table(without)] if without else []
+    return "\n\n".join(lines) + "\n"
 
 
 # The process that watches -------------------------------------------------------------------------

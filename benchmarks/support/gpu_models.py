@@ -169,10 +169,6 @@ def measure_device():
     place = device()
     measured_peak(place, torch.bfloat16)  # warms up
     peak, how = measured_peak(place, torch.bfloat16)
-    sheet = data_sheet(device_record()["device"])
-    return {
-        "measured_peak": peak,
-        "measured_how": how,
-        "data_sheet_peak": sheet and sheet["flops"],
-        "data_sheet": sheet and sheet["source"],
-    }
+    sheet = data_sheet(device_record()["device"]) or {"flops": None, "source": "not known"}
+    found = {"measured_peak": peak, "data_sheet_peak": sheet["flops"]}
+    return {**found, "table": [{**found, "how": f"{how}; {sheet['source']}"}]}

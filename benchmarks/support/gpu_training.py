@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import tempfile
 from functools import partial
+from itertools import groupby, product
+from operator import itemgetter
 from pathlib import Path
 
 from support.gpu_models import SHAPES, device, now, peak_memory, random_model, release
@@ -120,37 +122,29 @@ def first_that_fits(train, tokens, sizes):
     Sizes are options of ``train``. Tried are first those with all activations, then those with
     activations computed again.
     """
-    for recomputed in (False, True):
-        for size in sizes:
-            release()
-            try:
-                with peak_memory() as peak:
-                    result = train(tokens=tokens, recomputed=recomputed, **size)
-            except Exception as error:
-                if not out_of_memory(error):
-                    raise
-                print(f"  {size} {str(error).splitlines()[0][:160]}", flush=True)
-                continue
-            result |= {"recomputed": recomputed, "peak_memory_bytes": peak[0]}
-            result["tokens_per_second"] = trained_tokens(train, tokens) / result["seconds"]
-            print(
-                f"  {train.func.__name__}: {result['tokens_per_second']:,.0f} tokens/s,"
-                f" {peak[0] / 2**30:.2f} GiB, micro batch {result['micro_batch']}",
-                flush=True,
-            )
-            return result
+    for recomputed, size in product((False, True), sizes):
+        release()
+        try:
+            with peak_memory() as peak:
+                result = train(tokens=tokens, recomputed=recomputed, **size)
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+            print(f"  {size} {str(error).splitlines()[0][:160]}", flush=True)
+            continue
+        timed = tokens[train.keywords["rows"] * WARM_UP :]
+        result |= {"tokens_per_second": timed.size / result.pop("seconds"),
+                   "peak_bytes": peak[0], "activations_again": recomputed}  # fmt: skip
+        print(f"  {train.func.__name__}: {result}", flush=True)
+        return result
     return None
-
-
-def trained_tokens(train, tokens):
-    return tokens[train.keywords["rows"] * WARM_UP :].size
 
 
 def measure_training(name, rows_alone, peaks):
     """Return tokens per second, memory and micro batch of both ways, and their ratio.
 
     ``peaks`` are what :func:`support.gpu_models.measure_device` returned. A way for which there is
-    no memory is ``None``.
+    no memory is left out.
     """
     import numpy as np
     import torch
@@ -166,23 +160,25 @@ def measure_training(name, rows_alone, peaks):
     new_V = torch.arange(shape.vocabulary) >= shape.vocabulary // 2 if rows_alone else None
     given = {"shape": shape, "rows": rows, "new_V": new_V}
     ours = first_that_fits(partial(our_trainer, **given), tokens, [{}])
-    sizes = [ours["micro_batch"] if ours else rows]
+    sizes = [ours["micro_batch"] if ours else 1]
     while smaller := halved(sizes[-1], rows):
         sizes.append(smaller)
     micro = [{"micro": size} for size in sizes]
     plain = first_that_fits(partial(loop_of_torch, **given), tokens, micro)
-    result = {
-        "parameters": shape.parameters, "new_rows_alone": rows_alone, "rows": rows,
-        "length": shape.length, "timed_steps": steps, "ours": ours, "plain": plain,
-    }  # fmt: skip
     if ours:
-        done = ours["tokens_per_second"] * ours["flops_per_token"]
-        known = {which: peaks.get(which) for which in ("measured_peak", "data_sheet_peak")}
-        result |= {f"share_of_{which}": done / peak for which, peak in known.items() if peak}
+        done = ours["tokens_per_second"] * ours.pop("flops_per_token")
+        # A CPU's peak is of seconds that other processes have, too.
+        whichs = ("measured_peak", "data_sheet_peak") if device().type == "cuda" else ()
+        known = {which: peaks.get(which) for which in whichs}
+        ours |= {f"share_of_{which}": done / peak for which, peak in known.items() if peak}
     if ours and plain:
-        result["ratio"] = ours["tokens_per_second"] / plain["tokens_per_second"]
-        print(f"  ours / plain: {result['ratio']:.3f}", flush=True)
-    return result
+        ours["ratio_to_plain"] = ours["tokens_per_second"] / plain["tokens_per_second"]
+        print(f"  ours / plain: {ours['ratio_to_plain']:.3f}", flush=True)
+    ways = {"ours": ours, "plain torch": plain}
+    return {
+        "parameters": shape.parameters, "rows": rows, "length": shape.length, "timed_steps": steps,
+        "table": [{"by": way, **own} for way, own in ways.items() if own],
+    }  # fmt: skip
 
 
 # Trainings of an experiment -----------------------------------------------------------------------
@@ -265,14 +261,13 @@ def train_longer(file, run, factor, out):
     places["packed"] = packed
     train(TrainingRun(**places, out=folder, settings=step.job, state_minutes=2))
     with (folder / "heldout.csv").open(newline="") as handle:
-        heldout = [
-            [row["corpus"], int(row["step"]), float(row["bits_per_byte"])]
-            for row in csv.DictReader(handle)
-        ]
-    return {
-        "times": factor,
-        "passes": passes,
-        "settings": step.job.described(),
-        "timing": read_json(folder / "timing.json"),
-        "heldout_bits_per_byte": heldout,
-    }
+        rows = sorted(csv.DictReader(handle), key=itemgetter("corpus"))
+    timing, table = read_json(folder / "timing.json"), []
+    for corpus, measured in groupby(rows, itemgetter("corpus")):
+        curve = [(int(row["step"]), float(row["bits_per_byte"])) for row in measured]
+        table.append({
+            "held_out": corpus, "bits_per_byte_at_0": curve[0][1], "at_the_end": curve[-1][1],
+            "times_the_tokens": factor, "passes": passes.get(corpus), "curve": curve,
+            "tokens_per_second": timing["tokens_per_second"],
+        })  # fmt: skip
+    return {"settings": step.job.described(), "timing": timing, "table": table}

@@ -30,7 +30,7 @@ def measure_initialisation(name):
         random_matrix(rows, shape.helper, 1),
     )
     source, helper = (list(matrix.shape) for matrix in matrices)
-    result = {"source": source, "helper": helper, "new": shape.new, "methods": []}
+    result = {"source": source, "helper": helper, "new": shape.new, "table": []}
     for place in dict.fromkeys([device().type, "cpu"]):
         source_VD, helper_VX = (matrix.to(place) for matrix in matrices)
         shared_N, missing_N = torch.arange(rows, device=place).split([rows - shape.new, shape.new])
@@ -55,11 +55,10 @@ def measure_initialisation(name):
                 seconds = now() - begin
             if not bool(rows_ND.isfinite().all()):
                 raise ValueError(f"{label} on {place}: rows that are not finite")
-            own = {"method": label, "on": place, "seconds": seconds, "memory": peak[0] - before}
-            result["methods"].append(own)
-            print(
-                f"  {label}, {place}: {seconds:.2f} s, {own['memory'] / 2**30:.2f} GiB", flush=True
-            )
+            own = {"method": label, "on": place, "seconds": seconds, "new_rows": shape.new,
+                   "bytes": peak[0] - before}  # fmt: skip
+            result["table"].append(own)
+            print(f"  {own}", flush=True)
     return result
 
 
@@ -92,7 +91,7 @@ class Clock:
 
 
 def served(shape, vocabulary):
-    """Return speed, and the head's share, of scoring and generation at one size of vocabulary."""
+    """Yield speed, and the head's share, of scoring and generation at one size of vocabulary."""
     import torch
     from transformers import GenerationConfig
 
@@ -121,7 +120,6 @@ def served(shape, vocabulary):
         ids = model.generate(prompts_BL, attention_mask=torch.ones_like(prompts_BL))
         return ids[:, prompts_BL.shape[1] :].numel()
 
-    result = {"vocabulary": vocabulary}
     for what, work in (("scoring", score), ("generation", generate)):
         with torch.no_grad():
             work()  # warms up
@@ -130,20 +128,16 @@ def served(shape, vocabulary):
             with peak_memory() as peak:
                 tokens = sum(work() for _ in range(2))
                 seconds = now() - begin
-        own = {"tokens_per_second": tokens / seconds, "head_share": clock.total() / seconds}
-        result[what] = {**own, "peak_memory_bytes": peak[0]}
-        print(
-            f"  {vocabulary:,} tokens, {what}: {own['tokens_per_second']:,.0f} tokens/s, head"
-            f" {own['head_share']:.1%}",
-            flush=True,
-        )
-    return result
+        own = {"vocabulary": vocabulary, "work": what, "tokens_per_second": tokens / seconds,
+               "share_of_head": clock.total() / seconds, "peak_bytes": peak[0]}  # fmt: skip
+        print(f"  {own}", flush=True)
+        yield own
 
 
 def measure_serving(name):
     """Return the speeds before and after, of tokens: that a text has fewer comes on top."""
-    shape, result = SHAPES[name], {}
-    for which, vocabulary in zip(("before", "after"), shape.served, strict=True):
+    shape, table = SHAPES[name], []
+    for vocabulary in shape.served:
         release()
-        result[which] = served(shape, vocabulary)
-    return result
+        table += served(shape, vocabulary)
+    return {"texts": shape.texts, "read": shape.read, "written": shape.written, "table": table}

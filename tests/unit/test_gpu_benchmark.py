@@ -88,19 +88,16 @@ def test_every_part_is_measured(found):
     assert {parts[name]["status"] for name in runs} == {"not here"}
     assert all({"device", "torch", "python", "command"} <= part.keys() for part in parts.values())
     for name in ("train-pico-all", "train-pico-new-rows"):
-        part = parts[name]
-        ours, plain = part["ours"], part["plain"]
+        ours, plain = parts[name]["table"]
         assert ours["loss"] == pytest.approx(plain["loss"], rel=2e-3), "both train the same"
-        assert part["ratio"] == ours["tokens_per_second"] / plain["tokens_per_second"]
-        assert part["share_of_measured_peak"] > 0
-        assert min(ours["peak_memory_bytes"], plain["peak_memory_bytes"]) > 2**20
-    assert [own["method"] for own in parts["initialisation-pico"]["methods"]] == METHODS
-    for which, vocabulary in (("before", 512), ("after", 256)):
-        own = parts["serving-pico"][which]
-        assert own["vocabulary"] == vocabulary
-        assert all(0 < own[what]["head_share"] < 1 for what in ("scoring", "generation"))
+        assert ours["ratio_to_plain"] == ours["tokens_per_second"] / plain["tokens_per_second"]
+        assert min(ours["peak_bytes"], plain["peak_bytes"]) > 2**20
+    assert [row["method"] for row in parts["initialisation-pico"]["table"]] == METHODS
+    served = parts["serving-pico"]["table"]
+    assert [row["vocabulary"] for row in served] == [512, 512, 256, 256]
+    assert all(0 < row["share_of_head"] < 1 for row in served)
     tables = [line for line in (found / "gpu.md").read_text().splitlines() if line[:1] == "|"]
-    assert len(tables) == 4 * 2 + 4 + len(METHODS) + 2 + len(runs)
+    assert len(tables) == 5 * 2 + 1 + 4 + len(METHODS) + 4 + len(runs)
 
 
 def test_a_call_measures_what_is_not_measured_yet(call, found):
@@ -153,7 +150,7 @@ def test_a_size_that_has_no_memory_gives_way_to_the_next(script, most, found):
     tokens = torch.zeros(24, 4).numpy()
     sizes = [{"micro": micro} for micro in (8, 4, 2, 1)]
     result = script.gpu_training.first_that_fits(partial(train, rows=8), tokens, sizes)
-    assert (result and (result["micro_batch"], result["recomputed"])) == found
+    assert (result and (result["micro_batch"], result["activations_again"])) == found
     assert result is None or result["tokens_per_second"] == 8 * 4
 
 
@@ -194,10 +191,12 @@ def test_a_run_is_trained_longer_from_its_own_start(small, script, tmp_path, mon
     file = small.parents[1] / "tests/experiments/small.yaml"
     words = (file, "mistral-sava", 2, tmp_path)
     first = script.gpu_training.train_longer(*words)
-    corpora = {"world-it", "world-en"}
-    assert first["settings"]["steps"] == 40 and first["passes"].keys() == corpora
-    steps = {corpus: [] for corpus in corpora}
-    for corpus, step, _ in first["heldout_bits_per_byte"]:
-        steps[corpus].append(step)
-    assert steps == {corpus: [0, 20, 40] for corpus in corpora}
+    assert first["settings"]["steps"] == 40
+    assert [(row["held_out"], row["passes"]) for row in first["table"]] == [
+        ("world-en", 1),
+        ("world-it", 1),
+    ]
+    for row in first["table"]:
+        assert [step for step, _ in row["curve"]] == [0, 20, 40]
+        assert row["at_the_end"] < row["bits_per_byte_at_0"]
     assert script.gpu_training.train_longer(*words) == first, "it is finished"
