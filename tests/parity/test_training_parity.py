@@ -32,6 +32,7 @@ from waiting import steps_made, wait_until
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM
+from revocab.training.loop.trainer import STEPS_PER_READING
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -160,6 +161,12 @@ def test_published_decay_convention():
 def test_micro_batches_give_the_same_losses(inputs, finished, tmp_path):
     train(run_of(inputs, tmp_path / "out", micro_batch=1))
     assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), abs=1e-5)
+
+
+def test_losses_read_in_groups_as_on_a_gpu_are_the_same(inputs, finished, tmp_path, monkeypatch):
+    monkeypatch.setitem(STEPS_PER_READING, "cpu", STEPS_PER_READING["cuda"])
+    train(run_of(inputs, tmp_path))
+    assert_same(tmp_path, finished[0])
 
 
 def test_another_seed_reads_the_rows_in_an_order_of_its_own(inputs, finished, tmp_path):

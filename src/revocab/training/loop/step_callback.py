@@ -170,7 +170,8 @@ class StepCallback(TrainerCallback):
             self.trainer.work(self.trainer, state.global_step)
             self.trainer.clock.start()
         assert self.bar is not None  # on_train_begin was called
-        self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
+        if self.trainer.last_loss is not None:  # on a GPU the first is read after some steps
+            self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
         self.bar.update()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:

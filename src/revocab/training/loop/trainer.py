@@ -35,8 +35,8 @@ from revocab.training.run import TrainingRun
 if TYPE_CHECKING:
     from revocab.training.train import TrainingInputs
 
-#: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
-GPU_STEPS_PER_READING = 10
+#: Steps whose losses are read at once: reading one makes the CPU wait for a GPU.
+STEPS_PER_READING = {"cpu": 1, "cuda": 10}
 
 
 class RecipeTrainer(Trainer):
@@ -73,6 +73,8 @@ class RecipeTrainer(Trainer):
         self._pending_moved: list[tuple[int, torch.Tensor]] = []
         self._losses: list[torch.Tensor] = []
         self._norm = torch.zeros(())
+        #: Of the last step that was read.
+        self.last_loss: float | None = None
         self.plan = settings.plan
         self.checkpoints = {*settings.checkpoint_steps}
         self.between = {*settings.heldout_steps} - self.checkpoints
@@ -280,7 +282,7 @@ class RecipeTrainer(Trainer):
         self._losses = []
         if self._moved is not None:
             self._pending_moved.append((step, self._moved))
-        every = 1 if self.args.device.type == "cpu" else GPU_STEPS_PER_READING
+        every = STEPS_PER_READING[self.args.device.type]
         if len(self._pending) >= every or self.control.should_save:
             self.write_rows()
 

@@ -1,0 +1,273 @@
+"""Speed and memory of training: the package's trainer beside a plain loop; an experiment's runs."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from functools import partial
+from itertools import groupby, product
+from operator import itemgetter
+from pathlib import Path
+
+from support.gpu_models import SHAPES, device, now, peak_memory, random_model, release
+
+#: Steps before those that are timed.
+WARM_UP = 2
+RATE = 1e-4
+
+
+def out_of_memory(error):
+    from revocab.device_memory import ran_out
+    from revocab.errors import RevocabError
+
+    if isinstance(error, RevocabError):  # of a trainer that has nothing left to halve
+        return "out of memory" in str(error)
+    return isinstance(error, RuntimeError) and ran_out(error)
+
+
+def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
+    """Train by hand: float32 weights, bfloat16 autocast, full logits, clipping, fused AdamW."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    place = device()
+    model = random_model(shape, torch.float32).train()
+    if recomputed:
+        model.gradient_checkpointing_enable()
+    matrices = {model.get_input_embeddings().weight, model.get_output_embeddings().weight}
+    if new_V is not None:
+        old_V1 = ~new_V.to(place)[:, None]
+        model.requires_grad_(False)
+        for matrix in matrices:
+            matrix.requires_grad_(True)
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+    for step in range(len(tokens) // rows):
+        if step == WARM_UP:
+            begin = now()
+        total = torch.zeros((), device=place)
+        ids_BL = torch.from_numpy(tokens[step * rows : (step + 1) * rows].astype("int64"))
+        for part_BL in ids_BL.to(place).split(micro):
+            with torch.autocast(place.type, torch.bfloat16):
+                logits = model(input_ids=part_BL, use_cache=False).logits[:, :-1]
+                loss = cross_entropy(logits.flatten(0, 1).float(), part_BL[:, 1:].flatten())
+            loss = loss * (len(part_BL) / rows)
+            loss.backward()
+            total += loss.detach()
+            del logits, loss
+        for matrix in matrices if new_V is not None else ():
+            matrix.grad.masked_fill_(old_V1, 0.0)
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    return {"seconds": now() - begin, "micro_batch": micro, "loss": float(total)}
+
+
+def our_trainer(shape, tokens, rows, new_V, recomputed):
+    """Train the same steps with the package's trainer, which finds its micro batch itself."""
+    import torch
+
+    from revocab.training.data.packed_rows import PackedRows
+    from revocab.training.estimates import probed_micro_batch
+    from revocab.training.loop.trainer import RecipeTrainer
+    from revocab.training.machine.costs import mean_flops_per_token
+    from revocab.training.machine.engine import training_arguments
+    from revocab.training.machine.micro_batch import MicroBatch
+    from revocab.training.run import Settings, TrainingRun
+    from revocab.training.train import TrainingInputs
+
+    steps, marks = len(tokens) // rows, []
+
+    class Timed(RecipeTrainer):
+        def finish_step(self, step, learning_rate):
+            super().finish_step(step, learning_rate)
+            if step in (WARM_UP, steps):
+                self.write_rows()
+                marks.append(now())
+
+        def _save_checkpoint(self, model, trial):
+            """Save nothing: the weights are random."""
+
+    common = {"steps": steps, "learning_rate": RATE, "schedule": "constant"}
+    stages = None if new_V is None else [{"name": "rows", "train": "new_rows", **common}]
+    settings = Settings(
+        **common, batch_size=rows, checkpoint_every=steps, precision="bfloat16", seed=0,
+        stages=stages,
+    )  # fmt: skip
+    manifest = {"sequence_length": shape.length, "tokens_per_byte": 1.0}
+    packed = PackedRows(tokens, manifest, len(tokens), batch_size=rows)
+    model = random_model(shape, torch.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        run = TrainingRun(
+            model=root, packed=root, heldout=root, out=root, settings=settings,
+            activation_checkpointing=recomputed,
+        )  # fmt: skip
+        inputs = TrainingInputs(model, torch.bfloat16, packed, [], {}, {}, new_V)
+        micro = MicroBatch(rows, rows, None, 1, root)
+        trainer = Timed(run, inputs, training_arguments(run, rows, root), None, micro)
+        trainer.work = lambda trainer, step: None
+        micro.size = probed_micro_batch(trainer, run) or rows
+        flops = mean_flops_per_token(model, trainer.groups, trainer.plan, shape.length)
+        trainer.train()
+    return {
+        "seconds": marks[1] - marks[0], "micro_batch": micro.size, "loss": trainer.last_loss,
+        "flops_per_token": flops,
+    }  # fmt: skip
+
+
+def first_that_fits(train, tokens, sizes):
+    """Return what training says with the first size that has memory enough; ``None`` if none has.
+
+    Sizes are options of ``train``. Tried are first those with all activations, then those with
+    activations computed again.
+    """
+    for recomputed, size in product((False, True), sizes):
+        release()
+        try:
+            with peak_memory() as peak:
+                result = train(tokens=tokens, recomputed=recomputed, **size)
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+            print(f"  {size} {str(error).splitlines()[0][:160]}", flush=True)
+            continue
+        timed = tokens[train.keywords["rows"] * WARM_UP :]
+        result |= {"tokens_per_second": timed.size / result.pop("seconds"),
+                   "peak_bytes": peak[0], "activations_again": recomputed}  # fmt: skip
+        print(f"  {train.func.__name__}: {result}", flush=True)
+        return result
+    return None
+
+
+def measure_training(name, rows_alone, peaks):
+    """Return tokens per second, memory and micro batch of both ways, and their ratio.
+
+    ``peaks`` are what :func:`support.gpu_models.measure_device` returned. A way for which there is
+    no memory is left out.
+    """
+    import numpy as np
+    import torch
+
+    from revocab.training.machine.micro_batch import halved
+
+    shape = SHAPES[name]
+    rows, steps = shape.rows, shape.steps
+    if device().type == "cpu" and shape.parameters > 1e8:
+        rows, steps = 2, 3
+    size = ((steps + WARM_UP) * rows, shape.length)
+    tokens = np.random.default_rng(0).integers(0, shape.vocabulary, size).astype(np.uint32)
+    new_V = torch.arange(shape.vocabulary) >= shape.vocabulary // 2 if rows_alone else None
+    given = {"shape": shape, "rows": rows, "new_V": new_V}
+    ours = first_that_fits(partial(our_trainer, **given), tokens, [{}])
+    sizes = [ours["micro_batch"] if ours else 1]
+    while smaller := halved(sizes[-1], rows):
+        sizes.append(smaller)
+    micro = [{"micro": size} for size in sizes]
+    plain = first_that_fits(partial(loop_of_torch, **given), tokens, micro)
+    if ours:
+        done = ours["tokens_per_second"] * ours.pop("flops_per_token")
+        # A CPU's peak is of seconds that other processes have, too.
+        whichs = ("measured_peak", "data_sheet_peak") if device().type == "cuda" else ()
+        known = {which: peaks.get(which) for which in whichs}
+        ours |= {f"share_of_{which}": done / peak for which, peak in known.items() if peak}
+    if ours and plain:
+        ours["ratio_to_plain"] = ours["tokens_per_second"] / plain["tokens_per_second"]
+        print(f"  ours / plain: {ours['ratio_to_plain']:.3f}", flush=True)
+    ways = {"ours": ours, "plain torch": plain}
+    return {
+        "parameters": shape.parameters, "rows": rows, "length": shape.length, "timed_steps": steps,
+        "table": [{"by": way, **own} for way, own in ways.items() if own],
+    }  # fmt: skip
+
+
+# Trainings of an experiment -----------------------------------------------------------------------
+
+
+def longer(recipe, factor):
+    """Return a recipe, or a stage of one, with as many times the steps, measured as often."""
+    keys = ("steps", "tokens", "warmup_steps", "checkpoint_every", "heldout_every")
+    grown = {key: getattr(recipe, key) * factor for key in keys if getattr(recipe, key, None)}
+    if getattr(recipe, "stages", None):
+        grown["stages"] = [longer(stage, factor) for stage in recipe.stages]
+    return recipe.model_copy(update=grown)
+
+
+def plan_of(file, factor):
+    from revocab.config.load import read
+    from revocab.plan import Plan
+
+    experiment = read(file)
+    recipes = {name: longer(recipe, factor) for name, recipe in experiment.recipes.items()}
+    return Plan(experiment.model_copy(update={"recipes": recipes}))
+
+
+def pack(job, out):
+    """Pack the rows of a job of the plan, unless they are; over text again where it is too short.
+
+    Return the passes over each corpus.
+    """
+    from revocab.errors import RevocabError
+    from revocab.io import read_json
+    from revocab.training.data.packed_folder import pack_folder
+
+    places = {
+        name: Path(job.inputs[name].path) if job.inputs[name] else None
+        for name in ("tokenizer", "chat_template")
+    }
+    corpora = {name: Path(corpus.path) for name, corpus in job.inputs["corpora"].items()}
+    heldout = [Path(corpus.path) for corpus in job.inputs["heldout"]]
+    for again in (False, True):
+        if (out / "manifest.json").exists():
+            break
+        options = job.job.model_copy(update={"repeat_corpora": again})
+        try:
+            pack_folder(
+                places["tokenizer"], corpora, options, out, heldout,
+                chat_template=places["chat_template"],
+            )  # fmt: skip
+        except RevocabError as error:
+            if again:
+                raise
+            print(f"  {error}", flush=True)
+    counts = read_json(out / "manifest.json")["corpora"]
+    return {name: count.get("passes") for name, count in counts.items()}
+
+
+def train_longer(file, run, factor, out):
+    """Train a run of an experiment on ``factor`` times its tokens; go on where it was stopped.
+
+    Raises :class:`FileNotFoundError` for what it starts from, made by ``revocab run FILE``, if that
+    is not there; :class:`RevocabError` as :func:`revocab.training.train.train` does, too, if it is
+    stopped by SIGTERM.
+    """
+    from revocab.io import read_json
+    from revocab.training.run import TrainingRun
+    from revocab.training.train import train
+
+    plan = plan_of(file, factor)
+    step = plan.job(f"adapt_model--{run}")
+    packing = plan.job(step.inputs["packed"].maker)
+    own = {**step.files(), "packed": []}
+    wanted = [
+        name for files in (packing.files(), own) for names in files.values() for name in names
+    ]
+    missing = [name for name in wanted if not Path(name).exists()]
+    if missing:
+        raise FileNotFoundError(f"{missing[0]} is not there; revocab run {file} makes it")
+    packed, folder = out / "packed" / packing.name, out / "runs" / run
+    passes = pack(packing, packed)
+    places = {name: Path(given.path) for name, given in step.inputs.items() if given}
+    places["packed"] = packed
+    train(TrainingRun(**places, out=folder, settings=step.job, state_minutes=2))
+    with (folder / "heldout.csv").open(newline="") as handle:
+        rows = sorted(csv.DictReader(handle), key=itemgetter("corpus"))
+    timing, table = read_json(folder / "timing.json"), []
+    for corpus, measured in groupby(rows, itemgetter("corpus")):
+        curve = [(int(row["step"]), float(row["bits_per_byte"])) for row in measured]
+        table.append({
+            "held_out": corpus, "bits_per_byte_at_0": curve[0][1], "at_the_end": curve[-1][1],
+            "times_the_tokens": factor, "passes": passes.get(corpus), "curve": curve,
+            "tokens_per_second": timing["tokens_per_second"],
+        })  # fmt: skip
+    return {"settings": step.job.described(), "timing": timing, "table": table}
