@@ -213,8 +213,6 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{PREPARE}{{few.txt}} --corpus 'No Id'", "--corpus: expected an id"),
     (f"{PREPARE}{{few.txt}} --keep 'x={{\"min\": 3, \"max\": 1}}'", "min 3 is above max 1"),
     (f"{PREPARE}{{few.txt}} --text-field body", "body"),
-    ("probe {toy} --text it={few.txt} --out o", "64 new tokens need 32,000"),
-    ("advise {toy} it={few.txt} --probe nowhere", "nowhere: has no probe.json"),
     ("adapt {toy} --out o", "--text: no text"),
     ("adapt {toy} --text it={empty.txt} --out o", "empty.txt: no text in it"),
     ("adapt {toy} --text klingon={few.txt} --out o", "klingon=…: not a language code"),

@@ -59,9 +59,6 @@ BY_HAND: dict[str, Changes] = {
     },
     f"{TEXT}.*.score": {f"{TEXT}.copying.score": "copied_released"},
     f"{TEXT}.*.taught_by": {f"{TEXT}.world.taught_by": "pairs"},
-    "evaluation.multiple_choice.tasks.*.probe.kind": {
-        "evaluation.multiple_choice.tasks.probe_en.probe.kind": "word_order"
-    },
     "fertility.parallel.source.lines.*": {
         "fertility.parallel.source.lines.it": "items/it.txt",
         "fertility.parallel.source.lines.en": "items/en.txt",

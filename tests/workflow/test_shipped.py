@@ -94,9 +94,7 @@ SHIPPED = {
         "build_prompts": 20, "intersect_vocabularies": 3,
     },
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
-    ("local-data",): {
-        "pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9, "build_probe": 8,
-    },
+    ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9},
     ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
     ("bilingual-demo",): {
         "pretrain_stand_in": 2, "build_tokenizer": 4, "change_model": 1, "adapt_model": 15,
