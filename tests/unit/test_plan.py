@@ -225,7 +225,7 @@ def test_every_file_is_planned():
     planned = {Path(one).stem for names in SHIPPED for one in names}
     # They read a data folder, or files of a user.
     planned |= {"local-data", "tasks-local", "flores-files", "bilingual-own", "nllb-files"}
-    planned |= {"bilingual-local", "vocadt-local", "ranking-local"}
+    planned |= {"bilingual-local", "vocadt-local"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

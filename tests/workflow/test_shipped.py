@@ -110,11 +110,6 @@ SHIPPED = {
         "pretrain_stand_in": 1, "build_tokenizer": 4, "init_embeddings": 6 + 3 * (9 + 2 + 1),
         "adapt_model": 6 + 3 * (9 + 1), "measure_heldout": 6, "score_multiple_choice": 0,
     },
-    # Starts and ways on, three seeds: 26 in Russian, 16 in Italian, 16 in Greek.
-    ("ranking-local",): {
-        "pretrain_stand_in": 4, "train_auxiliary": 3, "adapt_model": 3 * (26 + 16 + 16),
-        "init_embeddings": 3 * (26 + 16 + 16),
-    },
     ("bilingual",): {
         "fetch_model": 7, "change_model": 3, "adapt_model": 36, "score_multiple_choice": 18,
         "build_tokenizer": 7, "train_auxiliary": 1, "build_task": 19, "generate_text": 0,
@@ -188,7 +183,7 @@ def check(repository, names, jobs, **keys):
 
 
 #: Files that a user completes: with the data folder, or with files of their own.
-LOCAL = ("local-data", "bilingual-local", "vocadt-local", "ranking-local")
+LOCAL = ("local-data", "bilingual-local", "vocadt-local")
 OWN = {
     ("bilingual", "bilingual-own"): make_files,
     ("vocadt", "nllb-files"): make_pairs,
