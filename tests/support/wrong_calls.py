@@ -35,7 +35,6 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{INIT}--method sava --option anchors=-1", "anchors = -1"),
     (f"{INIT}--method sava --option ridge=.inf", "ridge = inf"),
     (f"{INIT}--method asymmetric --option script=Latn1", "'latn1' is no script; give unicode's"),
-    (f"{INIT}--method position-weighted --option rate=0", "option rate = 0"),
     ("change --model {toy} --change shrink --out o", "shrink"),
     ("change --model {toy} --change blocks --option share=7 --out o", "share: expected at most 1"),
     ("change --model {toy} --change blocks --option share=.nan --out o", "share: expected"),

@@ -54,8 +54,6 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{SAVA}.seed", -1, f"{SAVA}.seed: expected at least 0"),
     (f"{SAVA}.seeds", [-1, 2], f"{SAVA}.seeds.0: expected at least 0"),
     (f"{METHODS}.asymmetric", {"script": "Latn1"}, "script: 'Latn1' is no script; give Unicode's"),
-    (f"{METHODS}.position-weighted", {"rate": 0}, "position-weighted.rate: expected more than 0"),
-    (f"{METHODS}.position-weighted", {"input": "middle"}, "position-weighted.input: "),
     (f"{SAVA}.seeds", [1, 1], f"{SAVA}.seeds: a seed is given twice"),
     (f"{TRAIN}.learning_rate", INF, "learning_rate: expected a finite number"),
     (f"{TRAIN}.learning_rate", NAN, "learning_rate: expected a finite number"),
