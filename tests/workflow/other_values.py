@@ -36,9 +36,6 @@ HUBS = ("corpora.web.source", f"{TEXT}.hub.pool", f"{TEXT}.hub.test", "fertility
 #: Keys that need more than another value.
 BY_HAND: dict[str, Changes] = {
     "models.*.path": {"models.plain.path": "models/two"},
-    "tokenizers.*.substitute.path": {
-        "tokenizers.spare-folder.substitute.path": "tokenizers/two",
-    },
     "corpora.*.answers.judge.kind": {
         "corpora.graded.answers.judge": {"kind": "rule", "checks": {"language": "en"}},
         "corpora.graded.answers.judge_model": None,
