@@ -77,8 +77,9 @@ def test_what_is_laid_over_a_paper_is_planned(paper, repository, tmp_path, monke
 def test_a_paper_takes_no_model_and_is_run_in_a_clone(tmp_path):
     with pytest.raises(RevocabError, match="--model: "):
         new(["a.yaml", "--template", "papers", "--model", "model"])
-    with pytest.raises(RevocabError, match="--paper: "):
-        new(["a.yaml", "--template", "papers"])
+    for words in (["--template", "papers"], [*ANSWERS, "--paper", "lep"]):
+        with pytest.raises(RevocabError, match="--paper: "):
+            new(["a.yaml", *words])
     assert not Path("a.yaml").exists()
 
 

@@ -55,8 +55,8 @@ class NewOptions(Closed):
     template: Literal["own", "starts", "papers"] = Field(
         default="own", description="what the file does"
     )
-    paper: Literal["sava", "lep", "vocadt", "bilingual"] = Field(
-        default="sava", description="of the template papers: which one"
+    paper: Literal["sava", "lep", "vocadt", "bilingual"] | None = Field(
+        default=None, description="of the template papers: which one (default: sava)"
     )
     task: bool = Field(default=False, description="write a multiple-choice prompt instead")
 
@@ -79,6 +79,8 @@ def new(words: Sequence[str]) -> str:
         raise RevocabError(f"{file}: give a name that ends in .yaml")
     if file.exists():
         raise RevocabError(f"{file}: already exists; give another name, or remove it")
+    if options.paper and (options.task or options.template != "papers"):
+        raise RevocabError("--paper: is for --template papers; give it, or leave out --paper")
     if options.task or options.template == "papers":
         what = "a prompt" if options.task else "the template papers"
         if ignored := [key for key in ASKED if getattr(options, key)]:
@@ -87,7 +89,7 @@ def new(words: Sequence[str]) -> str:
         write_text(file, rendered("task", name=file.stem, folder=str(file.parent)))
         return f"{file}: a prompt; how it is used stands in it"
     if options.template == "papers":
-        return write_overlay(file, Path(PAPERS[options.paper]))
+        return write_overlay(file, Path(PAPERS[options.paper or "sava"]))
     missing = [key for key in ASKED if not getattr(options, key)]
     if sys.stdin.isatty():
         options = read([*flags, *(word for key in missing for word in answer(key))])
