@@ -97,7 +97,7 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 	    $(BIN)/snakemake --cores $(CORES) --configfile $$file || exit 1; \
 	done
 	@if [ -d "$(DATA)/data" ]; then \
-	    for file in $(filter-out config/ranking-local.yaml,$(sort $(wildcard config/*local*.yaml))); do \
+	    for file in $(sort $(wildcard config/*local*.yaml)); do \
 	        $(BIN)/snakemake --cores $(CORES) --configfile $$file --config data_root=$(DATA) || exit 1; \
 	    done; \
 	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi

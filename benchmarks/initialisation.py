@@ -37,7 +37,7 @@ METHODS = {
     "mean": ("mean", {}),
     "fvt": ("fvt", {}),
     "clp": ("clp", {}),
-    "clp-sparsemax": ("clp-sparsemax", {}),
+    "clp sparsemax": ("clp", {"weights": "sparsemax"}),
     "clp top_k=10": ("clp", {"top_k": 10}),
     "similarity": ("similarity", {}),
     "wechsel": ("wechsel", {}),

@@ -24,11 +24,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-PLAIN = ("projection", "clp", "omp", "clp-sparsemax", "wechsel", "focus", "similarity")
+PLAIN = ("projection", "clp", "omp", "wechsel", "focus", "similarity")
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "sava": ("sava", {"solver": "lstsq"}),
     "procrustes": ("sava", {"solver": "procrustes"}),
     "ofa": ("ofa", {"rank": 64}),
+    "clp sparsemax": ("clp", {"weights": "sparsemax"}),
     **{name: (name, {}) for name in PLAIN},
 }
 #: States of each kind, tokens of a text at once; prompts, tokens of each, and after each.

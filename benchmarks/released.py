@@ -1,9 +1,9 @@
 """Rows, time and memory of ``revocab init`` beside the programs that others released.
 
 Both sides are whole commands on the same random models with tokenizers trained on the demo's text.
-mergekit is installed from PyPI in an environment of its own; transplant-vocab is a checkout.
+mergekit is installed from PyPI in an environment of its own.
 
-    python benchmarks/released.py --work FOLDER --python VENV/bin/python [--transplant-vocab FOLDER]
+    python benchmarks/released.py --work FOLDER --python VENV/bin/python
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ INPUT, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Flags of tokensurgeon (none: transplant-vocab), and of ours for each matrix compared."""
+    """Flags of tokensurgeon, and of ours for each matrix compared."""
 
-    theirs: list[str] | None
+    theirs: list[str]
     ours: dict[str, list[str]]
 
 
@@ -39,12 +39,8 @@ COMPARISONS = {
         ["-a", "common_interpolation", "-c", "-k", "10"], both("clp", "--option", "top_k=10")
     ),
     "subword mean": Comparison(["-a", "subword", "-s", "mean"], both("fvt")),
-    "subword first, last": Comparison(
-        ["-a", "subword", "-s", "first_last"], {INPUT: ["last-piece"], HEAD: ["first-out"]}
-    ),
     "mean": Comparison(["-a", "mean"], both("mean")),
     "sparse token basis": Comparison(["-a", "stb"], {}),
-    "transplant-vocab": Comparison(None, both("last-piece")),
 }
 
 
@@ -107,7 +103,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--work", type=Path, required=True, help="a new folder; it stays")
     parser.add_argument("--python", required=True, help="Python of mergekit's environment")
-    parser.add_argument("--transplant-vocab", type=Path, help="checkout; default: left out")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--alphabet", choices=["byte_level", "byte_fallback"], default="byte_level")
@@ -124,15 +119,10 @@ def main() -> None:
     ours += ["--target-tokenizer", helper]
     for number, name in enumerate(arguments.only):
         comparison, out = COMPARISONS[name], work / f"theirs-{number}"
-        places, flags = [source, helper, str(out)], comparison.theirs
-        if flags is None and arguments.transplant_vocab is None:
-            continue
-        script = [str(arguments.transplant_vocab / "transplant_vocab.py")] if flags is None else []
-        module = script or ["-m", "mergekit.scripts.tokensurgeon"]
-        tail = ["--use-cpu-only"] if flags is None else flags
+        places = ["-m", "mergekit.scripts.tokensurgeon", source, helper, str(out)]
         log = work / f"theirs-{number}.log"
         try:
-            seconds, _, peak = measure([arguments.python, *module, *places, *tail], log)
+            seconds, _, peak = measure([arguments.python, *places, *comparison.theirs], log)
         except subprocess.CalledProcessError:
             lines = log.read_text().strip().splitlines()
             print(f"{name}: theirs failed: {lines[-1] if lines else 'no output'}", flush=True)

@@ -12,7 +12,6 @@ from statistics import mean, stdev
 #: Options for a seed; sava's first weights have a seed of their own.
 METHODS = {
     "random": ("random", lambda seed: {}),
-    "random-all": ("random-all", lambda seed: {}),
     "sava sgd": ("sava", lambda seed: {"fit_seed": seed}),
     "sava lstsq": ("sava", lambda seed: {"solver": "lstsq"}),
     "sava sgd, half of the anchors": ("sava", lambda seed: {"fit_seed": seed, "anchors": -2}),

@@ -36,10 +36,6 @@ BEGUN = {
         "revocab.advice.advise.advise",
         "say whether a new vocabulary is worth it, and which",
     ),
-    "probe": (
-        "revocab.adapting.probe.probe",
-        "try starts and ways on with a small budget: which is best, or none",
-    ),
     "trim": ("revocab.adapting.trim.trim", "drop tokens that some languages do not need"),
     "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
     "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),

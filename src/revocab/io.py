@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any, AnyStr
 
 from revocab.errors import RevocabError
-from revocab.limits import JSON_BYTES
 from revocab.links import check_file
 from revocab.temporary import clear_files, name_beside
 
@@ -103,12 +102,9 @@ def read_json(path: str | Path) -> Any:
     number that is not finite.
     """
     try:
-        with Path(path).open("rb") as handle:
-            content = handle.read(JSON_BYTES + 1)
+        content = Path(path).read_bytes()
     except FileNotFoundError:
         raise RevocabError(f"{path}: no such file") from None
-    if len(content) > JSON_BYTES:
-        raise RevocabError(f"{path}: is longer than {JSON_BYTES:,} bytes; fetch or write it again")
     return parse_json(content, str(path), finite=True)
 
 

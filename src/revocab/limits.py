@@ -38,8 +38,6 @@ MODEL_SIZES = {
 }
 #: Of a weight of embedding or head: those of real models are below 1,000.
 LARGEST_WEIGHT = 1e9
-#: Bytes of a JSON file; a tokenizer of a million tokens has a tenth of it.
-JSON_BYTES = 1 << 30
 #: Characters of a YAML file; the longest that is shipped has 33,000.
 YAML_CHARACTERS = 2_000_000
 #: Characters of a document: a long book has three million. Each takes 240 bytes of memory where

@@ -1,4 +1,4 @@
-"""Both kinds of stages that learn from a source model: damaged teachers, folders, processes."""
+"""Stages that learn from a source model: damaged teachers, folders, processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 STAGES = (
     {"name": "distil", "steps": 4, "learning_rate": 1e-2, "train": ["new_rows"],
      "distil": {"snippet": 8, "per_token": 5}},
-    {"name": "match", "steps": 5, "learning_rate": 1e-2, "alm": {"temperature": 5.0}},
+    {"name": "again", "steps": 5, "learning_rate": 1e-2, "train": ["new_rows"],
+     "distil": {"layers": [1], "snippet": 8}},
 )  # fmt: skip
 
 
@@ -54,11 +55,11 @@ def test_a_folder_with_a_file_of_the_users_is_left_as_it_is(folders, tmp_path):
     assert (tmp_path / "out/notes.txt").read_text(encoding="utf-8") == "mine"
 
 
-def test_a_finished_run_is_left_alone_and_another_temperature_trains_again(folders, alone, capsys):
+def test_a_finished_run_is_left_alone_and_other_layers_train_again(folders, alone, capsys):
     before = io.sha256(alone / "losses.csv")
     train(taught_run(folders, alone, *STAGES))
     assert "this training is finished" in capsys.readouterr().err
-    other = {**STAGES[1], "alm": {"temperature": 6.0}}
+    other = {**STAGES[1], "distil": {"layers": [-1], "snippet": 8}}
     train(taught_run(folders, alone.parent / "other", STAGES[0], other))
     ours, theirs = losses(alone), losses(alone.parent / "other")
     assert ours[:4] == theirs[:4] and ours[4] != theirs[4]

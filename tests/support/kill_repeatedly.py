@@ -4,7 +4,7 @@
 
 The story ``stages`` trains vocabulary adapters, embeddings, LoRA with new rows, then all;
 ``answers`` calibrates on those of conversations: embeddings and head, and LoRA in the first and the
-last layer; ``taught`` learns hidden states, then likelihoods of a source model.
+last layer; ``taught`` learns hidden states of a source model.
 
 Every start is a process of its own: what survives a kill is what stands on disk. They are forked
 from one that has imported the libraries and nothing more, which saves seconds for each. After the
@@ -78,9 +78,8 @@ def stages(story: str) -> list[Stage]:
         return [Stage(name="answers", steps=STEPS, learning_rate=5e-3, **ends)]
     if story == "taught":
         return [
-            Stage(name="distil", steps=20, learning_rate=1e-2, train=["new_rows"],
+            Stage(name="distil", steps=45, learning_rate=1e-2, train=["new_rows"],
                   distil={"snippet": 8, "per_token": 5}),
-            Stage(name="match", steps=25, learning_rate=5e-3, alm={"cross_entropy": 0.01}),
             Stage(name="everything", steps=STEPS - 45, learning_rate=5e-3),
         ]  # fmt: skip
     own = {

@@ -63,7 +63,6 @@ VERBS = [
         " --option ended=false",
         "",
     ),
-    Verb("build_probe", f"--kind word_order --number 1 --language it --seed 1 {CORPUS}", ""),
     Verb("build_tokenizer", "--construction substitute --path {given}/source"),
     Verb("build_stand_in", f"--tokenizer {{given}}/source {SHAPE}"),
     Verb(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tokenizers.pre_tokenizers import ByteLevel
 from toy_folders import adapt
 from toy_models import build_toys
 
@@ -22,8 +21,6 @@ TEXTS = (
     "a casa il gatto sat on the mat", "the dog ran to the house e il gatto",
 )  # fmt: skip
 LENGTH, BATCH, STEPS = 24, 4, 6
-#: What the byte-level alphabet makes of 256 bytes.
-LETTERS = sorted(ByteLevel.alphabet())
 EVERYTHING = {"name": "everything", "steps": 3, "learning_rate": 1e-3}
 
 
@@ -86,23 +83,3 @@ def opened(run: TrainingRun) -> PackedRows:
     """Return the packed rows of a run as it reads them."""
     settings = run.settings
     return open_packed(run.packed, settings.steps * BATCH, BATCH, settings.seed)
-
-
-def unshared_tokenizers(folder: Path) -> tuple[Path, Path]:
-    """Write a tokenizer of whole words, and one of bytes with other special tokens."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    words = ["<s>", "</s>", "<unk>", "casa", "gatto", "cane"]
-    backends = (
-        Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, "<unk>")),
-        (Tokenizer(models.BPE({letter: n for n, letter in enumerate(LETTERS)}, []))),
-    )
-    backends[0].pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    backends[1].pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backends[1].decoder = decoders.ByteLevel()
-    special = {"bos_token": "<s>", "eos_token": "</s>"}, {"bos_token": "[B]", "eos_token": "[E]"}
-    for name, backend, tokens in zip(("words", "bytes"), backends, special, strict=True):
-        fast = PreTrainedTokenizerFast(tokenizer_object=backend, **tokens)
-        fast.save_pretrained(folder / f"{name}-tokenizer")
-    return folder / "words-tokenizer", folder / "bytes-tokenizer"

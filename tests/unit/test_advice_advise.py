@@ -10,12 +10,10 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.adapting.probe_findings import RECORD, Probe, judge
 from revocab.advice.advise import advise
 from revocab.advice.findings import COUNTED_BYTES
 from revocab.config import read
 from revocab.errors import RevocabError
-from revocab.io import write_json
 from revocab.plan import Plan
 
 
@@ -114,34 +112,3 @@ def test_all_problems_are_told_at_once(folder):
     with pytest.raises(RevocabError) as caught:
         advise(["nowhere", "it=none.txt", "--share", "fr=0.5", "it=0.7"])
     assert len(caught.value.problems) == 4, caught.value.problems
-
-
-def test_a_probe_says_the_method_and_what_it_measured(folder, tmp_path):
-    starts = {"fvt": ("fvt", "together"), "mean-rows-first": ("mean", "rows-first")}
-    unchanged = {1: 2.0, 2: 2.0, 3: 2.0}
-    losses = {"fvt": {1: 1.9, 2: 1.9, 3: 1.901}, "mean-rows-first": {1: 1.8, 2: 1.801, 3: 1.8}}
-
-    def written(unchanged: dict[int, float], **changes: object) -> list[str]:
-        record = Probe(
-            model="toy", place={"path": str((folder / "toy").absolute())}, languages=["fi"],
-            vocabulary=640, saved=0.4, steps=64, tokens=32_768, seeds=3,
-            judgement=judge(unchanged, losses, starts),
-        ).model_dump(mode="json")  # fmt: skip
-        write_json(tmp_path / RECORD, {**record, **changes})
-        return words_of(folder, "--probe", str(tmp_path), "--json")
-
-    words = written(unchanged)
-    out = tmp_path / "out"
-    data = json.loads(advise([*words, "--out", str(out)]))
-    (reason,) = (one for one in data["reasons"] if one.startswith("method "))
-    assert reason.startswith("method mean, rows-first. A probe (seeds: 3) says: adapt with")
-    assert "0.200 ± " in reason and "a vocabulary extended to 640 tokens, not this one" in reason
-    experiment = yaml.safe_load((out / "advised.yaml").read_text())
-    assert [*experiment["runs"]["adapted"]["methods"]] == ["mean"]
-    assert experiment["recipes"]["adapt"]["stages"][0]["train"] == "new_rows"
-    words = written(unchanged, place={"path": "/elsewhere"}, languages=["el"])
-    with pytest.raises(RevocabError) as caught:
-        advise(words)
-    model, text = caught.value.problems
-    assert "is of the model /elsewhere, not of " in model
-    assert "is of text in el, not in fi; give a probe of the same" in text

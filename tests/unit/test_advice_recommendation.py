@@ -7,7 +7,6 @@ from math import inf
 
 import pytest
 
-from revocab.adapting.probe_findings import Probe, judge
 from revocab.advice.published import about, interval, published
 from revocab.advice.recommendation import (
     AGAINST,
@@ -113,24 +112,3 @@ def test_published_curves_are_an_interval_with_an_end_or_without():
     assert low == min(one.low for one in about("optimise")) and high >= low and open_ended
     every = [*published().recovered.values(), *published().says.values()]
     assert all(one.source and one.grade in one.told() for one in every)
-
-
-def probe_of(difference: float) -> Probe:
-    """Return a probe of one start, by so much above the old vocabulary."""
-    losses = {"fvt": {seed: 2.0 + difference + seed / 1e5 for seed in (1, 2, 3)}}
-    return Probe(
-        model="toy", place={"path": "/toy"}, languages=["sw"], vocabulary=40_000, saved=0.4,
-        steps=64, tokens=32_768, seeds=3,
-        judgement=judge(dict.fromkeys((1, 2, 3), 2.0), losses, {"fvt": ("fvt", "together")}),
-    )  # fmt: skip
-
-
-def test_a_lost_probe_speaks_against_a_training_of_its_length_alone():
-    lost = replace(GOOD, probe=probe_of(0.1))
-    for planned, against in ((32_768, True), (32_769, False)):
-        advice = recommend(replace(lost, planned=planned))
-        assert ["do not adapt at this" in one for one in advice.against] == [True] * against
-        assert "method fvt. A probe (seeds: 3) says: do not adapt" in " ".join(advice.reasons)
-    won = recommend(replace(GOOD, probe=probe_of(-0.1), planned=32_768))
-    assert not won.against and "says: adapt with fvt: 0.100 ±" in " ".join(won.reasons)
-    assert "not this one" not in " ".join(won.reasons)

@@ -72,7 +72,7 @@ LORA = {"train": ["lora", "output_embeddings"], "lora": {"rank": 3, "alpha": 4, 
         [{"train": ["embeddings"]}, {"train": ["attention", r"mlp\.up"]}],
         [{"train": ["embeddings"], "adapter": {"auxiliary": 0.1}}],
         [{"train": ["embeddings"], "adapter": {"auxiliary": 0.1, "shared": True}}, {}],
-        [{"train": ["new_rows"], "distil": {}}, {"alm": {}}],
+        [{"train": ["new_rows"], "distil": {}}, {}],
         [LORA, {"train": ["lora"], "lora": {"rank": 2, "alpha": 4, "modules": ["mlp"]}}],
     ],
 )

@@ -32,8 +32,6 @@ from revocab.evaluation.embedding_similarity import (
 from revocab.evaluation.generation.kind import PromptOptions, generation_kinds
 from revocab.evaluation.generation.prompts import PromptJob
 from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
-from revocab.evaluation.probes.build import ProbeJob
-from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.flags import leaves
 from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions
@@ -62,7 +60,6 @@ OPTIONS = [
     ),
     (options.SignificanceOptions, ComparisonJob, options.SignificanceOptions),
     (TaskOptions, TaskJob, evaluation.Task),
-    (ProbeOptions, ProbeJob, evaluation.Probe),
     (Architecture, StandInJob, models.Pretraining.model_fields["architecture"].annotation),
     (FastTextOptions, AuxiliaryJob, runs.AuxiliaryVectors),
     (ScaleOptions, ScaleJob, runs.Scale),

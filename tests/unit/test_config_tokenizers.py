@@ -98,12 +98,11 @@ def test_every_construction_is_a_key(demo):
             a={"extend": EXTEND},
             b={"replace": {"base": "a", "corpora": {"world-it": 1.0}, "share": 0.3}},
             c={"optimise": {"base": "b", "corpora": {"world-it": 1.0}, "donor": "target"}},
-            d={"substitute": {"hub": "org/name", "revision": "main"}},
-            e={"hub": "org/name"},
+            d={"hub": "org/name", "revision": "main"},
         )
     ).tokenizers
-    assert [made[one].construction()[0] for one in "abcde"] == [
-        *("extend", "replace", "optimise", "substitute", "substitute")
+    assert [made[one].construction()[0] for one in "abcd"] == [
+        *("extend", "replace", "optimise", "substitute")
     ]
     _, options = made["c"].construction()
     assert dict(options.named(options.tokenizers)) == {"base": "b", "donor": "target"}
@@ -136,7 +135,8 @@ def test_every_construction_is_a_key(demo):
             "tokenizers.new: exactly one of hub, path, adopt",
         ),
         ({"extent": EXTEND}, "tokenizers.new.extent: unknown key"),
-        ({"substitute": {"path": "/no/such"}}, "tokenizers.new.substitute.path: '/no/such' does"),
+        ({"path": "/no/such"}, "tokenizers.new.path: '/no/such' does"),
+        ({"substitute": {"path": "/no/such"}}, "tokenizers.new.substitute: unknown key"),
     ],
 )
 def test_wrong_tokenizers(demo, entry, wanted):

@@ -30,12 +30,10 @@ from revocab.fertility.measure import (
 )
 from revocab.fertility.token_counts import (
     TokenCounts,
-    beginning,
     count_token_classes,
     share_split,
-    token_samples,
 )
-from revocab.io import read_json, read_jsonl, sha256
+from revocab.io import read_json, sha256
 from revocab.tokenizer_building.build import save_tokenizer
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
@@ -114,19 +112,6 @@ def test_unknown_and_byte_tokens():
     assert found.bytes_.tolist() == [0, 2]
 
 
-def test_samples_are_the_first_words_in_tokens():
-    assert beginning(["  ", "uno\n due", "tre"]) == "uno due"
-    assert len(beginning(["a " * 50])) == 23 and len(beginning(["日" * 100])) == 80
-    texts = [Text("it", "it", ["cane é"], RULES), Text("none", "it", [""], RULES)]
-    rows = token_samples({"t": sentencepiece_bpe(), "w": wordpiece()}, texts)
-    assert [(row["corpus"], row["tokenizer"]) for row in rows] == [
-        ("it", "t"), ("it", "w"), ("none", "t"), ("none", "w"),
-    ]  # fmt: skip
-    # "é" is two byte tokens, the second without a character of its own.
-    assert rows[0]["pieces"] == ["cane", " ", "é", "·"]
-    assert rows[2]["pieces"] == []
-
-
 def test_held_out_text_is_measured_where_asked(tokenizers, tmp_path):
     job = CorpusJob(corpus="it", language="it", heldout_bytes=30)
     prepare_corpus([{"text": text} for text in TEXTS], {"label": "x"}, job, tmp_path / "it")
@@ -138,10 +123,8 @@ def test_held_out_text_is_measured_where_asked(tokenizers, tmp_path):
         manifest = read_json(tmp_path / split / "manifest.json")
         sums = read_json(tmp_path / "it/manifest.json")["sha256"]
         assert manifest["corpora"] == {"it": sums[split]}
-        (sample,) = read_jsonl(tmp_path / split / "samples.jsonl")
-        measured[split] = row["documents"], "".join(sample["pieces"])
-    assert measured["train"][0] + measured["heldout"][0] == len(TEXTS)
-    assert measured["train"][1] != measured["heldout"][1]
+        measured[split] = row["documents"]
+    assert measured["train"] + measured["heldout"] == len(TEXTS)
 
 
 def test_share_of_words_split():

@@ -16,19 +16,15 @@ from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 from revocab.evaluation.options import Scoring
 
 SHELL = "{{ cycler.__init__.__globals__.os.system('touch PWNED') }}"
-#: Templates that run a command, or would take the machine's memory or time.
+#: Templates that would reach Python, and some that are none.
 TEMPLATES = {
     "a global's module": SHELL,
     "a string's classes": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
     "an attribute by filter": "{{ (question | attr('__class__')).__mro__ }}",
     "an attribute by format": "{{ '{0.__class__.__mro__}'.format(question) }}",
     "only from the third row on": "{% if question.endswith('2?') %}" + SHELL + "{% endif %}",
-    "a long text": "{{ 'a' * 10 ** 10 }}",
-    "a large number": "{{ 9 ** 9 ** 9 }}",
-    "a wide field": "{{ '%10000000000d' % 1 }}",
-    "loops in loops": "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}"
-    "{% endfor %}",
-    "a slow expression": "{{ ('a' * 40) | regex_replace('(a|aa)+$b', '') }}",
+    "a long range": "{% for i in range(10 ** 9) %}x{% endfor %}",
+    "a long template": "x" * 200_000,
     "a file": "{% include '/etc/passwd' %}",
     "no template": "{{ question",
 }
@@ -113,7 +109,7 @@ def test_functions_are_refused(task, key):
     assert str(task) in (said := refusal(task)) and "!function" in said
 
 
-@pytest.mark.parametrize("template", [SHELL, "{{ 'a' * 10 ** 10 }}", "{{ question"])
+@pytest.mark.parametrize("template", [SHELL, "{{ question"])
 def test_templates_of_an_experiment_run_nothing(repository, task, template):
     """They are rendered when models are scored; what can be known before is said before."""
     own = task.parent / "prompts/own.yaml"
@@ -128,7 +124,7 @@ def test_templates_of_an_experiment_run_nothing(repository, task, template):
         assert "doc_to_text: " in refusal(task)
 
 
-@pytest.mark.parametrize("template", ["a global's module", "loops in loops"])
+@pytest.mark.parametrize("template", ["a global's module", "a long range"])
 def test_a_models_chat_template_runs_nothing(task, template):
     assert "chat template: " in refusal(task, TEMPLATES[template])
 

@@ -256,7 +256,7 @@ def test_finished_results_pin_their_experiment(tmp_path, repository):
     }
     english = {"language": "en", "source": {"path": "en.txt"}}
     values["corpora"] = {"it": {"language": "it", "source": {"hub": {"id": "o/n"}}}, "en": english}
-    values["tokenizers"] |= {"t": {"hub": "o/m"}, "s": {"substitute": {"hub": "o/m"}}}
+    values["tokenizers"] |= {"t": {"hub": "o/m"}, "s": {"hub": "o/m"}}
     values["models"]["m"] = {"tokenizer": "t", "hub": "o/m"}
     values["evaluation"]["generation"] |= {"tasks": {}, "comet_model": "o/comet"}
     values["evaluation"]["multiple_choice"]["tasks"] = tasks
@@ -279,7 +279,7 @@ def test_finished_results_pin_their_experiment(tmp_path, repository):
     assert "fertility.parallel" in parallel and "tasks.b: its scores name 2 commits" in task
     assert yaml.safe_load(out.read_text()) == {
         "corpora": {"it": {"source": {"hub": {"revision": "1" * 40}}}},
-        "tokenizers": {"t": {"revision": "2" * 40}, "s": {"substitute": {"revision": "2" * 40}}},
+        "tokenizers": {"t": {"revision": "2" * 40}, "s": {"revision": "2" * 40}},
         "models": {"m": {"revision": "2" * 40}},
         "evaluation": {
             "multiple_choice": {"tasks": {"a": {"revision": "3" * 40}}},

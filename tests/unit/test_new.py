@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import pytest
 import yaml
 
 from revocab.__main__ import main
-from revocab.config import read
+from revocab.config import read, validate
+from revocab.config.load import laid_over, overlaid
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import load_template
 from revocab.initialise.method import methods
-from revocab.workflow.new import new
+from revocab.workflow.new import PAPERS, new
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +42,45 @@ def test_a_new_experiment_is_valid_and_as_asked():
     assert experiment.mixtures["adaptation"] == {"it": 0.8, "en": 0.2}
     assert [one.heldout_bytes for one in experiment.corpora.values()] == [3600, 900]
     assert experiment.recipes["adapt"].steps == 43 // 2 * 2  # 90,000 / 4 / (8 * 64)
+
+
+@pytest.mark.parametrize("method", ["fvt", "random", "asymmetric"])
+def test_starts_are_planned_with_seeds_beside_the_old_vocabulary(method):
+    said = new(["st.yaml", *ANSWERS, "--template", "starts", "--method", method])
+    assert said.endswith("revocab run st.yaml")
+    experiment = read("st.yaml")
+    starts = {method, "fvt", "mean", "random", "unchanged", f"{method}-rows-first"}
+    runs = [f"adapted-{name}-seed{seed}" for name in starts for seed in (1, 2, 3)]
+    assert {run for run in experiment.expanded if "seed" in run} == {*runs}
+    assert experiment.expanded["adapted-unchanged-seed1"].method == "lapt"
+    assert experiment.tables.keys() == {"ranking-it", "ranking-en", "tokenizers"}
+    assert experiment.recipes["adapt"].heldout_every * 4 == experiment.recipes["adapt"].steps
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_is_laid_over_a_paper_is_planned(paper, repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(repository)
+    file = tmp_path / "mine.yaml"
+    said = new([str(file), "--template", "papers", "--paper", paper])
+    assert said.endswith(f"revocab run {PAPERS[paper]} {file}")
+    own, theirs = read(PAPERS[paper], file), read(PAPERS[paper])
+    assert own.experiment == "mine" and own.evaluation.multiple_choice.limit == 100
+    assert own.runs == theirs.runs and own.recipes == theirs.recipes
+    # What stands behind # is valid, too.
+    lines = file.read_text(encoding="utf-8").splitlines()
+    more = "\n".join(line[2:] for line in lines if re.match(r"# \w+: \{", line))
+    changed = overlaid(laid_over([PAPERS[paper], file]), yaml.safe_load(more))
+    changed["models"] = laid_over([PAPERS[paper]])["models"]  # OWNER/NAME is a reader's
+    assert any(run.name == "mine" for run in validate(changed).expanded.values())
+
+
+def test_a_paper_takes_no_model_and_is_run_in_a_clone(tmp_path):
+    with pytest.raises(RevocabError, match="--model: "):
+        new(["a.yaml", "--template", "papers", "--model", "model"])
+    for words in (["--template", "papers"], [*ANSWERS, "--paper", "lep"]):
+        with pytest.raises(RevocabError, match="--paper: "):
+            new(["a.yaml", *words])
+    assert not Path("a.yaml").exists()
 
 
 def test_a_text_without_empty_lines_is_read_line_by_line(folder):

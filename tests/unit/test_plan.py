@@ -131,7 +131,7 @@ def test_every_job_of_a_shipped_experiment(files):
     seen = check(plan_of(*files))
     assert len(seen) >= 14
     if files == ("tests/experiments/small.yaml",):
-        rest = {"build_probe", "change_model", "fetch_model", "score_comet", "measure_heldout"}
+        rest = {"change_model", "fetch_model", "score_comet", "measure_heldout"}
         rest |= {"count_parameters", "measure_scale", "train_auxiliary"}
         rest |= {"answer_prompts", "judge_answers", "drop_checkpoints"}
         assert set(rules()) - seen == rest
@@ -225,7 +225,7 @@ def test_every_file_is_planned():
     planned = {Path(one).stem for names in SHIPPED for one in names}
     # They read a data folder, or files of a user.
     planned |= {"local-data", "tasks-local", "flores-files", "bilingual-own", "nllb-files"}
-    planned |= {"bilingual-local", "vocadt-local", "ranking-local"}
+    planned |= {"bilingual-local", "vocadt-local"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

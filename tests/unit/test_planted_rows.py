@@ -15,7 +15,10 @@ from toy_models import TARGET_WORDS, build_model, build_tokenizer
 from revocab.initialise.options import check_options, find_method
 
 #: Methods whose new rows are convex combinations of source rows, whatever the helper holds.
-CONVEX = ("clp-sparsemax", "focus", "fvt", "fvt-released", "mean", "similarity", "wechsel")
+CONVEX: dict[str, dict[str, str]] = {
+    **{name: {} for name in ("focus", "fvt", "fvt-released", "mean", "similarity", "wechsel")},
+    "clp": {"weights": "sparsemax"},
+}
 
 
 @pytest.mark.parametrize("name", CONVEX)
@@ -23,7 +26,7 @@ def test_a_convex_method_makes_no_row_that_wins(name):
     """At no state is its logit above the best of the source's, whatever the helper's row is."""
     inputs = random_inputs()
     inputs.helper_VD.mul_(1000)
-    rows_ND = new_rows(name, inputs)
+    rows_ND = new_rows(name, inputs, **CONVEX[name])
     states_ND = torch.randn(500, 8, generator=torch.Generator().manual_seed(0))
     best_N = (states_ND @ inputs.source_VD.T).max(dim=1).values
     assert ((states_ND @ rows_ND.T).max(dim=1).values <= best_N + 1e-4).all()

@@ -16,14 +16,10 @@ from revocab.evaluation.ranking import (
     at_place,
     crossing,
     differences,
-    early_against_late,
-    lost_by_picking,
     mean_curve,
     mean_of,
     paired_difference,
     possible_best,
-    ranks,
-    spearman,
     stratified_interval,
 )
 
@@ -101,67 +97,6 @@ def test_the_lowest_mean_may_always_be_the_best(losses, shift):
     marked = possible_best(samples)
     assert marked[min(range(len(losses)), key=lambda n: fmean(losses[n]))]
     assert possible_best(samples[::-1]) == marked[::-1]
-
-
-# Orders -------------------------------------------------------------------------------------------
-
-
-def test_ranks_by_hand():
-    assert ranks([0.3, 0.1, 0.3, 0.9]) == [2.5, 1, 2.5, 4]
-    assert ranks([]) == []
-
-
-def test_spearman_by_hand():
-    """Without ties it is 1 - 6 sum(d^2) / (n (n^2 - 1)): here 1 - 6 * 6 / 60."""
-    assert spearman([1, 2, 3, 4], [10, 40, 20, 30]) == pytest.approx(1 - 6 * 6 / 60)
-    assert spearman([1, 1, 1], [1, 2, 3]) is None
-    with pytest.raises(ValueError, match="2 values against 1"):
-        spearman([1, 2], [1])
-
-
-@given(PAIRS)
-def test_spearman_is_scipys(pairs):
-    stats = pytest.importorskip("scipy.stats")
-    first, second = zip(*pairs, strict=True)
-    ours = spearman(first, second)
-    if ours is None:
-        assert len(set(first)) == 1 or len(set(second)) == 1
-    else:
-        assert ours == pytest.approx(stats.spearmanr(first, second).statistic)
-    assert ranks(first) == stats.rankdata(first).tolist()
-
-
-@given(PAIRS, st.floats(0.1, 5), NUMBERS)
-def test_rank_correlation_asks_for_the_order_alone(pairs, scale, shift):
-    first, second = zip(*pairs, strict=True)
-    rho = spearman(first, second)
-    assert spearman(second, first) == rho
-    if rho is not None:
-        assert spearman([2.0**value for value in first], second) == pytest.approx(rho)
-        assert spearman([-value for value in first], second) == pytest.approx(-rho)
-        assert -1 - 1e-9 <= rho <= 1 + 1e-9
-        shuffled_first, shuffled_second = zip(*pairs[::-1], strict=True)
-        assert spearman(shuffled_first, shuffled_second) == pytest.approx(rho)
-
-
-def test_what_an_early_order_is_worth_by_hand():
-    """Seed 1 has the order of the end, seed 2 swaps the first two, which end 0.2 apart."""
-    early = [{1: 1.0, 2: 2.0}, {1: 2.0, 2: 1.0}, {1: 3.0, 2: 3.0}]
-    late = [{1: 0.5, 2: 0.7}, {1: 0.7, 2: 0.9}, {1: 0.9, 2: 1.1}]
-    correlations, lost = early_against_late(early, late)
-    assert correlations == pytest.approx([1.0, 0.5])
-    assert lost == pytest.approx([0.0, 0.2])
-    assert lost_by_picking([2, 1], [5, 5]) == 0
-
-
-def test_an_early_order_is_told_by_other_seeds_than_its_own():
-    early = [{1: 1.0, 2: 2.0}, {1: 2.0, 2: 1.0}]
-    late = [{1: 1.0, 2: 2.0}, {1: 2.0, 2: 1.0}]  # each seed keeps an order of its own
-    assert early_against_late(early, late)[0] == pytest.approx([-1.0, -1.0])
-    single = [[{1: 1.0}, {1: 2.0}], [{1: 3.0}, {1: 4.0}]]
-    assert early_against_late(*single) == ([1.0], [0.0])
-    assert early_against_late([], []) == ([], [])
-    assert early_against_late([{1: 1.0}, {}], [{1: 1.0}, {1: 2.0}]) == ([], [])
 
 
 # Curves -------------------------------------------------------------------------------------------

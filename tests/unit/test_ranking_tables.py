@@ -35,10 +35,6 @@ RANKING = {
     "kind": "ranking", "title": "Starts", "groups": {"mistral": "it"}, "reference": "lapt",
     "points": [0, 50, "last", "equal-text", "equal-flops"],
 }  # fmt: skip
-CORRELATION = {
-    "kind": "rank_correlation", "title": "Orders", "groups": {"mistral": "it"},
-    "methods": ["random", "fvt", "sava"], "steps": [0, 25, 50, "last"],
-}  # fmt: skip
 CURVES = {
     "kind": "heldout", "title": "Curves", "languages": ["it"], "over": "flops",
     "runs": [f"mistral-{name}" for name in LOSSES], "reference": "mistral-lapt",
@@ -52,7 +48,7 @@ def seeded(*groups: str) -> dict:
     for group, entry in runs.items():
         entry |= {"label": group.capitalize(), "seeds": [1, 2, 3], "references": {}}
         entry["methods"] = {name: {"evaluate": False} for name in LOSSES}
-    values |= {"runs": runs, "tables": {"t": RANKING, "c": CORRELATION}, "figures": {"f": CURVES}}
+    values |= {"runs": runs, "tables": {"t": RANKING}, "figures": {"f": CURVES}}
     values["scale"] = None
     return values
 
@@ -101,10 +97,10 @@ def root(made, tmp_path) -> Path:
     return folder
 
 
-def table(root: Path, identifier: str = "t", **options: object) -> Table:
+def table(root: Path, **options: object) -> Table:
     for key, value in options.items():
-        change_experiment(root, "tables", identifier, key, value=value)
-    return build_table(Results(root), identifier)
+        change_experiment(root, "tables", "t", key, value=value)
+    return build_table(Results(root), "t")
 
 
 def shown(table: Table) -> list[list[str]]:
@@ -171,25 +167,10 @@ def test_an_untrained_place_has_no_rank(root):
     assert [row[:2] for row in rows][-1] == ["LAPT", "–"]
 
 
-def test_early_orders_by_hand(root):
-    """At step 0 SAVA, FVT, Random; in the end FVT, SAVA, Random, but for the first seed's others:
-    the mean of seeds 2 and 3 has SAVA at 1.215 and FVT at 1.215.
-    """
-    rows = table(root, "c").data_rows()
-    assert [row.cells[0].text for row in rows] == [
-        "0 steps", "25 steps", "50 steps", "last checkpoint",
-    ]  # fmt: skip
-    assert rows[0].cells[2].value == pytest.approx(0.01)
-    assert rows[0].cells[2].seed_interval == pytest.approx((0.01, 0.01))
-    assert 0.5 <= rows[0].cells[1].value < 1 and rows[0].cells[1].seeds == 3
-    both = table(root, "c", groups={"mistral": "it", "other": "it"})
-    assert [row.section for row in both.rows if row.section] == ["Mistral", "Other", "All"]
-
-
 def test_tables_and_figures_are_written_and_whole(root):
     make_tables(root, root / "tables")
     make_figures(root, root / "figures")
-    assert not [line for line in table_problems(Results(root)) if "/t." in line or "/c." in line]
+    assert not [line for line in table_problems(Results(root)) if "/t." in line]
     header = (root / "tables" / "t.csv").read_text(encoding="utf-8").partition("\n")[0]
     assert "bits per byte last checkpoint seeds low" in header
     assert "**-0.200±0.000**" in (root / "tables" / "t.md").read_text(encoding="utf-8")
@@ -198,9 +179,8 @@ def test_tables_and_figures_are_written_and_whole(root):
 
 def test_without_results_every_number_is_missing(root):
     (root / "runs").unlink()
-    for identifier in ("t", "c"):
-        rows = build_table(Results(root), identifier).data_rows()
-        assert {cell.number() for row in rows for cell in row.cells[2:]} == {"–"}
+    rows = build_table(Results(root), "t").data_rows()
+    assert {cell.number() for row in rows for cell in row.cells[2:]} == {"–"}
     make_tables(root, root / "tables")
     assert any("t.csv: FVT: no bits per byte 50 steps" in line
                for line in table_problems(Results(root)))  # fmt: skip
@@ -219,30 +199,27 @@ def test_operations_that_were_not_recorded_are_missing(root, made):
 
 
 WRONG = [
-    (RANKING, {"reference": "lap"}, ".reference: no trained run of group 'mistral' 'lap'"),
-    (RANKING, {"methods": ["sawa", "fvt"]}, ".methods: no trained run of its groups 'sawa'"),
-    (RANKING, {"methods": ["fvt"]}, ".methods: expected 2 or more"),
-    (RANKING, {"points": [0, 3]}, ".points: held-out loss is measured at no step 3"),
-    (RANKING, {"differences": ["equal"]},
+    ({"reference": "lap"}, ".reference: no trained run of group 'mistral' 'lap'"),
+    ({"methods": ["sawa", "fvt"]}, ".methods: no trained run of its groups 'sawa'"),
+    ({"methods": ["fvt"]}, ".methods: expected 2 or more"),
+    ({"points": [0, 3]}, ".points: held-out loss is measured at no step 3"),
+    ({"differences": ["equal"]},
      ".differences: held-out loss is measured at no step 'equal' of these runs (measured: 0, 25, "
      "50, 75, 100; or by name: first, last, equal-text, equal-flops); "),
-    (RANKING, {"rank_by": "end"}, ".rank_by: held-out loss is measured at no step 'end'"),
-    (RANKING, {"groups": {"mistral": "de"}},
+    ({"rank_by": "end"}, ".rank_by: held-out loss is measured at no step 'end'"),
+    ({"groups": {"mistral": "de"}},
      ".groups.mistral: no language with held-out text 'de'"),
-    (RANKING, {"groups": {"mistrall": "it"}}, ".groups: no run group 'mistrall'"),
-    (RANKING, {"groups": {}}, ".groups: expected 1 or more"),
-    (CORRELATION, {"steps": [7]}, ".steps: held-out loss is measured at no step 7"),
-    (CORRELATION, {"steps": ["equal-text"]}, ".steps: held-out loss is measured at no step"),
-    (CORRELATION, {"end": "best"}, ".end: held-out loss is measured at no step 'best'"),
+    ({"groups": {"mistrall": "it"}}, ".groups: no run group 'mistrall'"),
+    ({"groups": {}}, ".groups: expected 1 or more"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("usual", "change", "line"), WRONG)
-def test_a_wrong_option_is_named(usual, change, line, monkeypatch):
+@pytest.mark.parametrize(("change", "line"), WRONG)
+def test_a_wrong_option_is_named(change, line, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     values = seeded("mistral")
     values["recipes"]["adapt"] |= {"steps": 100, "warmup_steps": 5, "checkpoint_every": 25}
-    values |= {"tables": {"t": {**usual, **change}}, "figures": {}}
+    values |= {"tables": {"t": {**RANKING, **change}}, "figures": {}}
     with pytest.raises(RevocabError) as caught:
         validate(values)
     assert any(problem.startswith(f"tables.t{line}") for problem in caught.value.problems), (

@@ -1,4 +1,4 @@
-"""What `adapt`, `probe`, `compare` and `new` refuse: in one line each, and nothing is written."""
+"""What `adapt`, `compare` and `new` refuse: in one line each, and nothing is written."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from refusals import problems
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab import __main__ as entry
-from revocab.adapting import adapt, from_texts, probe
+from revocab.adapting import adapt, from_texts
 from revocab.io import read_json, write_json
 
 #: How each verb is called; ``MODEL`` is a folder below, and flags follow.
 CALLS = {
     "adapt": ["adapt", "MODEL", "--out", "o"],
-    "probe": ["probe", "MODEL", "--out", "o"],
     "compare": ["compare", "MODEL", "MODEL", "--device", "cpu", "--out", "o"],
     "new": ["new", "o/n.yaml", "--model", "MODEL", "--vocabulary", "1500"],
 }
@@ -33,7 +32,6 @@ TEXTS = {
     "it=one.txt": "one.txt: one document of 7,000 bytes in a single line or row",
     "it=few.txt": {
         "adapt": "--text: 18 bytes in all, but 64 new tokens need 32,000",
-        "probe": "--text: 18 bytes in all, but 64 new tokens need 32,000",
         "compare": "few.txt: 18 characters in the first 200,000 bytes (--limit-bytes)",
         "new": "--vocabulary 1500: 1,211 new tokens need at least 60,550 bytes of text",
     },
@@ -79,12 +77,6 @@ FLAGS = {
     "adapt --method fvtt": "did you mean 'fvt'?",
     "adapt --method sava": "--method: method 'sava' reads more than a model and texts",
     "adapt --way sideways": "--way: invalid choice",
-    "probe --methods fvt sava": "--methods.1: method 'sava' reads more than a model and texts",
-    "probe --methods fvt fvtt": "did you mean 'fvt'?",
-    "probe --ways sideways": "--ways.0: expected",
-    "probe --seeds 0": "--seeds: expected at least 1",
-    "probe --dry-run --keep en=gone.txt": "gone.txt: no such file",
-    "probe --demo --dry-run": "give either MODEL, a folder or Hub id, or --demo",
     "adapt --demo": "give either MODEL, a folder or Hub id, or --demo",
     "adapt --out en.txt": "en.txt: already exists",
     "adapt --out short": "short: already exists",
@@ -99,8 +91,6 @@ FLAGS = {
 #: Whole calls.
 WHOLE = {
     "adapt --text it=it.txt --out o": "give either MODEL, a folder or Hub id, or --demo",
-    "probe --demo --vocabulary 5 --out o": "--vocabulary 5: the model has 2,048 tokens",
-    "probe --demo --dry-run --vocabulary 5 --out o": "--vocabulary 5: the model has 2,048 tokens",
     "adapt --demo --vocabulary 5 --out o": "--vocabulary 5: the model has 2,048 tokens",
     "adapt --demo --text it=it.txt --keep en=few.txt --out o": "2,048 tokens of a stand-in need",
     "compare toy --text it=it.txt": "give two models",
@@ -180,10 +170,8 @@ def nothing_runs(monkeypatch, folder) -> Iterator[None]:
     def begun(*_: object) -> None:
         raise AssertionError("a run began")
 
-    for verb in (adapt, probe):
-        monkeypatch.setattr(verb, "run", begun)
-    for module in (from_texts, probe):
-        monkeypatch.setattr(module, "flops", lambda: 1e9)
+    monkeypatch.setattr(adapt, "run", begun)
+    monkeypatch.setattr(from_texts, "flops", lambda: 1e9)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     monkeypatch.chdir(folder)
     yield

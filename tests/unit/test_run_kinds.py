@@ -307,7 +307,7 @@ def test_the_examples_of_the_docs_are_valid(demo):
         validate(merged)
         kinds |= {one["kind"] for one in values.get("tables", {}).values()}
     new = {"models_by_language", "heldout", "sweep", "examples", "claims"}
-    assert kinds == {*TABLES, *new, "ranking", "rank_correlation"}
+    assert kinds == {*TABLES, *new, "ranking"}
 
 
 def test_runs_that_are_not_scored_are_dashes_unless_there_are_no_others(demo):

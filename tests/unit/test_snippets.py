@@ -16,8 +16,10 @@ from revocab.training.data.snippets import (
     in_turns,
     ranks,
 )
+from revocab.training.data.taught_rows import Taught
 from revocab.training.data.tokenizer_pair import Pair, SpanTokenizer, aligned_places, whole_ends
 from revocab.training.recipe import Recipe
+from revocab.training.stage import Stage
 
 
 def wanted(*ids, size=10):
@@ -138,3 +140,13 @@ def test_a_snippet_longer_than_a_row_is_refused_with_the_file():
     }  # fmt: skip
     with pytest.raises(ValueError, match=r"d has distil\.snippet 33, but rows have 32 tokens"):
         Recipe(**values)
+
+
+def test_times_of_a_stage_that_was_resumed():
+    """Four steps of six took eight seconds: three new tokens will have taken twelve."""
+    stage = Stage(name="distil", steps=6, learning_rate=1e-2, train="new_rows", distil={})
+    timed = Taught(stage, None, 1.0, {}, new_tokens=3).timed(8.0, 4, 100)
+    assert timed == {
+        "stage": "distil", "training_seconds": 8.0, "seconds_per_step": 2.0,
+        "seconds_per_token": 0.02, "seconds_per_new_token": 4.0,
+    }  # fmt: skip

@@ -1,8 +1,7 @@
-"""Weighted means of source pieces: by hand, their properties, and a plain loop over toy models."""
+"""The asymmetric start: by hand, their properties, and a plain loop over toy models."""
 
 from __future__ import annotations
 
-import math
 import statistics
 import unicodedata
 from dataclasses import replace
@@ -21,7 +20,6 @@ from revocab.models.folder import ModelFolder
 from revocab.tokenizers.load import load_tokenizer
 
 TEXTS = {0: " a", 1: "bc", 2: ""}
-STARTS = ("asymmetric", "first-out", "last-piece", "position-weighted")
 
 
 def inputs_by_hand(matrix):
@@ -32,28 +30,20 @@ def inputs_by_hand(matrix):
 
 # Source rows (1, 0), (0, 2) and (3, 4); the new token is the first and the third of them. ---------
 
-SMALL = math.exp(-2)
-#: Method, options, matrix and the new row.
+#: Options, matrix and the new row.
 BY_HAND = [
-    ("first-out", {}, "input", [2, 2]),
-    ("first-out", {}, "output", [1, 0]),
-    ("last-piece", {}, "input", [3, 4]),
-    ("last-piece", {}, "output", [5 / 3, 4 / 3]),
-    ("position-weighted", {}, "input", [(SMALL + 3) / (SMALL + 1), 4 / (SMALL + 1)]),
-    ("position-weighted", {}, "output", [(1 + 3 * SMALL) / (1 + SMALL), 4 * SMALL / (1 + SMALL)]),
-    ("position-weighted", {"rate": math.log(3), "input": "first"}, "input", [1.5, 1]),
     # The mean is (2, 2); rows in Latin, " a" and "bc", have the norms 1 and 2.
-    ("asymmetric", {}, "input", [1.5 / 2**0.5, 1.5 / 2**0.5]),
+    ({}, "input", [1.5 / 2**0.5, 1.5 / 2**0.5]),
     # No row in Greek: the median norm of all, 1, 2 and 5.
-    ("asymmetric", {"script": "Greek"}, "input", [2**0.5, 2**0.5]),
+    ({"script": "Greek"}, "input", [2**0.5, 2**0.5]),
     # Two characters, and none, which counts as one.
-    ("asymmetric", {}, "output", [5 / 3, 4 / 3]),
+    ({}, "output", [5 / 3, 4 / 3]),
 ]
 
 
-@pytest.mark.parametrize(("name", "options", "matrix", "row"), BY_HAND)
-def test_new_rows_by_hand(name, options, matrix, row):
-    rows = new_rows(name, inputs_by_hand(matrix), **options)
+@pytest.mark.parametrize(("options", "matrix", "row"), BY_HAND)
+def test_new_rows_by_hand(options, matrix, row):
+    rows = new_rows("asymmetric", inputs_by_hand(matrix), **options)
     assert rows.tolist()[0] == pytest.approx(row, rel=1e-5)
 
 
@@ -79,33 +69,6 @@ def inputs_of(listed, **keys):
     return replace(random_inputs(missing=2), pieces=lambda _: listed, **keys)
 
 
-@given(pieces, st.floats(0.01, 5))
-def test_positions_mirror_each_other(listed, rate):
-    """The last of some pieces counts as the first of the same pieces backwards."""
-    first = new_rows("position-weighted", inputs_of(listed), input="first", rate=rate)
-    last = new_rows("position-weighted", inputs_of(listed[::-1]), input="last", rate=rate)
-    torch.testing.assert_close(first, last)
-
-
-@given(pieces, st.sampled_from(STARTS[1:]), st.sampled_from(["input", "output"]))
-def test_rows_lie_among_those_of_their_pieces(listed, name, matrix):
-    inputs = inputs_of(listed, matrix=matrix)
-    row_D, rows_PD = new_rows(name, inputs)[0], inputs.source_VD[listed]
-    assert (row_D <= rows_PD.max(0).values + 1e-5).all()
-    assert (row_D >= rows_PD.min(0).values - 1e-5).all()
-    weights = find_method(name).source_weights(inputs, find_method(name).options())
-    assert weights.dense(slice(0, 2)).sum(1).tolist() == pytest.approx([1, 1])
-
-
-@given(pieces)
-def test_the_head_of_first_out_copies_bit_for_bit(listed):
-    inputs = inputs_of(listed, matrix="output")
-    assert torch.equal(new_rows("first-out", inputs)[0], inputs.source_VD[listed[0]])
-    torch.testing.assert_close(
-        new_rows("first-out", inputs_of(listed)), new_rows("fvt", inputs_of(listed))
-    )
-
-
 @given(pieces, st.floats(0.125, 8))
 def test_calibrated_rows_point_where_means_do_and_follow_the_source_in_size(listed, size):
     inputs = inputs_of(listed, source_text=lambda row: "ж" if row % 3 else "a")
@@ -125,12 +88,6 @@ def test_pieces_of_one_length_have_their_plain_mean_in_the_head(listed, length):
     torch.testing.assert_close(new_rows("asymmetric", inputs), new_rows("fvt", inputs))
 
 
-def test_hundreds_of_pieces_overflow_nothing():
-    for end in ("first", "last"):
-        rows_ND = new_rows("position-weighted", inputs_of([*range(20)] * 100), input=end)
-        assert torch.isfinite(rows_ND).all() and (rows_ND != 0).all()
-
-
 # Beside a plain loop that reads spellings from the tokenizers' files. ----------------------------
 
 
@@ -143,27 +100,18 @@ def is_latin(piece):
     return bool(letters) and all("LATIN" in unicodedata.name(sign) for sign in letters)
 
 
-def plain_row(name, which, rows_VD, ids, strings, norm):
+def plain_row(which, rows_VD, ids, strings, norm):
     weights = [1.0] * len(ids)
-    if name == "position-weighted":
-        sign = 1 if which == "input" else -1
-        weights = [math.exp(sign * 2 * place) for place in range(len(ids))]
-    if name == "last-piece":
-        weights = [0.5**place for place in range(len(ids))]
-        weights = weights if which == "output" else [0.0] * (len(ids) - 1) + [1.0]
-    if which == "output" and name == "first-out":
-        weights = [1.0] + [0.0] * (len(ids) - 1)
-    if which == "output" and name == "asymmetric":
+    if which == "output":
         weights = [length_of(strings[number]) for number in ids]
     row_D = sum(weight * rows_VD[number] for weight, number in zip(weights, ids, strict=True))
     row_D = row_D / sum(weights)
-    return row_D * norm / row_D.norm() if (name, which) == ("asymmetric", "input") else row_D
+    return row_D * norm / row_D.norm() if which == "input" else row_D
 
 
 @pytest.mark.parametrize("source", ["untied", "tied"])
-@pytest.mark.parametrize("name", STARTS)
-def test_a_folder_equals_a_plain_loop(toys, tmp_path, name, source):
-    out = adapt(toys, tmp_path / "out", source=source, method=name)
+def test_a_folder_equals_a_plain_loop(toys, tmp_path, source):
+    out = adapt(toys, tmp_path / "out", source=source, method="asymmetric")
     old, new = (load_tokenizer(toys / f"{side}-tokenizer") for side in ("source", "target"))
     strings = old.convert_ids_to_tokens([*range(len(old))])
     missing = sorted({*range(len(new))} - {*shared_pairs(toys)[0].tolist()})
@@ -175,9 +123,9 @@ def test_a_folder_equals_a_plain_loop(toys, tmp_path, name, source):
         for token in missing:
             spelling = new.convert_ids_to_tokens(token)
             ids = [piece.id for piece in old.backend_tokenizer.model.tokenize(spelling)]
-            expected_D = plain_row(name, which, rows_VD, ids, strings, statistics.median(latin))
+            expected_D = plain_row(which, rows_VD, ids, strings, statistics.median(latin))
             torch.testing.assert_close(
                 own_VD[token], expected_D.to(own_VD.dtype), rtol=0.01, atol=1e-5
             )
     noted = read_json(out / "diagnostics.json")["matrices"]["input"]["method"]
-    assert noted.get("script") == ("Latin" if name == "asymmetric" else None)
+    assert noted["script"] == "Latin"

@@ -54,8 +54,6 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{SAVA}.seed", -1, f"{SAVA}.seed: expected at least 0"),
     (f"{SAVA}.seeds", [-1, 2], f"{SAVA}.seeds.0: expected at least 0"),
     (f"{METHODS}.asymmetric", {"script": "Latn1"}, "script: 'Latn1' is no script; give Unicode's"),
-    (f"{METHODS}.position-weighted", {"rate": 0}, "position-weighted.rate: expected more than 0"),
-    (f"{METHODS}.position-weighted", {"input": "middle"}, "position-weighted.input: "),
     (f"{SAVA}.seeds", [1, 1], f"{SAVA}.seeds: a seed is given twice"),
     (f"{TRAIN}.learning_rate", INF, "learning_rate: expected a finite number"),
     (f"{TRAIN}.learning_rate", NAN, "learning_rate: expected a finite number"),
@@ -106,7 +104,7 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{TRAIN}.stages", stage(groups={"x9": {"weight_decay": 0.1}}), "groups: 'x9' fits no"),
     (f"{TRAIN}.stages", stage(train=["lora"]), "train names 'lora'; give lora:"),
     (f"{TRAIN}.stages", stage(train=["new_rows"]), "trains new_rows, but a stand-in has no source"),
-    (f"{TRAIN}.stages", stage(alm={}), "has alm, by which a source model teaches, but a stand-in"),
+    (f"{TRAIN}.stages", stage(train=["new_rows"], distil={}), "has distil, by which a source"),
     (f"{TRAIN}.stages", stage(train=["new_rows", "all"]), "all beside train: new_rows"),
     (f"{TRAIN}.stages", stage(groups={"new_rows": {}}), "new_rows rates of their own, but train"),
     (

@@ -36,9 +36,6 @@ HUBS = ("corpora.web.source", f"{TEXT}.hub.pool", f"{TEXT}.hub.test", "fertility
 #: Keys that need more than another value.
 BY_HAND: dict[str, Changes] = {
     "models.*.path": {"models.plain.path": "models/two"},
-    "tokenizers.*.substitute.path": {
-        "tokenizers.spare-folder.substitute.path": "tokenizers/two",
-    },
     "corpora.*.answers.judge.kind": {
         "corpora.graded.answers.judge": {"kind": "rule", "checks": {"language": "en"}},
         "corpora.graded.answers.judge_model": None,
@@ -59,9 +56,6 @@ BY_HAND: dict[str, Changes] = {
     },
     f"{TEXT}.*.score": {f"{TEXT}.copying.score": "copied_released"},
     f"{TEXT}.*.taught_by": {f"{TEXT}.world.taught_by": "pairs"},
-    "evaluation.multiple_choice.tasks.*.probe.kind": {
-        "evaluation.multiple_choice.tasks.probe_en.probe.kind": "word_order"
-    },
     "fertility.parallel.source.lines.*": {
         "fertility.parallel.source.lines.it": "items/it.txt",
         "fertility.parallel.source.lines.en": "items/en.txt",

@@ -21,6 +21,7 @@ from revocab.io import read_json
 from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER, PER_LAYER_ROWS
+from revocab.report.table_parts.table import Table
 from revocab.tokenizers.load import load_tokenizer
 from revocab.verify.verify import VerifyOptions, verified_model
 
@@ -141,3 +142,21 @@ def test_another_command_never_takes_the_file(folder, monkeypatch):
     (folder / "mine/adapt.yaml").write_text("# of mine\n", encoding="utf-8")
     with pytest.raises(RevocabError, match="written by another command"):
         adapt(["my-model", "--text", "sw=swahili.txt", "--out", "mine"])
+
+
+def test_new_starts_are_ranked_beside_the_old_vocabulary(folder):
+    """`revocab new --template starts` as it is written, of a reader's own model and texts."""
+    lines = (
+        "new starts.yaml --template starts --model my-model --text sw=swahili.txt en=english.txt"
+        " --vocabulary 500",
+        "run starts.yaml --cores 2",
+    )
+    for line in lines:
+        words = [sys.executable, "-m", "revocab", *line.split()]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    for language in ("sw", "en"):
+        table = read_json(folder / f"results/starts/tables/ranking-{language}.json")
+        rows = Table.from_data(table).data_rows()
+        assert rows[0].cells[0].text == "unchanged" and len(rows) == 5
+        assert all(row.cells[4].value and row.cells[4].seeds == 3 for row in rows)

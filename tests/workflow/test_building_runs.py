@@ -127,16 +127,6 @@ def test_tables_show_each_kind_of_run(root):
     assert base[0] == base[1] != ""
 
 
-def test_items_made_of_held_out_text_are_scored(root):
-    probe = root.parents[1] / "resources/small/probes/word_order_it"
-    assert read_json(probe / "baselines.json")["items"] == 20
-    scored = [row for row in rows(root / "scores.csv") if row["task"] == "word_order_it"]
-    assert {row["items"] for row in scored} == {"20"}
-    assert "mistral-base" in {row["run"] for row in scored}
-    assert "Word order" in rows(root / "tables/choices_it.csv")[0]
-    assert "word_order_it" in (root / "report.html").read_text()  # beside its blind baselines
-
-
 def test_an_experiment_without_most_sections_runs(small, repository, tmp_path):
     """Tokenizers alone, to the page; what the small experiment has made of them is there."""
     values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())

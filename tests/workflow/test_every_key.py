@@ -51,7 +51,7 @@ STEPS = (
 FEEDS = {
     "paper_values": "collect_scores",
     "data_root": "prepare_corpus",
-    "seed": "build_stand_in pack_tokens train_auxiliary init_embeddings build_probe build_prompts"
+    "seed": "build_stand_in pack_tokens train_auxiliary init_embeddings build_prompts"
     " measure_similarity measure_scale compare_runs adapt_model pretrain_stand_in",
     "world": "build_demoworld",
     "corpora": "prepare_corpus answer_prompts judge_answers",
@@ -71,7 +71,7 @@ FEEDS = {
     "auxiliary": "train_auxiliary",
     "auxiliary.vectors": "init_embeddings",
     "evaluation.heldout": f"{PACKED} measure_heldout",
-    "evaluation.multiple_choice": f"build_task build_probe score_multiple_choice {PACKED}",
+    "evaluation.multiple_choice": f"build_task score_multiple_choice {PACKED}",
     "evaluation.generation": "build_prompts generate_text score_comet measure_efficiency",
     "evaluation.significance": "compare_runs",
     "evaluation.efficiency": "measure_efficiency",

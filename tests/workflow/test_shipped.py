@@ -94,9 +94,7 @@ SHIPPED = {
         "build_prompts": 20, "intersect_vocabularies": 3,
     },
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
-    ("local-data",): {
-        "pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9, "build_probe": 8,
-    },
+    ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9},
     ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
     ("bilingual-demo",): {
         "pretrain_stand_in": 2, "build_tokenizer": 4, "change_model": 1, "adapt_model": 15,
@@ -111,11 +109,6 @@ SHIPPED = {
     ("vocadt-local",): {
         "pretrain_stand_in": 1, "build_tokenizer": 4, "init_embeddings": 6 + 3 * (9 + 2 + 1),
         "adapt_model": 6 + 3 * (9 + 1), "measure_heldout": 6, "score_multiple_choice": 0,
-    },
-    # Starts and ways on, three seeds: 26 in Russian, 16 in Italian, 16 in Greek.
-    ("ranking-local",): {
-        "pretrain_stand_in": 4, "train_auxiliary": 3, "adapt_model": 3 * (26 + 16 + 16),
-        "init_embeddings": 3 * (26 + 16 + 16),
     },
     ("bilingual",): {
         "fetch_model": 7, "change_model": 3, "adapt_model": 36, "score_multiple_choice": 18,
@@ -190,7 +183,7 @@ def check(repository, names, jobs, **keys):
 
 
 #: Files that a user completes: with the data folder, or with files of their own.
-LOCAL = ("local-data", "bilingual-local", "vocadt-local", "ranking-local")
+LOCAL = ("local-data", "bilingual-local", "vocadt-local")
 OWN = {
     ("bilingual", "bilingual-own"): make_files,
     ("vocadt", "nllb-files"): make_pairs,

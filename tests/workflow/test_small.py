@@ -20,7 +20,6 @@ EXPERIMENT = "tests/experiments/small.yaml"
 #: elsewhere (test_model_changes.py, test_building_runs.py); ``job`` is what rules are made of.
 ELSEWHERE = {
     "answer_prompts",
-    "build_probe",
     "change_model",
     "count_parameters",
     "drop_checkpoints",

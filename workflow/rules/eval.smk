@@ -1,20 +1,4 @@
 # Multiple choice with lm-evaluation-harness: every checkpoint of a run in one process.
-from revocab.evaluation.probes.kind import ITEMS
-
-
-use rule job as build_probe with:
-    input:
-        unpack(needs("build_probe")),
-    output:
-        manifest=f"{PATHS.probe('{task}')}/manifest.json",
-        rows=f"{PATHS.probe('{task}')}/{ITEMS}",
-        baselines=f"{PATHS.probe('{task}')}/{BASELINES}",
-    log:
-        f"{RESULTS}/logs/build_probe/{{task}}.log",
-    wildcard_constraints:
-        **ids_of("build_probe"),
-    params:
-        **params_of("build_probe"),
 
 
 use rule job as build_task with:

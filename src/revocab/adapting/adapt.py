@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
 
 from revocab.adapting.choices import TOGETHER, Way
-from revocab.adapting.experiment_file import SAMPLES, TABLE, Asked, experiment_text
+from revocab.adapting.experiment_file import TABLE, Asked, experiment_text
 from revocab.adapting.from_texts import (
     Start,
     TextOptions,
@@ -23,7 +23,6 @@ from revocab.config.load import read
 from revocab.io import read_json
 from revocab.limits import Positive
 from revocab.plan.plan import Plan
-from revocab.report.table_parts.table import Table
 
 FILE = "adapt.yaml"
 ABOUT = """Adapt a model to the language of a text: revocab adapt MODEL --text it=FILE
@@ -75,7 +74,7 @@ def tell_warnings(plan: Plan, out: Path) -> None:
 
 
 def told(plan: Plan, out: Path) -> str:
-    """Return what the terminal shows at the end: the table, samples, and what to do next."""
+    """Return what the terminal shows at the end: the table, and what to do next."""
     results = out / plan.paths.results
     adapted = next(run for run in plan.runs.values() if run.trains)
     model = out / plan.checkpoint(adapted, adapted.steps[-1]).path
@@ -89,8 +88,6 @@ def told(plan: Plan, out: Path) -> str:
             "",
             table,
             "",
-            *samples(results),
-            "",
             f"page     {results / 'report.html'}",
             f"model    {model}",
             f"compare  revocab compare {source} {model} --text {new}={heldout}",
@@ -99,11 +96,3 @@ def told(plan: Plan, out: Path) -> str:
             f"         cd {out} && revocab run {FILE}",
         ]
     )
-
-
-def samples(results: Path) -> Iterator[str]:
-    """Yield the beginning of each text, in old and in new tokens, a line each."""
-    table = Table.from_data(read_json(results / "tables" / f"{SAMPLES}.json"))
-    for corpus, row in table.rows_in_blocks():
-        tokenizer, tokens, cut = row.cells
-        yield f"{corpus}, {tokenizer.text}, {tokens.number()} tokens  {cut.text}"

@@ -32,7 +32,7 @@ EXPERIMENT = "adapt"
 GROUP, CHECK = "adapted", "check"
 #: Steps of the check that an advised experiment begins with.
 CHECK_STEPS = 4
-TABLE, SAMPLES = "before-and-after", "token-samples"
+TABLE = "before-and-after"
 TOKENIZERS = {"kind": "tokenizers", "title": "Tokenizers on held-out text"}
 #: How the stand-in is trained.
 STAND_IN_RECIPE = {
@@ -100,12 +100,12 @@ def block(name: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def experiment_text(asked: Asked) -> str:
-    lines = [*head(asked, " adapted to"), *_training(asked), *_runs(asked), *_shown(asked)]
+    lines = [*_head(asked), *_training(asked), *_runs(asked), *_shown(asked)]
     return "\n".join(lines) + "\n"
 
 
-def head(asked: Asked, what: str) -> Iterator[str]:
-    """Yield the file as far as tokenizers and mixtures; ``what`` it does stands in the title."""
+def _head(asked: Asked) -> Iterator[str]:
+    """Yield the file as far as tokenizers and mixtures."""
     choices = asked.choices
     labels = ", ".join(language_label(text.language) for text in choices.texts)
     yield f"# {asked.command}"
@@ -113,7 +113,7 @@ def head(asked: Asked, what: str) -> Iterator[str]:
     if asked.advised:
         yield f"# First a check of {CHECK_STEPS} steps: {asked.advised.check}"
     yield f"experiment: {asked.experiment}"
-    yield f"title: {flow(f'{asked.name}{what} {labels}')}"
+    yield f"title: {flow(f'{asked.name} adapted to {labels}')}"
     yield "seed: 17"
     yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most 50 kB: measuring takes time."
     yield "corpora:"
@@ -195,8 +195,6 @@ def _training(asked: Asked) -> Iterator[str]:
         brief: dict[str, Any] = dict.fromkeys(
             ("steps", "checkpoint_every", "heldout_every"), CHECK_STEPS
         )
-        if asked.way != TOGETHER:  # its first stage has a single step
-            brief["warmup_share"] = 0.0
         yield f"  {CHECK}: {flow({**recipe, **brief})}"
     if asked.place is None:
         yield f"  stand-in: {flow(STAND_IN_RECIPE)}"
@@ -266,8 +264,6 @@ def _shown(asked: Asked) -> Iterator[str]:
     yield "    columns:"
     yield from (f"      - {flow(column)}" for column in columns)
     yield f"  tokenizers: {flow(TOKENIZERS)}"
-    cut = {"kind": "token_samples", "title": "The same text in old and new tokens"}
-    yield f"  {SAMPLES}: {flow(cut)}"
     yield "figures:"
     for kind, title in (("heldout", "Held-out loss"), ("loss", "Training loss")):
         yield f"  {kind}: {flow({'kind': kind, 'title': title, 'runs': runs[1:]})}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,10 +15,9 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field, model_validator
 
-from revocab.adapting.choices import TOGETHER, choose
+from revocab.adapting.choices import choose
 from revocab.adapting.experiment_file import CHECK, Advised, Asked, experiment_text
 from revocab.adapting.from_texts import Inputs
-from revocab.adapting.probe_findings import Probe, read_probe
 from revocab.adapting.source import describe, find
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
@@ -46,7 +45,7 @@ the text costs today, what larger vocabularies would save, what their training c
 text it pays off, and what is lost. Recommends what to do; with --out also as an experiment file."""
 #: The file in the output folder; its stem is the experiment's id.
 FILE = "advised.yaml"
-#: How new rows are made where no probe says it.
+#: How new rows are made.
 METHOD = "fvt"
 #: By how much shares may miss 1.
 ROUNDING = 1e-6
@@ -80,9 +79,6 @@ class AdviseOptions(Device):
     served: Annotated[float, Field(gt=0), TEXT_BYTES] | None = Field(
         default=None, description="characters per month that the model will write"
     )
-    probe: Path | None = Field(
-        default=None, description="folder of a revocab probe of this model and text"
-    )
     measure: bool = Field(default=False, description="calculate with the speed of this machine")
     out: Path | None = Field(
         default=None, description="folder for the page, its figures and the experiment file"
@@ -107,12 +103,12 @@ def advise(words: Sequence[str]) -> str:
         options = options.model_copy(update={"gpu": GPU})
     if not named:
         raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME}")
-    place, folder, texts, keep, probe = inputs(named[0], options)
+    place, folder, texts, keep = inputs(named[0], options)
     read = [folder, *options.text.values(), *options.keep.values()]
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.out is None else OutputFolder(options.out, "advice", read)
     source = describe(folder)
-    findings = look(folder, source, texts, keep, options, spoken(), probe)
+    findings = look(folder, source, texts, keep, options, spoken())
     data = data_of(findings)
     if output is not None:
         command = shlex.join(["revocab", "advise", *words])
@@ -132,11 +128,8 @@ def advise(words: Sequence[str]) -> str:
 
 def inputs(
     model: str, options: AdviseOptions
-) -> tuple[dict[str, str], Path, list[Text], list[Text], Probe | None]:
-    """Return where the model is, the texts, and a probe of both if one is named.
-
-    Raises :class:`RevocabError` with all problems.
-    """
+) -> tuple[dict[str, str], Path, list[Text], list[Text]]:
+    """Return where the model is, and the texts; raise :class:`RevocabError` with all problems."""
     problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
     problems += overlaps(options.text, options.keep, "the text")
     known = [*options.text, *options.keep]
@@ -150,30 +143,9 @@ def inputs(
         lambda: found_model(model),
         lambda: measure_texts(options.text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
-        lambda: read_probe(options.probe) if options.probe else None,
     ]
-    (place, folder), texts, keep, probe = all_of(looks, problems)
-    if probe is not None:
-        check_probe(probe, place, options)
-    return place, folder, texts, keep, probe
-
-
-def check_probe(probe: Probe, place: dict[str, str], options: AdviseOptions) -> None:
-    """Raise :class:`RevocabError` unless a probe is of this model and these languages."""
-    what = f"--probe {options.probe}: is of"
-    problems = []
-    if probe.place != place:
-        made_of, model = place_in_words(probe.place), place_in_words(place)
-        problems.append(f"{what} the model {made_of}, not of {model}")
-    if {*probe.languages} != {*options.text}:
-        asked = ", ".join(options.text)
-        problems.append(f"{what} text in {', '.join(probe.languages)}, not in {asked}")
-    if problems:
-        raise RevocabError(f"{problem}; give a probe of the same, or none" for problem in problems)
-
-
-def place_in_words(place: Mapping[str, str]) -> str:
-    return "@".join(place.values())
+    (place, folder), texts, keep = all_of(looks, problems)
+    return place, folder, texts, keep
 
 
 def found_model(model: str) -> tuple[dict[str, str], Path]:
@@ -220,9 +192,7 @@ def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> s
     choices = choose(given.source, given.texts, given.keep, vocabulary=size, tokens=tokens)
     kept = best.vocabulary - best.added
     settings = {} if best.construction == "extend" else {"keep": kept}
-    chosen = facts.probe.chosen if facts.probe else None
-    method, way = (chosen.method, chosen.way) if chosen else (METHOD, TOGETHER)
-    path = f"results/{file.stem}/runs/{CHECK}-{method}/manifest.json"
+    path = f"results/{file.stem}/runs/{CHECK}-{METHOD}/manifest.json"
     against = [f"Advised against: {reason}" for reason in advice.against]
     hours = f"{findings.planned.hours.value:,.3g} device hours"
     advised = Advised(
@@ -231,11 +201,11 @@ def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> s
     )  # fmt: skip
     content = experiment_text(
         Asked(
-            command, given.source.name, given.place, method,
+            command, given.source.name, given.place, METHOD,
             replace(choices, vocabulary=best.vocabulary),
-            file=str(file), experiment=file.stem, advised=advised, way=way,
+            file=str(file), experiment=file.stem, advised=advised,
         )
     )  # fmt: skip
     plan = Plan(validate(yaml.safe_load(content)))
-    assert plan.paths.run(f"{CHECK}-{method}") == str(Path(path).parent)
+    assert plan.paths.run(f"{CHECK}-{METHOD}") == str(Path(path).parent)
     return content

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from revocab.adapting.choices import MULTIPLE, NEW_SHARE, PASSES, vocabulary_size
-from revocab.adapting.probe_findings import Probe
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
 from revocab.advice.curve import KEEP, SIZES, Construction, Curve, CurvePoint, draw_curve
@@ -122,7 +121,6 @@ def look(
     keep: Sequence[Text],
     options: Any,
     say: Say,
-    probe: Probe | None = None,
 ) -> Findings:
     """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on."""
     from transformers import AutoConfig
@@ -167,7 +165,6 @@ def look(
         passes=planned / (tokens * (1 - best.saved_tokens)) * PASSES / passes,
         served=options.served,
         chat=bool(tokenizer.chat_template),
-        probe=probe,
     )
     low, high, _ = interval(about(best.construction))
     asked = "as asked for" if options.budget else f"{PASSES} passes over the text"

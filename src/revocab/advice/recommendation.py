@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import inf
 
 from revocab.adapting.choices import NEW_SHARE, PASSES
-from revocab.adapting.probe_findings import Probe, recommendation
 from revocab.advice.published import about, published
 from revocab.bill.amounts import short
 from revocab.fertility.floor import NEAR_FLOOR
@@ -49,8 +48,6 @@ class Facts:
     passes: float
     served: float | None
     chat: bool
-    #: What `revocab probe` measured of this model and text, where it was asked.
-    probe: Probe | None = None
 
     @property
     def best(self) -> Option:
@@ -131,16 +128,8 @@ def pays_too_late(facts: Facts) -> str | None:
     return f"at {short(facts.served, 'characters')} per month it pays off {after} ({months.says})"
 
 
-def probed_worse(facts: Facts) -> str | None:
-    """A probe says nothing of trainings that are longer than its own."""
-    probe = facts.probe
-    if probe is None or probe.chosen is not None or facts.planned > probe.tokens:
-        return None
-    return f"the probe says: {recommendation(probe)}"
-
-
 AGAINST: Sequence[Callable[[Facts], str | None]] = (
-    too_little_text, at_the_floor, nothing_saved, pays_too_late, probed_worse,
+    too_little_text, at_the_floor, nothing_saved, pays_too_late,
 )  # fmt: skip
 
 
@@ -162,18 +151,10 @@ def size(facts: Facts) -> str:
 
 
 def method(facts: Facts) -> str:
-    probe, best = facts.probe, facts.best
-    if probe is None:
-        return (
-            "method fvt: a new row is the mean of its old pieces, and no second model is needed."
-            f" {published().says['starts'].told()}"
-        )
-    chosen = probe.chosen
-    name = f"method {chosen.method}, {chosen.way}" if chosen else "method fvt"
-    reason = f"{name}. A probe (seeds: {probe.seeds}) says: {recommendation(probe)}"
-    if (best.construction, best.vocabulary) != ("extend", probe.vocabulary):
-        reason += f"; it had a vocabulary extended to {probe.vocabulary:,} tokens, not this one"
-    return reason
+    return (
+        "method fvt: a new row is the mean of its old pieces, and no second model is needed."
+        f" {published().says['starts'].told()}"
+    )
 
 
 def recipe(facts: Facts) -> str:

@@ -140,7 +140,7 @@ def amounts_of(
             [tokens, 4, (own.width, "wide"), (length, "positions")],
             [tokens, 2, (own.gradients, "wide with gradients"), (length, "positions")],
         ]
-        if stage.taught and source is not None:
+        if stage.distil and source is not None:
             taught = (teacher_flops(source, stage, length), "FLOP of the source model")
             products.append([tokens, taught])
     adapted = 0

@@ -2,7 +2,7 @@
 
 Marks are those of transformers: ``{% generation %}`` and ``{% endgeneration %}`` around what the
 model is to write. Templates run by its own renderer, so that text and tokens are those of
-``apply_chat_template``, in our sandbox (:mod:`revocab.sandbox`).
+``apply_chat_template``, in Jinja's sandbox.
 """
 
 from __future__ import annotations
@@ -108,11 +108,11 @@ class ChatTemplate:
         """
         from transformers.utils.chat_template_utils import render_jinja_template
 
-        from revocab.sandbox import explain, limit_chat_templates
+        from revocab.sandbox import check_length, explain
 
-        limit_chat_templates()
         rendered: Any  # declared as text; with a mask it is texts, and spans beside them
         try:
+            check_length(self.text)
             rendered = render_jinja_template(
                 [list(messages)],
                 chat_template=self.text,

@@ -48,7 +48,7 @@ def planned(plan: Plan, task: str) -> Step:
     data = entry.data
     language = None if entry.harness else entry.language  # a shipped task has its own words
     job = TaskJob.of(entry, task=task, language=language, hub=data.hub if data else None)
-    files = [plan.probe(task)] if entry.probe else plan.source(data) if data else []
+    files = plan.source(data) if data else []
     folder = choices.templates
     own = Path(folder) if folder else None
     template = find_template(entry.template, own) if entry.template else None

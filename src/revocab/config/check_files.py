@@ -53,9 +53,7 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
     for name, model in experiment.models.items():
         named.append((f"models.{name}.path", model.path, "model"))
     for name, tokenizer in experiment.tokenizers.items():
-        built = tokenizer.substitute and tokenizer.substitute.path
         named.append((f"tokenizers.{name}.path", tokenizer.path, "tokenizer"))
-        named.append((f"tokenizers.{name}.substitute.path", built, "tokenizer"))
     yield from ((key, path, what) for key, path, what in named if path)
 
 

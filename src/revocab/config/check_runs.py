@@ -137,8 +137,8 @@ def _pretraining(experiment: Experiment) -> Iterator[str]:
         if not (model.pretrain and recipe):
             continue
         what = "trains new_rows" if recipe.trains_new_rows else None
-        if recipe.taught:
-            what = f"has {recipe.taught}, by which a source model teaches"
+        if recipe.distils:
+            what = "has distil, by which a source model teaches"
         if recipe.adapter:
             what = "trains vocabulary adapters, which combine a source's rows"
         if what:

@@ -13,14 +13,13 @@ from typing import Any
 
 from revocab.closed import unknown
 from revocab.config.schema import Experiment, Source
-from revocab.config.schema.evaluation import GenerationTask, Probe
+from revocab.config.schema.evaluation import GenerationTask
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
 from revocab.corpora.source import Kind
 from revocab.corpora.translations import LAYOUT
 from revocab.errors import RevocabError, refused
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
-from revocab.evaluation.probes.kind import find_probe
 from revocab.languages import missing_words
 from revocab.report.references import asked_scores
 from revocab.report.table_parts.by_language import TRANSLATION
@@ -43,11 +42,6 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
     yield from score_problems(experiment)
     yield from corpus_word_problems(experiment)
     yield from template_problems(experiment)
-    for name, task in experiment.evaluation.multiple_choice.tasks.items():
-        if task.probe is not None:
-            yield from probe_problems(
-                experiment, f"{CHOICES}.{name}.probe", task.language, task.probe
-            )
     for key, corpus, asked in heldout_texts(experiment):
         yield from heldout_problems(experiment, key, corpus, asked.direction)
 
@@ -210,16 +204,6 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
             fill_words(load_template(path), path, task.language)
         except RevocabError as error:
             yield from (f"{key}: {problem}" for problem in error.problems)
-
-
-def probe_problems(experiment: Experiment, key: str, language: str, probe: Probe) -> Iterator[str]:
-    for name in probe.corpora:
-        yield from heldout_problems(experiment, f"{key}.corpora", name, [language])
-    try:
-        problems = find_probe(probe.kind).problems(probe, language)
-    except RevocabError as error:
-        problems = error.problems
-    yield from (f"{key}.{problem}" for problem in problems)
 
 
 def heldout_texts(experiment: Experiment) -> Iterator[tuple[str, str, GenerationTask]]:

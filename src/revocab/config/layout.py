@@ -93,9 +93,6 @@ class Paths:
     def heldout_answers(self, tokenizer: str, recipe: str) -> str:
         return f"{self.results}/heldout_answers/{tokenizer}--{recipe}"
 
-    def probe(self, task: str) -> str:
-        return f"{self.resources}/probes/{task}"
-
     def task(self, task: str) -> str:
         return f"{self.results}/tasks/{task}.yaml"
 

@@ -48,7 +48,7 @@ class DraftOptions(Closed):
 
     for_: Path = Field(alias="for", description="the model that it drafts for")
     out: Path | None = Field(default=None, description="folder for the draft's new model")
-    method: Id = Field(default="last-piece", description="how new rows are made")
+    method: Id = Field(default="fvt", description="how new rows are made")
     option: dict[str, Any] = Field(
         default_factory=dict, description="options of the method, NAME=VALUE as in YAML"
     )

@@ -1,4 +1,4 @@
-"""What seeds say of an order of methods: which may be the best, and how well an early order holds.
+"""What seeds say of an order of methods: which may be the best.
 
 Losses, of which lower is better. A sample has the losses of one method, by seed, in each of some
 strata (pairs of languages). Seeds are what varies; the strata are fixed. Curves are (place, loss)
@@ -96,58 +96,6 @@ def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
         not any(beaten(sample, other) for other in samples_N if other is not sample)
         for sample in samples_N
     ]
-
-
-# Orders -------------------------------------------------------------------------------------------
-
-
-def ranks(values_N: Sequence[float]) -> list[float]:
-    """Return ranks from 1, the lowest value first; equal values share the mean of their ranks."""
-    ordered = sorted(values_N)
-    first = {value: place for place, value in reversed([*enumerate(ordered, 1)])}
-    return [first[value] + (ordered.count(value) - 1) / 2 for value in values_N]
-
-
-def spearman(first_N: Sequence[float], second_N: Sequence[float]) -> float | None:
-    """Return Spearman's rank correlation: Pearson's, of ranks. None where all values of either are
-    equal. Raises ``ValueError`` if the numbers of values differ.
-    """
-    if len(first_N) != len(second_N):
-        raise ValueError(f"{len(first_N)} values against {len(second_N)}")
-    middle = (len(first_N) + 1) / 2
-    ours = [rank - middle for rank in ranks(first_N)]
-    theirs = [rank - middle for rank in ranks(second_N)]
-    size = math.sqrt(sum(x * x for x in ours) * sum(y * y for y in theirs))
-    return sum(x * y for x, y in zip(ours, theirs, strict=True)) / size if size else None
-
-
-def lost_by_picking(early_N: Sequence[float], late_N: Sequence[float]) -> float:
-    """Return how far the method with the lowest early loss is from the lowest late one."""
-    return late_N[min(range(len(early_N)), key=early_N.__getitem__)] - min(late_N)
-
-
-def early_against_late(
-    early_M: Sequence[Mapping[int, float]], late_M: Sequence[Mapping[int, float]]
-) -> tuple[list[float], list[float]]:
-    """Return, by seed, what the order of methods in early losses is worth for the late ones.
-
-    First the rank correlation with the late mean of the *other* seeds, since chance that a seed's
-    early and late losses share would count as foresight; a single seed has its own late losses.
-    Seeds in which all losses are equal are left out. Then what is lost, in the late mean of all
-    seeds, by picking the method with the lowest early loss. Seeds are those of all methods.
-    """
-    of = [*early_M, *late_M]
-    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in of))) if of else []
-    correlations_S, lost_S = [], []
-    for seed in seeds:
-        ours_M = [by_seed[seed] for by_seed in early_M]
-        others = [other for other in seeds if other != seed] or [seed]
-        told_M = [fmean(by_seed[other] for other in others) for by_seed in late_M]
-        every_M = [fmean(by_seed[other] for other in seeds) for by_seed in late_M]
-        correlation = spearman(ours_M, told_M)
-        correlations_S += [] if correlation is None else [correlation]
-        lost_S.append(lost_by_picking(ours_M, every_M))
-    return correlations_S, lost_S
 
 
 # Curves -------------------------------------------------------------------------------------------

@@ -32,10 +32,9 @@ from revocab.fertility.token_counts import (
     TokenCounts,
     count_token_classes,
     share_split,
-    token_samples,
 )
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.io import sha256, write_csv, write_json, write_jsonl
+from revocab.io import sha256, write_csv, write_json
 from revocab.limits import Bytes, Count
 from revocab.output import OutputFolder
 from revocab.tokenizers.encoding import TEXT, special_sentence
@@ -290,6 +289,5 @@ def fertility_of_folders(
         write_csv(written / "floors.csv", FLOOR_COLUMNS, floors)
         write_csv(written / "parallel.csv", PARALLEL_COLUMNS, side_by_side)
         pq.write_table(pa.table(columns), written / "documents.parquet")
-        write_jsonl(written / "samples.jsonl", token_samples(loaded, measured))
         write_json(written / "manifest.json", manifest)
     return rows, floors

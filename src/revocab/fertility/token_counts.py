@@ -1,9 +1,9 @@
-"""Text in a tokenizer's tokens: how many, how many only bytes, in which stretches, as samples."""
+"""Text in a tokenizer's tokens: how many, how many only bytes, in which stretches."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,10 @@ from revocab.tokenizers.load import tokenizer_style
 from revocab.tokenizers.unseen import Coverage, Unseen
 
 if TYPE_CHECKING:
-    from revocab.fertility.measure import Text
+    pass
 
 
 UNKNOWN, BYTE = 1, 2
-#: Words of a sample, and characters of one without spaces.
-WORDS, CHARACTERS = 12, 80
 
 
 @dataclass(frozen=True)
@@ -151,33 +149,3 @@ def cut_text(vocabulary: EditableVocabulary, documents: Sequence[str]) -> tuple[
 
 def count_tokens(backend: Tokenizer, documents: Sequence[str]) -> int:
     return sum(len(text) for batch in encode_batches(backend, documents) for text in batch)
-
-
-def beginning(documents: Sequence[str]) -> str:
-    words = next((words for text in documents if (words := text.split())), [])
-    return " ".join(words[:WORDS])[:CHARACTERS]
-
-
-def cut_into_tokens(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
-    """Return the text of each token; a dot for one that only goes on with the character before."""
-    encoder = text_encoder(tokenizer.backend_tokenizer)
-    spans = encoder.encode(text, add_special_tokens=False).offsets
-    pieces, end = [], 0
-    for start, after in spans:
-        pieces.append(text[max(start, end) : after] or "·")
-        end = max(end, after)
-    return pieces
-
-
-def token_samples(
-    tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: Sequence[Text]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "corpus": text.corpus,
-            "tokenizer": name,
-            "pieces": cut_into_tokens(tokenizer, beginning(text.documents)),
-        }
-        for text in corpora
-        for name, tokenizer in tokenizers.items()
-    ]

@@ -42,8 +42,6 @@ class Language(Closed):
     #: Words that carry nothing in a short answer; elided ones end in an apostrophe.
     articles: tuple[OneLine, ...] = ()
     elided_articles: tuple[OneLine, ...] = ()
-    #: Pairs of words of another number or gender, each wrong in the other's place (``agreement``).
-    agreement: tuple[tuple[OneLine, OneLine], ...] = ()
     #: Words that its texts are full of, in lower case; they tell which language an answer is in.
     frequent: tuple[OneLine, ...] = ()
     #: What prompts say in it.

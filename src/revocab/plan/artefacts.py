@@ -20,7 +20,6 @@ from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.evaluation.options import Asking
-from revocab.evaluation.probes.kind import ITEMS
 from revocab.models.change import ModelReference
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
 from revocab.report.references import asked_scores
@@ -54,11 +53,8 @@ class Artefacts(Layout):
     @property
     def held_out(self) -> dict[str, Artefact]:
         """Return, by id, the corpora whose held-out text no training may read."""
-        evaluation = self.experiment.evaluation
-        tasks = evaluation.multiple_choice.tasks.values()
-        asked = [corpus for task in tasks if task.probe for corpus in task.probe.corpora]
-        asked += [corpus for _, corpus, _ in heldout_texts(self.experiment)]
-        return self.corpora([*evaluation.heldout, *asked], "heldout")
+        asked = [corpus for _, corpus, _ in heldout_texts(self.experiment)]
+        return self.corpora([*self.experiment.evaluation.heldout, *asked], "heldout")
 
     def source(self, source: Source) -> list[Artefact]:
         world = self.paths.world
@@ -148,9 +144,6 @@ class Artefacts(Layout):
         return list(dict.fromkeys(corpus.language for corpus in corpora))
 
     # --- evaluation and report --------------------------------------------------------------------
-
-    def probe(self, task: str) -> Artefact:
-        return Artefact.file(f"{self.paths.probe(task)}/{ITEMS}", f"build_probe--{task}")
 
     def chat_template(self, name: str | None) -> Artefact | None:
         return None if name is None else Artefact.file(near(find_chat_template(name)))
@@ -283,11 +276,5 @@ class Artefacts(Layout):
 
     @property
     def baselines(self) -> list[str]:
-        """Return how blind baselines score on items made here: the world's, and probes in use."""
-        tasks = self.experiment.evaluation.multiple_choice.tasks
-        scored = {task for run in self.evaluated() for task in self.choice_tasks(run)}
-        folders = [self.paths.world] if self.experiment.world else []
-        folders += [
-            self.paths.probe(task) for task in tasks if tasks[task].probe and task in scored
-        ]
-        return [f"{folder}/{BASELINES}" for folder in folders]
+        """Return how blind baselines score on the items of the world, if there is one."""
+        return [f"{self.paths.world}/{BASELINES}"] if self.experiment.world else []

@@ -133,7 +133,7 @@ def check_results(results: Results, resources: Path | None = None) -> list[str]:
         *value_problems(results),
         *average_problems(results),
         *table_problems(results),
-        *blind_baselines.problems(results.experiment, resources or results.resources),
+        *blind_baselines.problems(resources or results.resources),
     ]
 
 

@@ -195,7 +195,7 @@ def teacher_bytes(teacher: Any, settings: Settings) -> int:
 
     Each device has all of them, in the precision of the forward pass.
     """
-    if teacher is None or not settings.taught:
+    if teacher is None or not settings.distils:
         return 0
     return WIDTH[settings.precision] * sum(weight.numel() for weight in teacher.parameters())
 
@@ -276,7 +276,7 @@ def estimate(
     tokens = settings.steps * settings.batch_size * length
     own = plan.ends[0] * sum(adapter_flops(rows, source_rows, width) for rows, width in adapted)
     each = mean_flops_per_token(model, groups, plan, length)
-    if settings.taught and source is not None:
+    if settings.distils and source is not None:
         each += mean_teacher_flops(source, plan, length, lambda stage: 1.0)
     return TrainingEstimate(
         tokens=tokens,

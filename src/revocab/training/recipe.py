@@ -178,9 +178,9 @@ class TrainingOptions(LossOptions):
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
-        if self.taught and self.loss != ALL:
+        if self.distils and self.loss != ALL:
             raise ValueError(
-                f"stages: {self.taught} reads text, and loss is {self.loss}; put the stage into a"
+                f"stages: distil reads text, and loss is {self.loss}; put the stage into a"
                 f" recipe of loss: {ALL}"
             )
         taken = sorted({*names} & {*PLACES, BEST, EVERY})
@@ -218,9 +218,9 @@ class TrainingOptions(LossOptions):
         return any(NEW_ROWS in stage.train for stage in self.stages or ())
 
     @property
-    def taught(self) -> str | None:
-        """The key by which the first stage that learns from the source model does."""
-        return next(filter(None, (stage.taught for stage in self.stages or ())), None)
+    def distils(self) -> bool:
+        """Whether a stage learns from the source model."""
+        return any(stage.distil for stage in self.stages or ())
 
     @property
     def can_be_sharded(self) -> bool:
@@ -229,7 +229,7 @@ class TrainingOptions(LossOptions):
 
     @property
     def reads_source(self) -> bool:
-        return self.adapter is not None or self.taught is not None
+        return self.adapter is not None or self.distils
 
     def mixtures(self, mixture: str) -> list[str]:
         """Return the mixtures of all stages; ``mixture`` is that of those which name none."""

@@ -22,7 +22,7 @@ WHOLE_MATRICES = ("all", EMBEDDINGS, "input_embeddings", "output_embeddings")
 #: The order in which manifests list what a stage says.
 DESCRIBED = (
     "name", "steps", "learning_rate", "train", "warmup_steps", "schedule",
-    "final_learning_rate_share", "weight_decay", "groups", "lora", "adapter", "distil", "alm",
+    "final_learning_rate_share", "weight_decay", "groups", "lora", "adapter", "distil",
 )  # fmt: skip
 
 
@@ -75,19 +75,6 @@ class Distil(Closed):
                 )
 
 
-class LikelihoodMatching(Closed):
-    """How a stage learns the source model's likelihoods of chunks of text, whatever the tokens
-    (approximate likelihood matching, Minixhofer et al. 2025).
-    """
-
-    temperature: limits.Positive = Field(
-        default=100.0, description="the power 1 / temperature of likelihoods is compared"
-    )
-    cross_entropy: limits.NotNegative = Field(
-        default=0.0, description="weight of the loss of next tokens, which is added"
-    )
-
-
 class Stage(Closed):
     """A part of a recipe with its own parameters, rates and schedule; AdamW starts it afresh."""
 
@@ -126,9 +113,6 @@ class Stage(Closed):
     adapter: VocabularyAdapters | None = None
     #: New rows learn from the source model, in place of next tokens (docs/training.md).
     distil: Distil | None = None
-    #: Chunks of text get the source model's likelihoods, in place of next tokens
-    #: (docs/training.md).
-    alm: LikelihoodMatching | None = None
 
     @field_validator("train", mode="before")
     @classmethod
@@ -150,8 +134,6 @@ class Stage(Closed):
         if self.lora is not None and not named:
             raise ValueError(f"lora is given, but train leaves it out; give train: [{LORA}]")
         self._check_new_rows()
-        if self.distil is not None and self.alm is not None:
-            raise ValueError("distil and alm are given, but a stage has one loss; make it two")
         if self.distil is not None and self.train != [NEW_ROWS]:
             raise ValueError(
                 f"distil is given, but train is {', '.join(self.train)}; give train: {NEW_ROWS},"
@@ -189,11 +171,6 @@ class Stage(Closed):
             raise ValueError(
                 f"groups.{NEW_ROWS}.weight_decay: {decay:g}; {NEW_ROWS} have none: leave it out"
             )
-
-    @property
-    def taught(self) -> str | None:
-        """The key by which the stage learns from the source model, if it does."""
-        return next((key for key in ("distil", "alm") if getattr(self, key) is not None), None)
 
     def factor(self, step: int) -> float:
         return learning_rate_factor(

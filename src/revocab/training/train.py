@@ -72,7 +72,7 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
         adapters["source"] = {which: digest.hexdigest() for which, digest in hashes.items()}
     if run.settings.trains_new_rows:
         adapters["new_rows"] = io.sha256(new_rows_file(run.model))
-    if run.settings.taught:
+    if run.settings.distils:
         assert run.source is not None  # train looked
         read = [*checkpoints.weight_files(run.source), run.source / "config.json"]
         adapters["teacher"] = {file.name: io.sha256(file) for file in read}
@@ -174,7 +174,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     if settings.trains_new_rows:
         matrix: Any = model.get_input_embeddings().weight
         new_V = read_new_rows(run.model, len(matrix))
-    if settings.taught and run.source is not None:
+    if settings.distils and run.source is not None:
         check_teacher(model, run.source, settings)
         packed = with_lessons(packed, settings, run.model, run.source, new_V)
     checksums = input_checksums(run)
@@ -238,14 +238,14 @@ def _check_source(run: TrainingRun) -> None:
             "--source: the first stage trains vocabulary adapters, combinations of source rows, and"
             " received none; give the model that --model was made from"
         )
-    if run.settings.taught and run.source is None:
+    if run.settings.distils and run.source is None:
         raise RevocabError(
-            f"--source: a stage has {run.settings.taught}, which learns from the source model, and"
+            "--source: a stage has distil, which learns from the source model, and"
             " received none; give the model that --model was made from"
         )
     if not run.settings.reads_source and run.source is not None:
         raise RevocabError(
-            f"--source {run.source}: only vocabulary adapters, distil and alm read it, and no stage"
+            f"--source {run.source}: only vocabulary adapters and distil read it, and no stage"
             " has them; leave it out, or give the first stage an adapter"
         )
 

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field
@@ -19,9 +19,22 @@ from revocab.io import write_text
 from revocab.limits import Size
 
 TEMPLATES = Path(__file__).parent / "templates"
+#: The experiments of the papers.
+PAPERS = {
+    "sava": "config/paper.yaml",
+    "lep": "config/lep.yaml",
+    "vocadt": "config/vocadt.yaml",
+    "bilingual": "config/bilingual.yaml",
+}
+#: What `starts` compares besides the method that is asked for.
+STARTS = ("fvt", "mean", "random")
+#: Most steps of each of its trainings, a multiple of 4.
+TRIAL_STEPS = 100
 ABOUT = """Write a small experiment file, or a task's prompt: revocab new FILE.yaml
 
-On a terminal it asks for what no flag says. Default FILE: experiment.yaml, or prompt.yaml."""
+--template own adapts a model by one method; starts trains several starts with three seeds beside
+the old vocabulary, and ranks them; papers is laid over the experiment of a paper. On a terminal it
+asks for what no flag says. Default FILE: experiment.yaml, or prompt.yaml."""
 
 
 class NewOptions(Closed):
@@ -39,6 +52,12 @@ class NewOptions(Closed):
         default=None, description="tokens of the new vocabulary, more than the model has"
     )
     method: Id = Field(default="fvt", description="how new rows are made")
+    template: Literal["own", "starts", "papers"] = Field(
+        default="own", description="what the file does"
+    )
+    paper: Literal["sava", "lep", "vocadt", "bilingual"] | None = Field(
+        default=None, description="of the template papers: which one (default: sava)"
+    )
     task: bool = Field(default=False, description="write a multiple-choice prompt instead")
 
 
@@ -60,11 +79,17 @@ def new(words: Sequence[str]) -> str:
         raise RevocabError(f"{file}: give a name that ends in .yaml")
     if file.exists():
         raise RevocabError(f"{file}: already exists; give another name, or remove it")
-    if options.task:
+    if options.paper and (options.task or options.template != "papers"):
+        raise RevocabError("--paper: is for --template papers; give it, or leave out --paper")
+    if options.task or options.template == "papers":
+        what = "a prompt" if options.task else "the template papers"
         if ignored := [key for key in ASKED if getattr(options, key)]:
-            raise RevocabError(f"{flag_of(key)}: not for a prompt; leave it out" for key in ignored)
+            raise RevocabError(f"{flag_of(key)}: not for {what}; leave it out" for key in ignored)
+    if options.task:
         write_text(file, rendered("task", name=file.stem, folder=str(file.parent)))
         return f"{file}: a prompt; how it is used stands in it"
+    if options.template == "papers":
+        return write_overlay(file, Path(PAPERS[options.paper or "sava"]))
     missing = [key for key in ASKED if not getattr(options, key)]
     if sys.stdin.isatty():
         options = read([*flags, *(word for key in missing for word in answer(key))])
@@ -74,10 +99,35 @@ def new(words: Sequence[str]) -> str:
     from revocab.config import validate
     from revocab.plan import Plan
 
-    content = rendered("experiment", **filled(file, options))
+    template = "starts" if options.template == "starts" else "experiment"
+    content = rendered(template, **filled(file, options))
     jobs = len(Plan(validate(yaml.safe_load(content))).needed_jobs())
     write_text(file, content)
     return f"{file}: {jobs} jobs; look at it, then: revocab run {file}"
+
+
+def write_overlay(file: Path, paper: Path) -> str:
+    """Write what is laid over a paper's experiment, after planning both.
+
+    Raises :class:`RevocabError` where the paper's file is not here.
+    """
+    from revocab.config import validate
+    from revocab.config.load import overlaid, read_values
+    from revocab.plan import Plan
+
+    if not paper.is_file():
+        raise RevocabError(f"--paper: no {paper} in this folder; run it in a clone of Revocab")
+    stated = read_values(paper)
+    listed = {key: [*stated[key]] for key in ("models", "recipes", "runs")}
+    content = rendered("papers", file=str(file), name=name_of(file), paper=str(paper), **listed)
+    jobs = len(Plan(validate(overlaid(stated, yaml.safe_load(content)))).needed_jobs())
+    write_text(file, content)
+    return f"{file}: {jobs} jobs; look at it, then: revocab run {paper} {file}"
+
+
+def name_of(file: Path) -> str:
+    """Return an experiment's id, made of the file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "mine"
 
 
 def read(flags: Sequence[str]) -> NewOptions:
@@ -119,20 +169,22 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
     if source is not None:
         choices.vocabulary_size(options.vocabulary, source.tokens, sum(sizes.values()))
         row = source.row
-    name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "mine"
     label = Path(model).name.partition("@")[0]
+    does = "with several starts in" if options.template == "starts" else "adapted to"
     tokens = sum(sizes.values()) // BYTES_PER_TOKEN
     steps = max(choices.FEWEST_STEPS, tokens // (row * choices.ROWS))
     return {
         "file": str(file),
-        "name": name,
-        "title": f"{label} adapted to {', '.join(map(language_label, sizes))}",
+        "name": name_of(file),
+        "title": f"{label} {does} {', '.join(map(language_label, sizes))}",
         "label": label,
         "method": options.method,
+        "starts": [*dict.fromkeys([options.method, *STARTS])],
         "vocabulary": options.vocabulary,
         "texts": [
             {
                 "language": text.language,
+                "label": language_label(text.language),
                 "path": str(options.text[text.language]),
                 "heldout": choices.heldout_bytes(text.bytes),
                 "by_line": text.by_line,
@@ -147,6 +199,7 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
         "rows": choices.ROWS,
         # about one pass over the text; of large ones a part
         "steps": min(choices.MANY_STEPS, steps) // 2 * 2,
+        "trial": min(TRIAL_STEPS, steps) // 4 * 4,
     }
 
 
@@ -167,9 +220,10 @@ def place_of(model: str) -> dict[str, str]:
 
 
 def rendered(template: str, **values: Any) -> str:
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    text = (TEMPLATES / f"{template}.yaml.j2").read_text(encoding="utf-8")
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True
+    )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
-    return environment.from_string(text).render(values)
+    return environment.get_template(f"{template}.yaml.j2").render(values)

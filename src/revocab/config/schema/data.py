@@ -42,22 +42,26 @@ class Corpus(CorpusOptions):
     answers: OwnAnswers | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
-class TokenizerPlace(Closed):
-    """A place to take a tokenizer from, the short form of ``substitute``; or one construction."""
+#: Constructions that a tokenizer has a key for; `substitute` is what ``hub`` and ``path`` say.
+BUILT = {name: kind for name, kind in constructions().items() if name != "substitute"}
 
-    #: Repository of the Hub; short for `substitute`.
+
+class TokenizerPlace(Closed):
+    """A place to take a tokenizer from as it is; or one construction."""
+
+    #: Repository of the Hub.
     hub: HubId | None = None
     #: Its commit, tag or branch; none: looked up once, and told.
     revision: Revision | None = None
-    #: Folder or file; short for `substitute`.
+    #: Folder or file.
     path: OneLine | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> TokenizerPlace:
-        return exactly_one(self, ("hub", "path", *constructions()))
+        return exactly_one(self, ("hub", "path", *BUILT))
 
     def construction(self) -> tuple[str, ConstructionOptions]:
-        for name in constructions():
+        for name in BUILT:
             options = getattr(self, name)
             if options is not None:
                 return name, options
@@ -79,5 +83,5 @@ else:
         "Tokenizer",
         __base__=TokenizerPlace,
         __doc__="A tokenizer: from the Hub, from a folder, or built here by one construction.",
-        **{name: (kind.options | None, None) for name, kind in constructions().items()},
+        **{name: (kind.options | None, None) for name, kind in BUILT.items()},
     )

@@ -28,16 +28,8 @@ from revocab.evaluation.options import (
     ScoringOptions,
     SignificanceOptions,
 )
-from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.fertility.measure import FertilityOptions
 from revocab.limits import POSITIONS
-
-
-class Probe(ProbeOptions):
-    """Items made by rule from what corpora hold out."""
-
-    #: Corpora with held-out text.
-    corpora: list[CorpusId] = Field(min_length=1)
 
 
 class Task(TaskOptions):
@@ -48,16 +40,12 @@ class Task(TaskOptions):
     #: Language of its items.
     language: Language
     data: Source | None = None
-    #: In place of ``data``.
-    probe: Probe | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Task:
         exactly_one(self, ("template", "harness"))
         if self.template is None and self.data is not None:
             raise ValueError("data belongs to a template; a harness task brings its own")
-        if self.probe is not None and (self.data or self.items or self.harness):
-            raise ValueError("probe makes the rows of a template; leave out data, items, harness")
         if self.harness is None and self.revision is not None:
             raise ValueError("revision pins a harness task; a template's goes under data.hub")
         return self

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from revocab.chat.messages import ASSISTANT, Message
-from revocab.chat.template import read_template
+from revocab.chat.template import own_template, read_template
 from revocab.closed import Closed
 from revocab.errors import RevocabError
 
@@ -60,9 +60,6 @@ def set_template(tokenizer: Any, folder: Path, text: str | None) -> None:
 
     Raises :class:`RevocabError` if it has none then.
     """
-    from revocab.sandbox import limit_chat_templates
-
-    limit_chat_templates()
     if text is not None:
         tokenizer.chat_template = text
     if not tokenizer.chat_template:
@@ -96,17 +93,18 @@ class ChatFormat:
         """
         from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
 
-        from revocab.sandbox import explain
+        from revocab.sandbox import check_length, explain
 
         begun = not answered and messages[-1]["role"] == ASSISTANT
         try:
+            check_length(own_template(self.tokenizer))
             return self.tokenizer.apply_chat_template(
                 list(messages),
                 tokenize=False,
                 add_generation_prompt=not (answered or begun),
                 continue_final_message=begun,
             )
-        except (SecurityError, TemplateSyntaxError) as error:
+        except (SecurityError, TemplateSyntaxError, OverflowError) as error:
             raise RevocabError(f"{self.folder}, chat template: {explain(error)}") from None
         except TemplateError as error:
             roles = ", ".join(message["role"] for message in messages)

@@ -169,7 +169,7 @@ class Scorer:
                 f"task {name}: its data have fewer rows than --shots asks for; lower it"
                 " (evaluation.multiple_choice.shots)"
             ) from error
-        except TemplateError as error:  # tasks' own templates raise RevocabError
+        except (TemplateError, OverflowError) as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
         if name not in self._provenance:  # read once for all checkpoints

@@ -10,34 +10,32 @@ from revocab.initialise.rows import weighted_means
 from revocab.limits import Size
 
 
-class TopKOptions(RowsOptions):
-    """How many shared tokens are looked at."""
+class ClpOptions(RowsOptions):
+    """How many shared tokens are looked at, and how similarities become weights."""
 
     #: Use only the k most similar shared tokens; none: all, as published.
     top_k: Size | None = None
-
-
-class ClpOptions(TopKOptions):
-    """How similarities become weights."""
-
     #: Cosines divided by their sum, or their sparsemax.
     weights: Literal["cosine", "sparsemax"] = "cosine"
 
 
-def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: str) -> Tensor:
+def weighted_rows(inputs: MethodInputs, options: ClpOptions) -> Tensor:
     """Return ``weights(cos(H_missing, H_overlap)) @ E_source[overlap]``, block by block.
 
     ``H`` are the helper's rows of this matrix. Weights ``cosine``: similarities over their sum, not
-    clipped, as published; ``sparsemax``: CLP+. Over all shared tokens or the ``top_k`` nearest.
+    clipped, as published; ``sparsemax``: CLP+ (Yamaguchi et al. 2024). Over all shared tokens or
+    the ``top_k`` nearest.
     """
-    inputs.require_overlap(method, "builds new rows from shared ones")
+    inputs.require_overlap("clp", "builds new rows from shared ones")
     return weighted_means.combine(
         inputs.guide_VX[inputs.missing_N],
         inputs.guide_VX[inputs.overlap_target_N],
         inputs.source_VD,
         inputs.overlap_source_N,
-        weighted_means.sparsemax_weights if kind == "sparsemax" else weighted_means.share_weights,
-        top_k,
+        weighted_means.sparsemax_weights
+        if options.weights == "sparsemax"
+        else weighted_means.share_weights,
+        options.top_k,
     )
 
 
@@ -49,7 +47,7 @@ METHOD = Method(
     citation="Ostendorff & Rehm 2023, Efficient Language Model Training through Cross-Lingual and "
     "Progressive Transfer Learning",
     options=ClpOptions,
-    initialise=lambda inputs, options: weighted_rows(inputs, "clp", options.top_k, options.weights),
+    initialise=weighted_rows,
     mixes_rows=True,
     needs_helper=True,
 )

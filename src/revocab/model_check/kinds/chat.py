@@ -13,7 +13,6 @@ from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended,
 from revocab.model_check.kinds.special_ids import ids_of, is_id
 from revocab.models.finding import Finding, some, some_tokens
 from revocab.models.load import quiet
-from revocab.sandbox import limit_chat_templates
 
 FILE = "chat_template.jinja"
 #: How tokens of chat are spelt, whether a vocabulary has them or not.
@@ -87,7 +86,6 @@ def opening(subject: Subject) -> Iterator[Finding]:
     """
     if not own_template(subject.tokenizer):
         return
-    limit_chat_templates()
     turns = [{**message} for message in PROBE[:2]]
 
     def text(messages: list[dict[str, Any]], asks: bool) -> str:

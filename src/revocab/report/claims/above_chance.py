@@ -9,7 +9,6 @@ from pathlib import Path
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.evaluation.over_seeds import tell
-from revocab.evaluation.probes.kind import ITEMS
 from revocab.io import read_jsonl
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Record, Results
@@ -28,8 +27,6 @@ def chance(results: Results, task: str) -> float | None:
     setting = results.experiment.evaluation.multiple_choice
     data = setting.tasks[task].data
     path = Path(data.path) if data and data.path else None
-    if setting.tasks[task].probe:
-        path = results.resources / "probes" / task / ITEMS
     if data and data.world:
         path = results.resources / "world" / f"{data.world}.jsonl.gz"
     if path is not None:

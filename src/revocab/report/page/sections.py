@@ -87,7 +87,7 @@ def sections(results: Results, resources: Path) -> list[Section]:
             "Blind baselines",
             "Accuracy in per cent, on items made here, of guesses that see only the length or"
             " the position of choices; expected near chance.",
-            *blind_baselines.table(results.experiment, resources),
+            *blind_baselines.table(resources),
         ),
         Section(
             "timings",

@@ -27,7 +27,7 @@ from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
 #: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
-SAMPLES, FLOORS = "fertility/samples.jsonl", "fertility/floors.csv"
+FLOORS = "fertility/floors.csv"
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:

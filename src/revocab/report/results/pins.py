@@ -43,10 +43,9 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
             file = resources / "corpora" / name / "manifest.json"
             yield ("corpora", name, "source", "hub", "revision"), file, ("source", "commit")
     for name, tokenizer in experiment.tokenizers.items():
-        inside: Keys = ("substitute",) if tokenizer.substitute else ()
-        if (tokenizer.substitute or tokenizer).hub:
+        if tokenizer.hub:
             file = root / "tokenizers" / name / "manifest.json"
-            yield ("tokenizers", name, *inside, "revision"), file, ("commit",)
+            yield ("tokenizers", name, "revision"), file, ("commit",)
     for name, model in experiment.models.items():
         if model.hub:
             file = root / "models" / name / "manifest.json"

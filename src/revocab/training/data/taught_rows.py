@@ -1,4 +1,4 @@
-"""Packed rows in whose place some stages read text in two tokenizations."""
+"""Packed rows in whose place some stages read snippets in two tokenizations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from revocab.errors import RevocabError, refuse
-from revocab.training.data.chunks import ChunkedText
 from revocab.training.data.packed_rows import PackedRows
 from revocab.training.data.snippets import StageText, around_tokens
 from revocab.training.data.tokenizer_pair import Pair, SpanTokenizer
@@ -23,33 +22,25 @@ if TYPE_CHECKING:
     from revocab.training.stages import StagePlan
 
 
-class Lesson(Protocol):
-    """What a stage reads that learns from the source model."""
-
-    def step(self, tokens: Any, begin: int, rows: int) -> dict[str, np.ndarray]:
-        """Return a step's arrays, each of ``rows`` rows; ``begin`` counts from the stage's."""
-
-
 @dataclass(frozen=True)
 class Taught:
     """A lesson, and what manifest and ``timing.json`` say of its stage."""
 
     stage: Stage
-    lesson: Lesson
+    lesson: StageText
     #: Tokens that the source model reads, for each of the packed rows.
     source_share: float
     #: For the manifest.
     described: Mapping[str, Any]
-    #: New tokens that learn, where only these do.
-    new_tokens: int | None = None
+    #: New tokens that learn.
+    new_tokens: int
 
     def timed(self, seconds: float, steps: int, row_tokens: int) -> dict[str, Any]:
         """Return the times of ``steps`` steps of ``row_tokens`` packed tokens each."""
         each = seconds / steps
         timed = {"stage": self.stage.name, "training_seconds": seconds, "seconds_per_step": each}
         timed["seconds_per_token"] = each / row_tokens
-        if self.new_tokens:
-            timed["seconds_per_new_token"] = each * self.stage.steps / self.new_tokens
+        timed["seconds_per_new_token"] = each * self.stage.steps / self.new_tokens
         return timed
 
 
@@ -61,7 +52,7 @@ class TaughtRows(PackedRows):
     taught: Mapping[int, Taught] = field(default_factory=dict)
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """Return a batch of a stage, as :class:`PackedRows` does, or of :meth:`Lesson.step`."""
+        """Return a batch of a stage, as :class:`PackedRows` does, or of :meth:`StageText.step`."""
         assert self.plan is not None  # beside what is taught
         stage = self.plan.index(indices[0] // self.batch_size)
         if stage not in self.taught:
@@ -97,10 +88,10 @@ def with_lessons(
     """Return rows in which stages that learn from the source model have their lessons.
 
     ``new_V`` says which tokens of the student are new, where a stage trains these alone. Raises
-    :class:`RevocabError` where a snippet is longer than a row, where no new token is in the rows,
-    and where two tokenizations have no chunk in common.
+    :class:`RevocabError` where a snippet is longer than a row, and where no new token is in the
+    rows.
     """
-    stages = {n: stage for n, stage in enumerate(settings.plan.stages) if stage.taught}
+    stages = {n: stage for n, stage in enumerate(settings.plan.stages) if stage.distil}
     if not stages:
         return packed
     width = packed.sequence_length
@@ -113,12 +104,9 @@ def with_lessons(
     refuse(problems)
     pair = Pair(SpanTokenizer(model, width), SpanTokenizer(source, positions_of_model(source)))
     taught = {}
-    for number, stage in stages.items():
-        if stage.distil:
-            assert new_V is not None  # such stages train new rows
-            taught[number] = snippets_of(packed, settings, number, pair, new_V)
-        else:
-            taught[number] = chunks_of(packed, settings, number, pair)
+    for number in stages:
+        assert new_V is not None  # such stages train new rows
+        taught[number] = snippets_of(packed, settings, number, pair, new_V)
     values = {name: getattr(packed, name) for name in PackedRows.__dataclass_fields__}
     return TaughtRows(**values, plan=settings.plan, taught=taught)
 
@@ -154,31 +142,6 @@ def snippets_of(
     first = text.step(packed.tokens, 0, packed.batch_size)
     described = {"stage": stage.name, **counts}
     return Taught(stage, text, source_share(packed, first), described, len(ids))
-
-
-def chunks_of(packed: PackedRows, settings: Settings, number: int, pair: Pair) -> Taught:
-    plan, batch = settings.plan, settings.batch_size
-    stage = plan.stages[number]
-    places = range(plan.begins[number] * batch, plan.ends[number] * batch)
-    text = ChunkedText(pair, np.asarray(packed.rows_at(places)))
-    first = text.step(packed.tokens, 0, batch)
-    counts = {
-        "tokens": int(first["sizes"].sum()),
-        "source_tokens": int(first["source_sizes"].sum()),
-        "chunks": text.count(first["chunk"]),
-    }
-    if not counts["chunks"]:
-        raise RevocabError(
-            f"stage {stage.name}: the {batch} rows of its first step have no chunk that both"
-            " tokenizers can spell; pack text with the model's own tokenizer, or leave out alm"
-        )
-    print(
-        f"stage {stage.name}: a step of {counts['tokens']} tokens is {counts['source_tokens']} of"
-        f" the source model, and {counts['chunks']} chunks of both",
-        file=sys.stderr,
-    )
-    described = {"stage": stage.name, "first_step": counts}
-    return Taught(stage, text, source_share(packed, first), described)
 
 
 def source_share(packed: PackedRows, first: Mapping[str, np.ndarray]) -> float:

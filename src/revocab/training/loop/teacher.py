@@ -10,7 +10,6 @@ import torch
 from revocab.errors import refuse
 from revocab.models.load import check_model, load_causal_lm
 from revocab.models.shape import load_shape
-from revocab.training.loop.chunk_likelihoods import likelihoods_lesson
 from revocab.training.loop.distillation import has_own_head, hidden_states_lesson
 from revocab.training.machine.head import PLAIN_HEADS, has_plain_head
 from revocab.training.run import Settings
@@ -29,7 +28,7 @@ class Teacher:
     def enter(self, number: int, device: torch.device) -> None:
         """Load the model for stage ``number``, or let go of it."""
         self.stage = self.stages[number]
-        if self.stage.taught is None or self.folder is None:
+        if self.stage.distil is None or self.folder is None:
             self.model = None
         elif self.model is None:
             self.model = load_causal_lm(self.folder, dtype=self.dtype, device=str(device))
@@ -37,7 +36,7 @@ class Teacher:
 
     def shape(self) -> Any | None:
         """Return the model without weights, if a stage learns from it."""
-        if self.folder is None or not any(stage.taught for stage in self.stages):
+        if self.folder is None or not any(stage.distil for stage in self.stages):
             return None
         return load_shape(self.folder)
 
@@ -48,11 +47,8 @@ class Teacher:
         """
         if "source_ids" not in batch:
             return batch
-        if self.stage.distil is not None:
-            lesson = hidden_states_lesson(self.model, batch, self.stage.distil)
-        else:
-            assert self.stage.alm is not None  # nothing else has a source model
-            lesson = likelihoods_lesson(self.model, batch, self.stage.alm)
+        assert self.stage.distil is not None  # nothing else has a source model
+        lesson = hidden_states_lesson(self.model, batch, self.stage.distil)
         return {**{name: batch[name] for name in ("input_ids", "predicted")}, "lesson": lesson}
 
 
@@ -60,7 +56,7 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
     """Raise :class:`RevocabError` for a source folder that cannot teach ``model``, and for stages
     that name layers which neither has.
 
-    Hidden states are compared between models of one shape alone, likelihoods between any two.
+    Hidden states are compared between models of one shape alone.
     """
     from transformers import AutoConfig
 
@@ -76,9 +72,9 @@ def check_teacher(model: Any, folder: Path, settings: Settings) -> None:
         f"--source {folder}: {key} is {getattr(other, key, None)}, and the model's"
         f" {getattr(own, key, None)}; give the model that --model was made from"
         for key in ("model_type", "hidden_size", "num_hidden_layers")
-        if stages and getattr(other, key, None) != getattr(own, key, None)
+        if getattr(other, key, None) != getattr(own, key, None)
     ]
-    if stages and has_own_head(model) and not has_plain_head(model):
+    if has_own_head(model) and not has_plain_head(model):
         problems.append(
             f"stage {next(iter(stages))}: distil trains a head of its own by cross-entropy, and"
             f" knows how of {', '.join(sorted(PLAIN_HEADS))}, not of {own.model_type}; leave out"

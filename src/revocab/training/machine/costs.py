@@ -51,12 +51,12 @@ def adapter_flops(rows: int, source_rows: int, width: int) -> float:
 def teacher_flops(teacher: Any, stage: Stage, length: int) -> float:
     """Return the floating-point operations of a token of the source model in a stage.
 
-    Only its forward pass; where hidden states are compared, without the head.
+    Only its forward pass, without the head.
     """
-    if stage.taught is None:
+    if stage.distil is None:
         return 0.0
     head = teacher.get_output_embeddings()
-    unused = head.weight.numel() if stage.distil and head is not None else 0
+    unused = 0 if head is None else head.weight.numel()
     return operations(teacher).flops(length) - 2.0 * unused
 
 

@@ -1,1 +1,0 @@
-"""Probes: multiple-choice items made by rule from held-out text."""
