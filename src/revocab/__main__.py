@@ -48,14 +48,6 @@ BEGUN = {
         "tell whether a model gives the same tokens, text and logits in every runtime",
     ),
     "export": ("revocab.export.export.export", "write a model for llama.cpp, Ollama and others"),
-    "publish": (
-        "revocab.publishing.publish.publish",
-        "upload a checked model folder to the Hub, private by default: FOLDER OWNER/NAME",
-    ),
-    "draft": (
-        "revocab.drafting.draft.draft",
-        "give a small model a target's vocabulary, to draft for it: DRAFT --for TARGET",
-    ),
     "trace": ("revocab.report.trace.trace", "tell where a number of a results folder comes from"),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
