@@ -48,19 +48,12 @@ BEGUN = {
         "tell whether a model gives the same tokens, text and logits in every runtime",
     ),
     "export": ("revocab.export.export.export", "write a model for llama.cpp, Ollama and others"),
-    "trace": ("revocab.report.trace.trace", "tell where a number of a results folder comes from"),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
     "plan": ("revocab.bill.plan.plan", "print what an experiment costs before it runs: FILE.yaml"),
-    "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
-    "preflight": (
-        "revocab.workflow.preflight.preflight",
-        "try a training, a kill, a resume, an export and scoring before it runs for days: RUN",
-    ),
-    "status": ("revocab.workflow.status.status", "show jobs done and left, and training progress"),
 }
 COMMANDS = Path(__file__).parent / "commands"
 

@@ -25,8 +25,8 @@ from revocab.bill import plan as bill_plan
 from revocab.command import of_flags, read
 from revocab.flags import Parser, flag_of, leaves
 from revocab.plan import Plan
-from revocab.plan.show import pairs, show_job
-from revocab.workflow import preflight, run, status
+from revocab.plan.given import pairs
+from revocab.workflow import run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PRINTED = list(printed(REPOSITORY))
@@ -124,19 +124,9 @@ def test_a_command_on_an_experiment_is_read_as_far_as_the_experiment(line, monke
     if not words:
         return
     words = entry.with_experiment([STANDS_FOR.get(word, word) for word in words])
-    if verb == "job":
-        assert "scripts/run_job.py" in show_job(words)
-    elif verb == "plan":
+    if verb == "plan":
         assert bill_plan.plan(words)
-    elif verb == "status":
-        assert status.status(words)
-    elif verb == "preflight":
-        read_words = preflight.parser().parse_args(words)
-        assert read_words.run == "RUN" or read_words.run in planned(*read_words.configfile).runs
-        assert read_words.profile is None or (read_words.profile / "config.yaml").is_file()
     else:
-        monkeypatch.setattr(run, "hold_folder", lambda locks: None)
-        monkeypatch.setattr(run, "remove_dead_locks", lambda locks: [])
         started: list[list[str]] = []
         monkeypatch.setattr("os.execv", lambda program, words: started.append(words))
         monkeypatch.setattr("revocab.workflow.check_hub.check_hub", lambda plan: "checked")

@@ -175,13 +175,13 @@ def test_a_paper_plans_from_a_fresh_clone_without_arguments(repository, paper):
 
 
 def counted(repository, files, **keys):
-    """Return the numbers of jobs by rule that `revocab status` counts."""
+    """Return the numbers of jobs by rule that the plan has."""
     made = Plan(read(*(repository / file for file in files), **keys))
     return Counter(job.rule for job in made.needed_jobs().values())
 
 
 def check(repository, names, jobs, **keys):
-    """Compare the numbers of jobs that Snakemake plans with the table and with `revocab status`."""
+    """Compare the numbers of jobs that Snakemake plans with the table and the plan."""
     expected = SHIPPED[names]
     assert {rule: jobs.get(rule, 0) for rule in expected} == expected
     assert jobs["build_report"] == 1

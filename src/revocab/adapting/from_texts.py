@@ -6,6 +6,7 @@ file, whatever stopped the first one.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -206,10 +207,22 @@ def choose_for(inputs: Inputs, options: TextOptions, minutes: float) -> Choices:
 
 
 def run(file: Path, cores: int | None) -> None:
-    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
+    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early, or
+    if another run goes on in the folder.
+
+    Instead of Snakemake's lock, which outlives a run that is killed, a lock of the operating
+    system, which ends with the last process that holds it.
+    """
     used = str(cores or os.cpu_count() or 1)
-    words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used]
-    done = subprocess.run([sys.executable, *words], cwd=file.parent, check=False)
+    words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used, "--nolock"]
+    with (file.parent / ".running").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RevocabError(f"{file.parent}: another run goes on here; wait for it") from None
+        done = subprocess.run(
+            [sys.executable, *words], cwd=file.parent, check=False, pass_fds=[lock.fileno()]
+        )
     if done.returncode:
         raise RevocabError(
             f"{file.parent}: the run stopped ({ending(done.returncode)}); the messages above name"

@@ -13,7 +13,7 @@ from revocab.closed import plain
 from revocab.command import of_flags
 from revocab.config.checks import all_warnings
 from revocab.flags import Parser, add_flag, leaves, value_of
-from revocab.plan.show import add_experiment, planned
+from revocab.plan.given import add_experiment, planned
 
 
 def plan(words: Sequence[str]) -> str:
