@@ -50,7 +50,6 @@ SHIPPED = [
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
     ("config/bilingual.yaml", "config/overlays/bilingual-seeds.yaml"),
     ("config/one-gpu.yaml",),
-    ("config/chat-demo.yaml",),
     ("config/bilingual-demo.yaml",),
     ("config/lep-demo.yaml",),
     ("config/vocadt-demo.yaml",),

@@ -65,10 +65,6 @@ SHIPPED = {
         "generate_text": 3, "build_task": 9, "build_prompts": 12, "prepare_corpus": 2,
     },
     ("lep", "lep-rates"): {"adapt_model": 4 * 7, "pack_tokens": 7, "generate_text": 0},
-    ("chat-demo",): {
-        "pretrain_stand_in": 1, "adapt_model": 2 + 4, "change_model": 4,
-        "generate_text": 3 + 8, "build_prompts": 2,
-    },
     ("lep-demo",): {
         "pretrain_stand_in": 1, "build_tokenizer": 10, "adapt_model": 1 + 4 + 3 + 2,
         "measure_heldout": 16 + 9, "score_multiple_choice": 1 + 1 + 16 + 2 + 1 + 4,
