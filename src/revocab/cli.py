@@ -15,7 +15,7 @@ from pathlib import Path
 from revocab.closed import Closed
 from revocab.command import Call, Command, read
 from revocab.device_memory import explained
-from revocab.errors import LONGEST_NAME, RevocabError, on_one_line
+from revocab.errors import LONGEST_NAME, RevocabError, UsageError, on_one_line
 
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -32,7 +32,7 @@ MORE_MEMORY = "end other processes, or give this one more; no partial output was
 
 @contextmanager
 def legible() -> Iterator[None]:
-    """Print a :class:`RevocabError` for people, and end with exit code 1.
+    """Print a :class:`RevocabError` for people, and end with exit code 1; 2 where it is of usage.
 
     So too a path that cannot be used, a disk that is full and Ctrl-C: writers leave nothing
     half-written (:mod:`revocab.io`).
@@ -41,7 +41,7 @@ def legible() -> Iterator[None]:
         yield
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
-        raise SystemExit(1) from None
+        raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except KeyboardInterrupt:
         print("error: interrupted; no partial output was kept", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None

@@ -26,7 +26,7 @@ from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
 from revocab.command import options_of
 from revocab.config.load import validate
-from revocab.errors import RevocabError, all_of, ending
+from revocab.errors import RevocabError, UsageError, all_of, ending
 from revocab.flags import leading
 from revocab.initialise.method import methods
 from revocab.io import write_text
@@ -97,7 +97,7 @@ def read_words(
         if named or "--demo" in flags:
             raise
         missing = f"MODEL comes first: {verb} MODEL --text it=FILE; or give --demo"
-        raise RevocabError([missing, *error.problems]) from None
+        raise UsageError([missing, *error.problems]) from None
     command = f"{verb} {shlex.join(without_cores(words))}"
     return next(iter(named), None), stated, command
 
@@ -156,7 +156,7 @@ def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs
         problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
     problems += overlaps(options.text, options.keep, "--text")
     if problems:
-        raise RevocabError(problems)
+        raise UsageError(problems)
     (place, source), texts, keep = all_of(
         [
             lambda: look_at_stand_in() if model is None else look_at(model),

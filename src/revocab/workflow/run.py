@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, UsageError
 from revocab.flags import Parser
 from revocab.io import write_json
 from revocab.plan.given import planned
@@ -63,7 +63,7 @@ def record_machine(results: Path) -> None:
 def run(words: Sequence[str]) -> str:
     """Become Snakemake with these words, in this process; return text if one asks for that.
 
-    Raises :class:`RevocabError` where there is no experiment.
+    Raises :class:`UsageError` where there is no experiment.
     """
     if {"-h", "--help"} & {*words}:
         return USAGE
@@ -73,7 +73,7 @@ def run(words: Sequence[str]) -> str:
     parser.add_argument("--check", action="store_true")
     arguments, _ = parser.parse_known_args(words)
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
-        raise RevocabError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
+        raise UsageError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
     check_files(arguments.configfile)
     if arguments.check:
         from revocab.workflow.check_hub import check_hub
