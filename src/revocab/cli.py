@@ -1,8 +1,7 @@
-"""What every script in ``scripts/`` shares: one entry point, one way to fail, argument types."""
+"""What every command shares: one entry point, and one way to fail."""
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import signal
@@ -155,21 +154,3 @@ def inputs_of(asked: Call) -> Iterator[Closed]:
 
     with as_task_files(fetch_inputs(asked.inputs)) as inputs:
         yield inputs
-
-
-def results_parser(
-    description: str | None, out: str, *, resources: bool = False
-) -> argparse.ArgumentParser:
-    """Return a parser with what every script that reads finished results takes.
-
-    ``out`` is the help of ``--out``. With ``resources`` it also takes where corpora and world lie.
-    """
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--results", type=Path, required=True, help="results folder to read")
-    parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
-    if resources:
-        parser.add_argument(
-            "--resources", type=Path, help="default: resources/EXPERIMENT next to the results"
-        )
-    parser.add_argument("--out", type=Path, required=True, help=out)
-    return parser
