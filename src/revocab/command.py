@@ -118,7 +118,7 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
     values = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [flag for flag in words[::2] if flag not in flags]
     if unknown or len(words) % 2 or "--out" not in values:
-        raise RevocabError(
+        raise UsageError(
             f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
             f"{', '.join(unknown) or ' '.join(words[::2])}"
         )

@@ -171,6 +171,7 @@ def values_of(
     return nested
 
 
+@of_usage()
 def value_of(key: str, kind: Any, value: Any) -> Any:
     if get_origin(kind) is dict:
         wrong = [word for word in value if not word.partition("=")[2]]
