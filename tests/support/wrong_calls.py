@@ -251,7 +251,6 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("run --configfile {corpus}", "corpus: cannot be read as a file"),
     ("run --configfile {small} results/x.csv", "if it is to be made, put -- before it"),
     ("run -n", "no experiment file: revocab run FILE.yaml"),
-    ("job", "the following arguments are required: rule"),
     ("plan --configfile {small} --gpu h1000", "h1000"),
     ("plan --configfile {small} --gpu h100 --peak 1e15", "gpu and peak are both given"),
     ("plan --configfile {small} --devices -2", "--devices"),
