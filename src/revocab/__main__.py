@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
-from revocab.errors import RevocabError
+from revocab.errors import UsageError
 
 #: What people run by hand, and the command behind it. Every other command goes by its own name.
 VERBS = {
@@ -44,27 +45,19 @@ BEGUN = {
         "tell whether a model gives the same tokens, text and logits in every runtime",
     ),
     "export": ("revocab.export.export.export", "write a model for llama.cpp, Ollama and others"),
-    "publish": (
-        "revocab.publishing.publish.publish",
-        "upload a checked model folder to the Hub, private by default: FOLDER OWNER/NAME",
-    ),
-    "draft": (
-        "revocab.drafting.draft.draft",
-        "give a small model a target's vocabulary, to draft for it: DRAFT --for TARGET",
-    ),
-    "trace": ("revocab.report.trace.trace", "tell where a number of a results folder comes from"),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
     "plan": ("revocab.bill.plan.plan", "print what an experiment costs before it runs: FILE.yaml"),
-    "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
-    "preflight": (
-        "revocab.workflow.preflight.preflight",
-        "try a training, a kill, a resume, an export and scoring before it runs for days: RUN",
-    ),
-    "status": ("revocab.workflow.status.status", "show jobs done and left, and training progress"),
+}
+#: What the first page shows; the rest is behind ``revocab help steps``.
+GROUPS = {
+    "start": ("adapt", "advise", "trim", "compare", "new"),
+    "ship": ("check", "export", "verify"),
+    "step by step": ("prepare", "tokenizer", "init", "pack", "train", "score", "generate"),
+    "experiment": ("run", "plan"),
 }
 COMMANDS = Path(__file__).parent / "commands"
 
@@ -80,27 +73,46 @@ def summary(path: Path) -> str:
     return text.split("\n", maxsplit=1)[0]
 
 
-def overview() -> str:
-    known = {name: summary(path) for name, path in command_files().items()}
-    lines = ["usage: revocab VERB [--help] [flags]", "       revocab --version", ""]
-    lines += [f"  {verb:<12}{about}" for verb, (_, about) in BEGUN.items()]
-    lines += [f"  {verb:<12}{known[command]}" for verb, command in VERBS.items()]
-    lines += ["", "commands behind the workflow's rules, which also take flags:"]
-    rest = [name for name in known if name not in VERBS.values()]
-    lines += [f"  {name:<22}{known[name]}" for name in rest]
-    lines += ["", "commands on an experiment, FILE.yaml, which comes first or after --configfile:"]
-    lines += [f"  {verb:<12}{about}" for verb, (_, about) in PLANNED.items()]
-    return "\n".join(lines)
+def brief(path: Path) -> str:
+    """Return a command's summary as far as its first break, as a line among others."""
+    text = re.split(r"[:;(]", summary(path))[0].strip().rstrip(".")
+    return text[0].lower() + text[1:]
+
+
+def first_page() -> str:
+    files, verbs = command_files(), BEGUN | PLANNED
+    lines = ["usage: revocab VERB [flags]", "       revocab help VERB", ""]
+    for group, names in GROUPS.items():
+        lines.append(f"{group}:")
+        for name in names:
+            about = verbs[name][1] if name in verbs else brief(files[VERBS[name]])
+            lines.append(f"  {name:<12}{about}")
+        lines.append("")
+    return "\n".join([*lines, "revocab help steps lists every step of an experiment"])
+
+
+def steps_page() -> str:
+    """Return what the workflow's rules run, each a verb by hand."""
+    files = command_files()
+    rest = [name for name in files if name not in VERBS.values()]
+    lines = ["usage: revocab STEP [flags]", "", "steps, one for each rule of the workflow:"]
+    lines += [f"  {verb:<22}{brief(files[name])}" for verb, name in VERBS.items()]
+    return "\n".join([*lines, *(f"  {name:<22}{brief(files[name])}" for name in rest)])
 
 
 def main(words: Sequence[str] | None = None) -> None:
     from revocab.cli import legible
 
     words = sys.argv[1:] if words is None else list(words)
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(overview())
+    if words[:1] == ["help"] and words[1:]:
+        words = ["help", "steps"] if words[1] == "steps" else [words[1], "--help"]
+    if words == ["help", "steps"]:
+        print(steps_page())
         return
-    if words[0] == "--version":
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(first_page())
+        return
+    if words[0] in ("-V", "--version"):
         from revocab import __version__
 
         print(f"revocab {__version__}")
@@ -117,7 +129,7 @@ def with_experiment(words: Sequence[str]) -> list[str]:
 
 
 def dispatch(verb: str, words: Sequence[str]) -> None:
-    """Run one verb with its flags; raise :class:`RevocabError` for a verb that there is not."""
+    """Run one verb with its flags; raise :class:`UsageError` for a verb that there is not."""
     from revocab.cli import call
     from revocab.closed import near
     from revocab.extensions import use_that_of
@@ -132,7 +144,7 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
     name = VERBS.get(verb, verb)
     if name not in command_files():
         known = [*BEGUN, *VERBS, *PLANNED, *command_files()]
-        raise RevocabError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
+        raise UsageError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
     call(import_module(f"revocab.commands.{name}").COMMAND, words, f"revocab {verb}")
 
 

@@ -1,8 +1,7 @@
-"""What every script in ``scripts/`` shares: one entry point, one way to fail, argument types."""
+"""What every command shares: one entry point, and one way to fail."""
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 from revocab.closed import Closed
 from revocab.command import Call, Command, read
 from revocab.device_memory import explained
-from revocab.errors import LONGEST_NAME, RevocabError, on_one_line
+from revocab.errors import LONGEST_NAME, RevocabError, UsageError, on_one_line
 
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -32,7 +31,7 @@ MORE_MEMORY = "end other processes, or give this one more; no partial output was
 
 @contextmanager
 def legible() -> Iterator[None]:
-    """Print a :class:`RevocabError` for people, and end with exit code 1.
+    """Print a :class:`RevocabError` for people, and end with exit code 1; 2 where it is of usage.
 
     So too a path that cannot be used, a disk that is full and Ctrl-C: writers leave nothing
     half-written (:mod:`revocab.io`).
@@ -41,7 +40,7 @@ def legible() -> Iterator[None]:
         yield
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
-        raise SystemExit(1) from None
+        raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except KeyboardInterrupt:
         print("error: interrupted; no partial output was kept", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
@@ -155,21 +154,3 @@ def inputs_of(asked: Call) -> Iterator[Closed]:
 
     with as_task_files(fetch_inputs(asked.inputs)) as inputs:
         yield inputs
-
-
-def results_parser(
-    description: str | None, out: str, *, resources: bool = False
-) -> argparse.ArgumentParser:
-    """Return a parser with what every script that reads finished results takes.
-
-    ``out`` is the help of ``--out``. With ``resources`` it also takes where corpora and world lie.
-    """
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--results", type=Path, required=True, help="results folder to read")
-    parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
-    if resources:
-        parser.add_argument(
-            "--resources", type=Path, help="default: resources/EXPERIMENT next to the results"
-        )
-    parser.add_argument("--out", type=Path, required=True, help=out)
-    return parser

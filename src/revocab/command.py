@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from pydantic import BaseModel, Field, ValidationError, create_model
 
 from revocab.closed import Closed, Job, checked, problems_of
-from revocab.errors import RevocabError, all_of
+from revocab.errors import RevocabError, UsageError, all_of, of_usage
 from revocab.flags import asks_for_help, flag_of, leading, values_of
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
@@ -118,7 +118,7 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
     values = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [flag for flag in words[::2] if flag not in flags]
     if unknown or len(words) % 2 or "--out" not in values:
-        raise RevocabError(
+        raise UsageError(
             f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
             f"{', '.join(unknown) or ' '.join(words[::2])}"
         )
@@ -133,6 +133,7 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
     return Call(inputs, job, machine, Path(values["--out"]), made, record)
 
 
+@of_usage()
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     written = create_model("Written", out=(Path, Field(description=command.out)))
     parts: list[type[BaseModel]] = [*command.parts.values(), written]
@@ -157,14 +158,15 @@ def named_and_flags(
 ) -> tuple[list[str], AnyModel]:
     """Return the words before the flags, of which ``count`` are needed, and what the flags say.
 
-    Raises :class:`RevocabError` with ``missing`` where there are fewer.
+    Raises :class:`UsageError` with ``missing`` where there are fewer.
     """
     named, flags = leading(words, count)
     if len(named) < count and not asks_for_help(flags):
-        raise RevocabError(missing)
+        raise UsageError(missing)
     return named, options_of(model, name, about, flags)
 
 
+@of_usage()
 def of_flags(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:
     """Return what flags say; raise :class:`RevocabError` that names flags in place of keys."""
     try:

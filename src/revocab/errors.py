@@ -6,6 +6,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from revocab import wording
@@ -112,3 +113,16 @@ def refused(call: Callable[..., object], *given: object) -> list[str]:
     except OSError as error:  # a name that is too long, a folder that changes while it is read
         return [f"{str(error.filename)[:LONGEST_NAME]}: {error.strerror}; give another path"]
     return []
+
+
+class UsageError(RevocabError):
+    """A command line that cannot be read; it ends with exit status 2, as is the custom."""
+
+
+@contextmanager
+def of_usage() -> Iterator[None]:
+    """Raise :class:`UsageError` with what another :class:`RevocabError` says."""
+    try:
+        yield
+    except RevocabError as error:
+        raise UsageError(error.problems) from None

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from revocab import yaml_file
 from revocab.closed import near, plain
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, UsageError, of_usage
 from revocab.io import parse_json
 from revocab.wording import LONGEST
 
@@ -28,11 +28,31 @@ NAMED = (
 )
 
 
+class Paragraphs(argparse.HelpFormatter):
+    """Help whose description keeps its paragraphs, without the marks of docstrings."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.replace("``", "").strip().split("\n\n")
+        return "\n\n".join(
+            super(Paragraphs, self)._fill_text(part, width, indent) for part in parts
+        )
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse, whose complaints are :class:`RevocabError` like all others."""
+    """argparse, whose complaints are :class:`UsageError`."""
+
+    def __init__(self, **options: Any):
+        super().__init__(formatter_class=Paragraphs, **options)
+        #: Flags that the models need: shown so, but missed by the models, all at once.
+        self.needed: list[argparse.Action] = []
 
     def error(self, message: str) -> NoReturn:
-        raise RevocabError(f"{message}; see {self.prog} --help")
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+    def format_help(self) -> str:
+        for action in self.needed:
+            action.required = True
+        return super().format_help()
 
 
 def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -56,8 +76,8 @@ def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
     default = field.get_default(call_default_factory=True) if not field.is_required() else None
     if field.is_required() and "." not in key:
         about.append("required")
-    elif default not in (None, [], {}, ()):
-        about.append(f"default: {default}")
+    elif default not in (None, False, [], {}, ()):
+        about.append(f"default: {default_text(default)}")
     options: dict[str, Any] = {
         "dest": key,
         "default": argparse.SUPPRESS,
@@ -75,7 +95,18 @@ def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
     if isinstance(extra, dict) and "hub" in extra:
         named = str(extra["hub"]).upper()
         options["metavar"] = pair(kind, named) if origin is dict else named
-    parser.add_argument(flag_of(key), **options)
+    action = parser.add_argument(flag_of(key), **options)
+    if field.is_required() and "." not in key:
+        parser.needed.append(action)
+
+
+def default_text(value: Any) -> str:
+    """Return a value as a command line would give it."""
+    if isinstance(value, dict):
+        return " ".join(f"{name}={default_text(inner)}" for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(default_text, value))
+    return "on" if value is True else str(value)
 
 
 def pair(kind: Any, value: str) -> str:
@@ -106,6 +137,7 @@ def asks_for_help(flags: Sequence[str]) -> bool:
     return not {"-h", "--help"}.isdisjoint(flags)
 
 
+@of_usage()
 def values_of(
     models: Sequence[type[BaseModel]], name: str, about: str | None, words: Sequence[str]
 ) -> dict[str, Any]:
@@ -113,8 +145,12 @@ def values_of(
 
     Raises :class:`RevocabError` for flags that there are not, with the nearest ones.
     """
-    parser = Parser(prog=name, description=about, epilog=NAMED, allow_abbrev=False)
     fields = {key: field for model in models for key, field in leaves(model)}
+    extras = [field.json_schema_extra for field in fields.values()]
+    named = "MODEL" in name or any(isinstance(extra, dict) and "hub" in extra for extra in extras)
+    parser = Parser(
+        prog=name, description=about, epilog=NAMED if named else None, allow_abbrev=False
+    )
     for key, field in fields.items():
         add_flag(parser, key, field)
     known = [flag for action in parser._actions for flag in action.option_strings]
@@ -135,6 +171,7 @@ def values_of(
     return nested
 
 
+@of_usage()
 def value_of(key: str, kind: Any, value: Any) -> Any:
     if get_origin(kind) is dict:
         wrong = [word for word in value if not word.partition("=")[2]]

@@ -1,7 +1,7 @@
 """How an experiment asks for a command: for which ids, with which inputs, job and output.
 
 Every rule of the workflow is a :class:`Rule` in the file of its command. What is said there is said
-nowhere else: ``revocab job``, ``revocab status``, the rules' inputs and params come from it.
+nowhere else: the rules' inputs and params come from it.
 """
 
 from __future__ import annotations

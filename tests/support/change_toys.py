@@ -41,11 +41,9 @@ def write_architecture(tokenizer: Path, out: Path, kind: str, **settings: Any) -
     return out
 
 
-def changed(
-    change: str, model: Path, out: Path, others: dict[str, Path] | None = None, **option: Any
-) -> Path:
+def changed(change: str, model: Path, out: Path, **option: Any) -> Path:
     """Write a changed model; return its folder."""
-    change_model(ChangeJob(change=change, option=option), model, others or {}, out)
+    change_model(ChangeJob(change=change, option=option), model, out)
     return out
 
 

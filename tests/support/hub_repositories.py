@@ -55,7 +55,6 @@ class Repository:
     kind: str
     id: str
     gated: bool = False
-    private: bool = False
     refs: dict[str, str] = field(default_factory=dict)
     commits: dict[str, dict[str, File]] = field(default_factory=dict)
 
@@ -73,7 +72,7 @@ class Repository:
             "id": self.id,
             "author": self.id.split("/")[0],
             "sha": commit,
-            "private": self.private,
+            "private": False,
             "disabled": False,
             "gated": "manual" if self.gated else False,
             "lastModified": "2024-01-01T00:00:00.000Z",

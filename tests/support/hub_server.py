@@ -4,7 +4,7 @@ Serves folders laid out as ``ROOT/{models,datasets}/ORG/NAME/REF/…``, REF quot
 (``main``, ``refs%2Fconvert%2Fparquet``). Commits are hashes of the contents. A file ``.gated``
 beside the refs gates a repository: without a token it answers 401, with a token that has not been
 granted access 403. Files that Git LFS would hold are redirected to a content store on another host
-name, as is done there. Uploads: :mod:`hub_uploads`.
+name, as is done there.
 
     python tests/support/hub_server.py ROOT --port 8123
     HF_ENDPOINT=http://127.0.0.1:8123 HF_TOKEN=hf_granted python …
@@ -26,7 +26,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-import hub_uploads
 import loaded_process
 from hub_repositories import File, Repository, read_repositories
 
@@ -141,12 +140,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Route a request; turn a refusal into the status and headers that clients read."""
-        self.body = self.read_body()
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         address = urlsplit(self.path)
         try:
-            if (said := self.uploaded(address.path)) is not None:
-                self.send_json(said)
-            elif found := OLD_NAME.match(address.path):
+            if found := OLD_NAME.match(address.path):
                 place = f"{found[1]}{MOVED[found[2]]}{self.path[found.end() :]}"
                 self.send_json({}, 307, {"Location": place})
             elif match := CACHE.fullmatch(address.path):
@@ -164,38 +161,18 @@ class Handler(BaseHTTPRequestHandler):
             headers = {"X-Error-Code": refused.code, "X-Error-Message": refused.message}
             self.send_json({"error": refused.message}, refused.status, headers)
 
-    do_HEAD = do_POST = do_PUT = do_GET
-
-    def read_body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        parts = []
-        while size := int(self.rfile.readline(), 16):
-            parts.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(parts)
-
-    def uploaded(self, path: str):
-        try:
-            return hub_uploads.answer(self.server, self.command, path, self.token, self.body)
-        except hub_uploads.Denied as denied:
-            raise Refused(*denied.args) from None
+    do_HEAD = do_POST = do_GET
 
     @property
     def token(self) -> str | None:
         words = (self.headers.get("Authorization") or "").split()
         return words[1] if len(words) == 2 and words[0] == "Bearer" else None
 
-    def may_see(self, repository: Repository) -> bool:
-        return repository.id.partition("/")[0] in hub_uploads.WRITERS.get(self.token, ())
-
     def find(self, match: re.Match, *, open_gate: bool) -> tuple[Repository, str]:
         """Return the repository and commit that an address names, if they may be seen."""
         kind = (match["kind"] or "models").strip("/")
         repository = self.server.repositories.get((kind, unquote(match["id"])))
-        hidden = repository is not None and repository.private and not self.may_see(repository)
-        if repository is None or hidden:
+        if repository is None:
             # Without a token the Hub does not say whether a repository is missing or private.
             raise Refused(404 if self.token else 401, "RepoNotFound", "Repository not found")
         revision = unquote(match["revision"] or "main")

@@ -119,7 +119,7 @@ VERBS = [
 FILES = [
     "build_prompts", "build_report", "build_task", "check_artefacts", "collect_scores",
     "compare_runs", "count_parameters", "drop_checkpoints", "measure_efficiency",
-    "measure_heldout", "pin_revisions", "score_comet", "score_multiple_choice", "write_experiment",
+    "measure_heldout", "score_comet", "score_multiple_choice", "write_experiment",
 ]  # fmt: skip
 
 

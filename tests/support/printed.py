@@ -16,7 +16,7 @@ BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.M | re.S)
 INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 #: Before the program: a prompt, variables, a scheduler or a container with its flags.
 BEFORE = re.compile(
-    r"(\$ )?(time )?([A-Z_]+=\S+ )*((salloc|srun|sbatch|apptainer exec) .*?(?=revocab (run|pre)))?"
+    r"(\$ )?(time )?([A-Z_]+=\S+ )*((salloc|srun|sbatch|apptainer exec) .*?(?=revocab run))?"
 )
 #: What ends the words of a program.
 ENDS = ("&", "|", "||", ">", "2>", ";")

@@ -42,13 +42,13 @@ class Soak:
         folder.mkdir(parents=True)
         link_checkout(REPOSITORY, folder)
 
-    def start(self, log: Path) -> subprocess.Popen:
-        command = [sys.executable, "-m", "revocab", "run", EXPERIMENT, "--cores", str(self.cores)]
+    def start(self, log: Path, *flags: str) -> subprocess.Popen:
+        run = [sys.executable, "-m", "revocab", "run", EXPERIMENT, "--cores", str(self.cores)]
         paths = {"PYTHONPATH": str(REPOSITORY / "src"), "OMP_NUM_THREADS": "1"}
         with log.open("a") as handle:
             return subprocess.Popen(
-                command, cwd=self.folder, env={**os.environ, **paths}, start_new_session=True,
-                stdout=handle, stderr=subprocess.STDOUT,
+                [*run, *flags], cwd=self.folder, env={**os.environ, **paths},
+                start_new_session=True, stdout=handle, stderr=subprocess.STDOUT,
             )  # fmt: skip
 
     def finish(self, log: Path) -> None:
@@ -67,6 +67,7 @@ class Soak:
                 return count
             self.disturb(run)
             wait_for_end(run)
+            self.start(log, "--unlock").wait()
         self.finish(log)
         return kills
 

@@ -21,10 +21,9 @@ def write_inputs(folder: Path, repository: Path) -> None:
     for name in ("config.json", "model.safetensors"):
         os.link(folder / "toy" / name, folder / "bare" / name)
     build_model(folder / "target", folder / "other")
-    for name in ("broken", "large", "zero", "quantised", "carded", "nan", "part"):
+    for name in ("broken", "large", "zero", "quantised", "nan", "part"):
         shutil.copytree(folder / "toy", folder / name)
     (folder / "broken/tokenizer.json").write_text("{")
-    (folder / "carded/README.md").write_text("---\nlicense: mit\n---\n")
     more = ["abcdefgh", "zzzzzz", *TARGET_WORDS * 3]
     build_tokenizer(more, 80, folder / "more")
     shutil.copytree(folder / "more", folder / "large", dirs_exist_ok=True)

@@ -55,6 +55,9 @@ def test_stages_count_by_their_steps(adapted, english, language):
 
 
 def test_tuning_on_answers_adapts_to_no_language(repository, tmp_path):
-    values = yaml.safe_load((repository / "config/chat-demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((repository / "config/lep-demo.yaml").read_text(encoding="utf-8"))
+    group = values["runs"]["instruct"]
+    values["runs"] = {"instruct": {**group, "methods": {"original": group["methods"]["original"]}}}
+    values |= {"tables": {}, "figures": {}}
     write_json(tmp_path / "experiment.json", as_json(validate(values)))
-    assert adapted_language(Results(tmp_path), "tuned") is None
+    assert adapted_language(Results(tmp_path), "instruct") is None

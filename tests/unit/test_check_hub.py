@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import hub_content
 import hub_server
 import pytest
 import yaml
 
 from revocab.config import read
+from revocab.plan import Plan
 from revocab.workflow import check_hub
 
 PLACES = {
@@ -121,3 +124,16 @@ def test_every_paper_lists_all_that_it_takes(repository, monkeypatch, paper, pla
     assert {*places} <= {entry.key for entry in entries}
     asked = [(entry.kind, entry.repository, entry.revision, entry.data) for entry in entries]
     assert len(asked) > 10
+
+
+def test_a_training_that_is_too_large_for_the_gpus_here_is_named(repository, monkeypatch):
+    import torch
+
+    plan = Plan(read(repository / "config/demo.yaml"))
+    assert not [*check_hub.too_little_memory(plan)]  # no GPU: nothing is known
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for memory, trainings in ((10**6, len(plan.trained) + len(plan.stand_ins)), (10**10, 0)):
+        device = SimpleNamespace(total_memory=memory)
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, device=device: device)
+        lines = [*check_hub.too_little_memory(plan)]
+        assert len(lines) == trainings and all(" of which 2 have " in line for line in lines)

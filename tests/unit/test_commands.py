@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module, metadata
 from inspect import get_annotations
 from pathlib import Path
@@ -231,15 +233,36 @@ def test_a_step_is_a_whole_number():
 
 
 def test_the_version_is_that_of_the_distribution(capsys):
-    entry.main(["--version"])
-    assert capsys.readouterr().out == f"revocab {metadata.version('revocab')}\n"
+    for flag in ("--version", "-V"):
+        entry.main([flag])
+        assert capsys.readouterr().out == f"revocab {metadata.version('revocab')}\n"
 
 
-def test_the_overview_names_everything(capsys):
-    entry.main(["--help"])
-    shown = capsys.readouterr().out
-    assert all(f"  {verb} " in shown for verb in (*entry.BEGUN, *entry.VERBS, *entry.PLANNED))
-    assert all(name in shown for name in set(NAMES) - set(entry.VERBS.values()))
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_the_first_page_shows_four_groups_of_at_most_seven_verbs(words, capsys):
+    entry.main(words)
+    shown = re.findall(r"^(\S.*):$|^  (\S+) ", capsys.readouterr().out, re.MULTILINE)
+    assert [group for group, _ in shown if group] == ["start", "ship", "step by step", "experiment"]
+    verbs = [verb for _, verb in shown if verb]
+    assert verbs == [verb for group in entry.GROUPS.values() for verb in group]
+    assert {*verbs} <= {*entry.BEGUN, *entry.VERBS, *entry.PLANNED} and len({*verbs}) == len(verbs)
+    assert max(map(len, entry.GROUPS.values())) <= 7
+
+
+def test_every_step_is_one_word_further(capsys):
+    entry.main(["help", "steps"])
+    shown = re.findall(r"^  (\S+) +\S", capsys.readouterr().out, re.MULTILINE)
+    assert shown == [*entry.VERBS, *(name for name in NAMES if name not in entry.VERBS.values())]
+
+
+@pytest.mark.parametrize("verb", ["adapt", "init", "run", "plan", "collect_scores"])
+def test_help_of_a_verb_is_the_verbs_help(verb, capsys):
+    shown = []
+    for words in (["help", verb], [verb, "--help"]):
+        with suppress(SystemExit):
+            entry.main(words)
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] and shown[0].startswith(f"usage: revocab {verb} ")
 
 
 @pytest.mark.parametrize("name", [*entry.VERBS, *sorted(set(NAMES) - set(entry.VERBS.values()))])
@@ -259,12 +282,20 @@ def test_every_verb_explains_itself(name, capsys):
         (["../cli"], "'../cli': no such verb"),
         (["score", "--taks", "x"], "--taks: no such flag; see revocab score --help; did you mean"),
         (["score"], "--models: required and not given"),
+        (["help", "scor"], "'scor': no such verb"),
+        (["score", "--limit", "x"], "--limit"),
+        (["score", "--models", "x"], "--models 'x': expected STEP="),
+        (["adapt", "--out", "x"], "give either MODEL"),
+        (["advise", "--json"], "MODEL comes first"),
+        (["compare", "one"], "give two models"),
+        (["plan", "--devices", "0"], "--devices"),
+        (["plan", "--configfile"], "--configfile"),
     ],
 )
 def test_a_wrong_call_is_one_clear_line(words, said, capsys):
     with pytest.raises(SystemExit) as ended:
         entry.main(words)
-    assert ended.value.code == 1
+    assert ended.value.code == 2
     shown = capsys.readouterr().err
     assert said in shown and "Traceback" not in shown
 

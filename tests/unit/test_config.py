@@ -17,7 +17,7 @@ from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 from revocab.languages import languages
 
 
-@pytest.mark.parametrize("name", ["demo", "chat-demo", "paper", "one-gpu"])
+@pytest.mark.parametrize("name", ["demo", "paper", "one-gpu"])
 def test_shipped_experiments_are_valid(repository, monkeypatch, name):
     monkeypatch.chdir(repository)
     assert read(f"config/{name}.yaml").experiment == name

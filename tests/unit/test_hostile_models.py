@@ -35,7 +35,6 @@ from revocab.training.outputs import checkpoints
 
 HEAD = "lm_head.weight"
 EVERY_BLOCK = ChangeJob(change="blocks", option={"share": 1.0})
-DIFFERENCE = ChangeJob(change="sum", option={"add": [{"model": "other"}]})
 
 
 def everything(folder):
@@ -56,8 +55,7 @@ def refused(work, toys, source, match):
     verbs = (
         lambda: initialise(source, work / "out", "fvt", target_tokenizer=target),
         lambda: initialise(source, work / "out", "lapt"),
-        lambda: change_model(EVERY_BLOCK, source, {}, work / "out"),
-        lambda: change_model(DIFFERENCE, toys / "untied", {"other": source}, work / "out"),
+        lambda: change_model(EVERY_BLOCK, source, work / "out"),
         lambda: fetch_model(work / "f" / "snapshot", FetchJob(), source),
         lambda: checkpoints.stored_dtype(source),
     )

@@ -8,9 +8,8 @@ from pathlib import Path
 import hub_content
 import hub_server
 import pytest
-import yaml
 
-from revocab.io import read_json, read_jsonl, write_csv, write_json
+from revocab.io import read_json, read_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -240,52 +239,6 @@ def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
     assert {row["task"] for row in again} == {"itabench_sciq"}
     for key in ("value", "items", "data_revision"):
         assert [row[key] for row in again] == [row[key] for row in scores]
-
-
-def test_finished_results_pin_their_experiment(tmp_path, repository):
-    from revocab.config import Experiment, as_json
-    from revocab.errors import RevocabError
-    from revocab.report.results.pins import write_pins
-
-    values = yaml.safe_load((repository / "config" / "demo.yaml").read_text(encoding="utf-8"))
-    common = {"family": "sciq", "language": "it"}
-    tasks = {
-        "a": {"harness": "sciq", **common},
-        "b": {"harness": "mmlu", **common},
-        "c": {"template": "question", **common},
-    }
-    english = {"language": "en", "source": {"path": "en.txt"}}
-    values["corpora"] = {"it": {"language": "it", "source": {"hub": {"id": "o/n"}}}, "en": english}
-    values["tokenizers"] |= {"t": {"hub": "o/m"}, "s": {"hub": "o/m"}}
-    values["models"]["m"] = {"tokenizer": "t", "hub": "o/m"}
-    values["evaluation"]["generation"] |= {"tasks": {}, "comet_model": "o/comet"}
-    values["evaluation"]["multiple_choice"]["tasks"] = tasks
-    parallel = {"source": {"hub": {"id": "o/p"}}, "languages": ["en", "it"]}
-    values["fertility"]["parallel"] = parallel
-    results, resources, out = (tmp_path / name for name in ("results", "resources", "pins.yaml"))
-    write_json(results / "experiment.json", as_json(Experiment.model_validate(values)))
-    with pytest.raises(RevocabError) as caught:
-        write_pins(results, out, resources=resources)
-    assert len(caught.value.problems) == 4 and not out.exists()
-    write_json(resources / "corpora/it/manifest.json", {"source": {"commit": "1" * 40}})
-    for name in ("tokenizers/t", "tokenizers/s", "models/m"):
-        write_json(results / name / "manifest.json", {"commit": "2" * 40})
-    rows = [{"task": "a", "data_revision": "3" * 40}]
-    rows += [{"task": "b", "data_revision": one * 40} for one in "45"]
-    write_csv(results / "runs/llama-base/multiple_choice.csv", ["task", "data_revision"], rows)
-    scored = [{"metric": "comet22", "model_revision": "6" * 40}]
-    write_csv(results / "runs/llama-base/generation/comet.csv", list(scored[0]), scored)
-    parallel, task = write_pins(results, out, resources=resources).loose
-    assert "fertility.parallel" in parallel and "tasks.b: its scores name 2 commits" in task
-    assert yaml.safe_load(out.read_text()) == {
-        "corpora": {"it": {"source": {"hub": {"revision": "1" * 40}}}},
-        "tokenizers": {"t": {"revision": "2" * 40}, "s": {"revision": "2" * 40}},
-        "models": {"m": {"revision": "2" * 40}},
-        "evaluation": {
-            "multiple_choice": {"tasks": {"a": {"revision": "3" * 40}}},
-            "generation": {"comet_model": "o/comet@" + "6" * 40},
-        },
-    }
 
 
 def test_offline_the_cache_says_which_commit(tmp_path, monkeypatch):

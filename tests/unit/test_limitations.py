@@ -29,12 +29,6 @@ def results_of(repository, tmp_path):
     return found
 
 
-def tuned_alone(values):
-    """Leave of the chat demo the group that tunes the base model."""
-    del values["runs"]["kept"], values["tables"]["kept"], values["figures"]["kept_en"]
-    values["models"] = {"base": values["models"]["base"]}
-
-
 def beginnings(results):
     return [one.split(" ")[0] + " " + one.split(" ")[1] for one in limitations(results)]
 
@@ -55,24 +49,10 @@ def test_tables_of_a_metric_that_is_off_are_named(results_of):
     assert not any(line.startswith("xCOMET") for line in limitations(results_of("vocadt.yaml")))
 
 
-def test_nothing_is_said_of_what_an_experiment_does_not_have(results_of):
-    """No translation, no second tokenizer, no multiple choice, one stand-in."""
-    said = beginnings(results_of("chat-demo.yaml", tuned_alone))
-    assert said == ["Synthetic data:", "The model", "Generation uses", "One seed"]
-
-
-def test_seeds_everywhere_leave_nothing_to_say(results_of):
-    def with_seeds(values):
-        tuned_alone(values)
-        values["runs"]["tuned"]["seeds"] = [1, 2]
-
-    assert "One seed" not in beginnings(results_of("chat-demo.yaml", with_seeds))
-
-
 def test_missing_results_differ_from_results_without_a_claim(results_of):
-    results = results_of("chat-demo.yaml")
+    results = results_of("lep-demo.yaml")
     assert nothing_claimed(results) == "No results yet."
-    results.scores.rows.append({"run": "tuned-base"})
+    results.scores.rows.append({"run": "adapted-base"})
     assert "applies here" in nothing_claimed(results)
 
 
@@ -109,7 +89,7 @@ def test_the_page_keeps_the_order_of_the_file_and_long_tables_scroll(results_of,
 
 
 def test_corpora_that_ran_out_are_named(results_of):
-    results = results_of("chat-demo.yaml")
+    results = results_of("lep-demo.yaml")
     name = next(iter(results.experiment.tokenizers))
     parts = {
         "a": {"share": 0.5, "bytes": 10, "of": 10}, "b": {"share": 0.5, "bytes": 10, "of": 40}

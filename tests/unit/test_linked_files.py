@@ -25,7 +25,6 @@ from revocab.initialise.reading.token_vectors import _read
 from revocab.io import read_jsonl, text_lines
 from revocab.links import check_documents
 from revocab.models.folder import read_settings
-from revocab.publishing.contents import rows_of
 from revocab.report.published import PaperValues
 from revocab.tokenizers.load import load_tokenizer
 from revocab.tokenizers.tiktoken import load_tiktoken
@@ -55,7 +54,6 @@ READERS = {
     "a chat template": ("a.jinja", lambda folder: read_template(folder / "a.jinja")),
     "values of a paper": ("a.csv", PaperValues),
     "vectors": ("a.vec", vectors),
-    "scores": ("a.csv", lambda folder: rows_of(folder / "a.csv", "0")),
     "a shape": ("config.json", read_config),
     "a model's settings": ("config.json", lambda folder: read_settings(folder / "config.json")),
     "a tokenizer": ("tokenizer.json", load_tokenizer),

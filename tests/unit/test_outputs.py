@@ -51,7 +51,7 @@ readers = pytest.mark.parametrize(
 
 
 def test_every_script_is_listed():
-    writes = {"export_results": "folder", "pin_revisions": "file"}
+    writes = {"export_results": "folder"}
     for name in command_files():
         command = import_module(f"revocab.commands.{name}").COMMAND
         writes[command.name] = command.writes
@@ -283,7 +283,6 @@ def test_a_single_file_replaces_a_plain_file_and_nothing_else(world, tmp_path, m
         ("build_report", ["--results", "results"], "results/experiment.json"),
         ("check_artefacts", ["--results", "results"], "results/experiment.json"),
         ("collect_scores", ["--results", "results"], "results/experiment.json"),
-        ("pin_revisions", ["--results", "results"], "results/experiment.json"),
         (
             "compare_runs",
             ["--results", "results", "--group", "mistral", "--steps", "last"],

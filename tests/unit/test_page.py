@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from itertools import pairwise
@@ -12,12 +11,11 @@ import pytest
 from fake_results import copy_of_demo, write_csv
 
 from revocab.chain import keep
-from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.report import trace
 from revocab.report.claims import winner
 from revocab.report.figure_parts.style import spread
 from revocab.report.page import html, opening
+from revocab.report.page.origins import origin
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.table_parts.published_table import beside_published
@@ -147,24 +145,18 @@ def test_labels_are_moved_apart_and_keep_their_order():
     assert all(had > 0.99 * gap for had, gap in zip(apart, gaps, strict=True))
 
 
-def test_a_value_is_traced_to_its_run_job_and_hash(root, monkeypatch):
+def test_a_value_leads_to_its_run_job_and_hash(root, monkeypatch):
     monkeypatch.chdir(root.parent.parent)
-    folder = os.path.relpath(root)
     job = "score_multiple_choice--mistral-fvt"
     keep(
         root / ".records" / f"{job}.json", root.relative_to(root.parent.parent) / SCORES, {"x": "y"}
     )
-    cell = "table03:FVT:AVG"
-    said = trace.trace([folder, cell])
+    lines = list(origin(Results(root), SCORES))
+    said = "\n".join(lines)
     assert f"file: {SCORES}" in said and "method fvt" in said
     assert "job: score_multiple_choice mistral-fvt" in said and "read x sha256 y" in said
     page = html.page(Results(root))
-    lines = list(trace.origin(Results(root), SCORES))
     assert all(line.split("; ")[0] in page for line in lines)
-    shown = next(cell.number() for _, cell in trace.cells_of(Results(root), cell))
-    assert cell in trace.trace([folder, shown])
-    with pytest.raises(RevocabError, match="no number of a table"):
-        trace.trace([folder, "no such number"])
 
 
 def test_the_machine_is_shown_but_in_no_line_that_is_compared(root):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -19,10 +18,8 @@ from planned_jobs import possible_jobs
 from revocab.closed import Job
 from revocab.command import Command, read
 from revocab.config import read as read_experiment
-from revocab.errors import RevocabError
 from revocab.plan import Plan, Step
 from revocab.plan.plan import rules
-from revocab.plan.show import show_job
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHIPPED = [
@@ -53,7 +50,6 @@ SHIPPED = [
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
     ("config/bilingual.yaml", "config/overlays/bilingual-seeds.yaml"),
     ("config/one-gpu.yaml",),
-    ("config/chat-demo.yaml",),
     ("config/bilingual-demo.yaml",),
     ("config/lep-demo.yaml",),
     ("config/vocadt-demo.yaml",),
@@ -255,7 +251,7 @@ def test_labels_and_titles_are_in_no_job():
             assert plain.step(rule, **given) == other.step(rule, **given), rule
 
 
-# revocab job -------------------------------------------------------------------------------------
+# The words of a job ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -268,49 +264,14 @@ def test_labels_and_titles_are_in_no_job():
         ("pack_heldout", "tokenizer=target", "length=128"),
     ],
 )
-def test_a_printed_job_can_be_pasted(words):
-    shown = show_job([*words, "--configfile", "tests/experiments/small.yaml"])
-    python, script, name, *arguments = shlex.split(shown)
-    assert python == "python" and (REPOSITORY / script).is_file()
+def test_the_words_of_a_job_are_read_as_the_job(words):
+    plan = plan_of("tests/experiments/small.yaml")
+    step = plan.step(words[0], **dict(word.split("=") for word in words[1:]))
+    script, name, *arguments = plan.words(step)
+    assert (REPOSITORY / script).is_file()
     what = import_module(f"revocab.commands.{name}").COMMAND
     asked = read(what, name, arguments)
-    step = plan_of("tests/experiments/small.yaml").step(
-        words[0], **dict(one.split("=") for one in words[1:])
-    )
     assert (asked.job, asked.out) == (step.job, Path(step.out))
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["adapt_modl"], "no rule 'adapt_modl'"),
-        (["adapt_model"], "'adapt_model' with nothing"),
-        (["adapt_model", "run=nope"], "'adapt_model' with run=nope"),
-        (["adapt_model", "model=mistral"], "'adapt_model' with model=mistral"),
-        (["adapt_model", "mistral-sava"], "'mistral-sava': expected NAME=VALUE"),
-        (["fetch_model", "model=mistral"], "'fetch_model' with model=mistral"),
-        (["score_comet", "run=mistral-sava"], "'score_comet' with run=mistral-sava"),
-        (["pack_heldout", "tokenizer=target", "length=x"], "'pack_heldout' with"),
-        (["intersect_vocabularies", "source=a", "target=b"], "'intersect_vocabularies' with"),
-        (["init_embeddings", "run=mistral-base"], "'init_embeddings' with run=mistral-base"),
-    ],
-)
-def test_a_job_that_there_is_not_is_one_clear_line(words, said):
-    with pytest.raises(RevocabError) as caught:
-        show_job([*words, "--configfile", "tests/experiments/small.yaml"])
-    (line,) = caught.value.problems
-    assert said in line and "Traceback" not in line
-
-
-def test_a_missing_file_and_a_wrong_flag_are_one_clear_line():
-    for words in (
-        ["adapt_model", "--configfile", "no.yaml"],
-        ["adapt_model", "--confgfile", "x"],
-        [],
-    ):
-        with pytest.raises(RevocabError) as caught:
-            show_job(words)
-        assert len(caught.value.problems) == 1
 
 
 def test_a_job_is_closed():

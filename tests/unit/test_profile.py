@@ -1,4 +1,4 @@
-"""What profiles say of training, and how it is started."""
+"""How training is started on the machine that a profile describes."""
 
 from __future__ import annotations
 
@@ -6,45 +6,11 @@ import pytest
 
 from revocab.errors import RevocabError
 from revocab.workflow.launch import (
-    described,
     launcher,
     layout,
     nodes_and_tasks,
-    rehearsed,
-    resources_of,
     starter,
 )
-
-
-def test_resources_of_a_rule(tmp_path):
-    (tmp_path / "config.yaml").write_text(
-        "default-resources: {runtime: 120 * attempt, gpu: 0}\n"
-        "set-resources: {adapt_model: {gpu: 4, fsdp: 1}, other: {gpu: 9}}\n"
-        "set-threads: {adapt_model: 16}\n"
-    )
-    assert resources_of(tmp_path, "adapt_model") == {
-        "runtime": "120 * attempt", "gpu": 4, "fsdp": 1, "threads": 16
-    }  # fmt: skip
-    assert resources_of(tmp_path, "pack_tokens") == {"runtime": "120 * attempt", "gpu": 0}
-
-
-def test_default_resources_may_be_a_list(tmp_path):
-    (tmp_path / "config.yaml").write_text("default-resources: [gpu=1, accelerate=one-cpu]\n")
-    assert resources_of(tmp_path, "adapt_model") == {"gpu": 1, "accelerate": "one-cpu"}
-
-
-@pytest.mark.parametrize("profile", ["default", "one-gpu", "one-node", "slurm"])
-def test_shipped_profiles_are_read(repository, profile):
-    found = resources_of(repository / "profiles" / profile, "adapt_model")
-    assert ("micro_batch" in found) == (profile == "slurm")
-
-
-def test_what_is_no_profile(tmp_path):
-    with pytest.raises(RevocabError, match=r"config\.yaml: no such file; give a folder"):
-        resources_of(tmp_path, "adapt_model")
-    (tmp_path / "config.yaml").write_text("a: [")
-    with pytest.raises(RevocabError, match="not valid YAML"):
-        resources_of(tmp_path, "adapt_model")
 
 
 @pytest.mark.parametrize(
@@ -104,27 +70,6 @@ def test_the_gpus_of_all_nodes_are_counted_together():
     """As Slurm's executor asks for them (``--gpus``)."""
     with pytest.raises(RevocabError, match=r"gpu: 4 with nodes: 16; .* such as 64 for 4 on each"):
         starter({"gpu": 4, "nodes": 16})
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected", "said"),
-    [
-        ({}, {"nodes": 1, "gpu": 4, "fsdp": 1}, "by torchrun, 4 on this machine"),
-        ({"SLURM_JOB_NUM_NODES": "15"}, {"nodes": 1, "gpu": 4, "fsdp": 1}, "by torchrun, 4"),
-        (
-            {"SLURM_JOB_NUM_NODES": "16"}, {"nodes": 16, "gpu": 64, "fsdp": 1},
-            "by srun, 4 on each of 16 nodes of this allocation",
-        ),
-    ],
-)  # fmt: skip
-def test_nodes_are_rehearsed_where_there_are_as_many(environment, expected, said):
-    found = rehearsed({"nodes": 16, "gpu": 64, "fsdp": 1}, environment)
-    assert found == expected and described(found).startswith(said)
-
-
-def test_one_node_is_rehearsed_as_it_is():
-    assert rehearsed({"gpu": 8}, {}) == {"gpu": 8} and described({}) == "alone"
-    assert described({"gpu": 8, "accelerate": "one-gpu"}) == "by accelerate, 8 on this machine"
 
 
 @pytest.mark.parametrize(

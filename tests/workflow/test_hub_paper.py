@@ -9,7 +9,6 @@ import csv
 import os
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +17,6 @@ import hub_content
 import pytest
 import yaml
 from hub_experiments import PROFILES, files_of, rows_of, snakemake_against, under
-from run_snakemake import succeed
 
 from revocab.corpora.word_splitters import SENTENCES, available_splitter
 from revocab.io import read_json
@@ -135,19 +133,6 @@ def test_every_hub_source_is_recorded_with_its_commit(results):
         task = yaml.safe_load(path.read_text())
         assert task["dataset_path"].startswith("sapienzanlp/")
         assert re.fullmatch(r"[0-9a-f]{40}", task["dataset_kwargs"]["revision"])
-
-
-@pytest.mark.hub
-def test_finished_results_pin_the_experiment(results, repository, tmp_path):
-    overlay = tmp_path / "pinned.yaml"
-    arguments = ["scripts/pin_revisions.py", "--results", results, "--out", overlay]
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=repository, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    found = overlay.read_text()
-    assert len(re.findall(r"revision: [0-9a-f]{40}\n", found)) == 4 + 3 + 5 + 6 + 12
-    succeed(repository, "--cores", "2", "-n", "--quiet", *FILES, overlay)
 
 
 @pytest.mark.hub

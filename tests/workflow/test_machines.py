@@ -18,7 +18,7 @@ from snakemake.cli import parse_set_resources
 from revocab.plan.plan import rules as planned_rules
 from revocab.training.run import TrainingMachine
 from revocab.workflow import gpus
-from revocab.workflow.launch import nodes_and_tasks, resources_of
+from revocab.workflow.launch import nodes_and_tasks
 
 #: Options by which a profile places a job's model.
 PLACING = ("device", "dtype", "batch_size")
@@ -208,7 +208,7 @@ def test_jobs_take_turns_on_the_gpus_that_are_there(
 def test_several_processes_whose_memory_runs_out_start_again_by_themselves(repository, profile):
     """Each start has half the micro batch of the one before (``MicroBatch.halve``)."""
     given = yaml.safe_load((repository / f"profiles/{profile}/config.yaml").read_text())
-    assert nodes_and_tasks(resources_of(repository / f"profiles/{profile}", "adapt_model"))[1] > 1
+    assert nodes_and_tasks(given["set-resources"]["adapt_model"])[1] > 1
     assert given["retries"] >= 3
 
 

@@ -65,10 +65,6 @@ SHIPPED = {
         "generate_text": 3, "build_task": 9, "build_prompts": 12, "prepare_corpus": 2,
     },
     ("lep", "lep-rates"): {"adapt_model": 4 * 7, "pack_tokens": 7, "generate_text": 0},
-    ("chat-demo",): {
-        "pretrain_stand_in": 1, "adapt_model": 2 + 4, "change_model": 4,
-        "generate_text": 3 + 8, "build_prompts": 2,
-    },
     ("lep-demo",): {
         "pretrain_stand_in": 1, "build_tokenizer": 10, "adapt_model": 1 + 4 + 3 + 2,
         "measure_heldout": 16 + 9, "score_multiple_choice": 1 + 1 + 16 + 2 + 1 + 4,
@@ -168,13 +164,13 @@ def test_a_paper_plans_from_a_fresh_clone_without_arguments(repository, paper):
 
 
 def counted(repository, files, **keys):
-    """Return the numbers of jobs by rule that `revocab status` counts."""
+    """Return the numbers of jobs by rule that the plan has."""
     made = Plan(read(*(repository / file for file in files), **keys))
     return Counter(job.rule for job in made.needed_jobs().values())
 
 
 def check(repository, names, jobs, **keys):
-    """Compare the numbers of jobs that Snakemake plans with the table and with `revocab status`."""
+    """Compare the numbers of jobs that Snakemake plans with the table and the plan."""
     expected = SHIPPED[names]
     assert {rule: jobs.get(rule, 0) for rule in expected} == expected
     assert jobs["build_report"] == 1

@@ -214,20 +214,3 @@ def test_a_training_on_two_nodes_through_the_profile(small, repository, two_node
     assert done.returncode == 0, done.stderr[-3000:] + log.read_text()[-3000:]
     assert read_json(folder / run / "timing.json")["processes"] == 4
     assert losses(folder / run) == pytest.approx(losses(repository / run), abs=1e-3)
-
-
-def test_a_preflight_within_an_allocation_is_on_all_its_nodes(
-    small, repository, two_nodes, tmp_path
-):
-    profile = on_two_nodes(repository, tmp_path / "profile")
-    words = ["preflight", RUNS[0], "--configfile", EXPERIMENT, "--profile", profile, "--steps", "4"]
-    allocated = ["salloc", "--nodes=2", "--ntasks-per-node=2", "--gpus=4", "--gpus-per-node=2"]
-    done = subprocess.run(
-        [*allocated, BIN / "python", "-m", "revocab", *words, "--scratch", tmp_path / "scratch"],
-        cwd=repository, env={**os.environ, **two_nodes, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "by srun, 2 on each of 2 nodes of this allocation" in done.stdout
-    assert "trained 2 steps, saved the state, killed" in done.stdout
-    assert "tokens per second, 4 x cpu" in done.stdout

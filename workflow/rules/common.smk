@@ -23,7 +23,7 @@ from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
 from revocab.rule import near
 from revocab.workflow import gpus, launch, warm
-from revocab.workflow.run import record_holder, record_machine
+from revocab.workflow.run import record_machine
 
 try:
     PLAN = Plan(validate(config, files=workflow.configfiles))
@@ -42,7 +42,6 @@ RESULTS = PATHS.results
 # Called once Snakemake has the lock, and not for the jobs that it starts.
 onstart:
     check_interpreters()
-    record_holder()
     record_machine(Path(RESULTS))
     if workflow.local_exec and not USES_CONDA:  # its jobs have other interpreters
         warm.start()

@@ -22,7 +22,7 @@ from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, OneLine
 from revocab.command import options_of
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, UsageError
 from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.evaluation.over_seeds import SIGNIFICANT, level_of, most_exchanges
 from revocab.flags import asks_for_help, leading
@@ -81,7 +81,7 @@ class Loss:
 def compare(words: Sequence[str]) -> str:
     named, flags = leading(words, 2)
     if len(named) < 2 and not asks_for_help(flags):
-        raise RevocabError("give two models, folders or Hub ids: revocab compare OLD NEW …")
+        raise UsageError("give two models, folders or Hub ids: revocab compare OLD NEW …")
     options = options_of(CompareOptions, "revocab compare OLD NEW", ABOUT, flags)
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")

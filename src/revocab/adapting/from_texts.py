@@ -6,6 +6,7 @@ file, whatever stopped the first one.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -25,7 +26,7 @@ from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
 from revocab.command import options_of
 from revocab.config.load import validate
-from revocab.errors import RevocabError, all_of, ending
+from revocab.errors import RevocabError, UsageError, all_of, ending
 from revocab.flags import leading
 from revocab.initialise.method import methods
 from revocab.io import write_text
@@ -96,7 +97,7 @@ def read_words(
         if named or "--demo" in flags:
             raise
         missing = f"MODEL comes first: {verb} MODEL --text it=FILE; or give --demo"
-        raise RevocabError([missing, *error.problems]) from None
+        raise UsageError([missing, *error.problems]) from None
     command = f"{verb} {shlex.join(without_cores(words))}"
     return next(iter(named), None), stated, command
 
@@ -155,7 +156,7 @@ def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs
         problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
     problems += overlaps(options.text, options.keep, "--text")
     if problems:
-        raise RevocabError(problems)
+        raise UsageError(problems)
     (place, source), texts, keep = all_of(
         [
             lambda: look_at_stand_in() if model is None else look_at(model),
@@ -206,10 +207,22 @@ def choose_for(inputs: Inputs, options: TextOptions, minutes: float) -> Choices:
 
 
 def run(file: Path, cores: int | None) -> None:
-    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
+    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early, or
+    if another run goes on in the folder.
+
+    Instead of Snakemake's lock, which outlives a run that is killed, a lock of the operating
+    system, which ends with the last process that holds it.
+    """
     used = str(cores or os.cpu_count() or 1)
-    words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used]
-    done = subprocess.run([sys.executable, *words], cwd=file.parent, check=False)
+    words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used, "--nolock"]
+    with (file.parent / ".running").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RevocabError(f"{file.parent}: another run goes on here; wait for it") from None
+        done = subprocess.run(
+            [sys.executable, *words], cwd=file.parent, check=False, pass_fds=[lock.fileno()]
+        )
     if done.returncode:
         raise RevocabError(
             f"{file.parent}: the run stopped ({ending(done.returncode)}); the messages above name"

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from revocab.adapting.texts import Text, measure_texts
 from revocab.command import of_flags
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, UsageError
 from revocab.flags import leading, values_of
 from revocab.io import text_lines
 from revocab.models.folder import ModelFolder
@@ -62,7 +62,7 @@ def trim(words: Sequence[str]) -> str:
         flags = ["--text", *unflagged, *flags]
     values = values_of([TrimOptions], NAME, ABOUT, flags)
     if not model:
-        raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME} --coverage 0.9999")
+        raise UsageError(f"MODEL comes first, a folder or a Hub id: {NAME} --coverage 0.9999")
     options = of_flags(TrimOptions, values)
     if not options.text and options.languages is None:
         raise RevocabError(

@@ -29,7 +29,7 @@ from revocab.bill.sizes import read_config
 from revocab.closed import Language
 from revocab.command import options_of
 from revocab.config.load import validate
-from revocab.errors import RevocabError, all_of
+from revocab.errors import RevocabError, UsageError, all_of
 from revocab.flags import leading
 from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
@@ -102,7 +102,7 @@ def advise(words: Sequence[str]) -> str:
     if options.gpu is None and options.peak is None:
         options = options.model_copy(update={"gpu": GPU})
     if not named:
-        raise RevocabError(f"MODEL comes first, a folder or a Hub id: {NAME}")
+        raise UsageError(f"MODEL comes first, a folder or a Hub id: {NAME}")
     place, folder, texts, keep = inputs(named[0], options)
     read = [folder, *options.text.values(), *options.keep.values()]
     # Checked before the work: nothing that somebody else wrote is replaced.

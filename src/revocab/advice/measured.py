@@ -21,7 +21,7 @@ REPEATS = 4
 def measure_speed(config: Any, length: int, say: Say) -> tuple[list[Factor], list[Factor]]:
     """Return operations a second of a training's step, and bytes a second of writing a token.
 
-    Random float32 weights of the model's own shapes; a step is that of ``preflight``'s record
+    Random float32 weights of the model's own shapes; a step is that of a ``timing.json``
     without the optimizer's update.
     """
     import torch

@@ -13,7 +13,7 @@ from revocab.closed import plain
 from revocab.command import of_flags
 from revocab.config.checks import all_warnings
 from revocab.flags import Parser, add_flag, leaves, value_of
-from revocab.plan.show import add_experiment, planned
+from revocab.plan.given import add_experiment, planned
 
 
 def plan(words: Sequence[str]) -> str:
@@ -39,7 +39,11 @@ def plan(words: Sequence[str]) -> str:
 
 
 def parser() -> Parser:
-    made = Parser(prog="revocab plan", description=__doc__, allow_abbrev=False)
+    made = Parser(
+        prog="revocab plan FILE.yaml",
+        description="Print what an experiment costs, from its file alone, before anything runs.",
+        allow_abbrev=False,
+    )
     for key, field in leaves(BillOptions):
         add_flag(made, key, field)
     made.add_argument("--explain", action="store_true", help="print the formula of every number")

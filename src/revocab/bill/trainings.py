@@ -199,14 +199,14 @@ def tokens_held_out(plan: Plan) -> float:
 
 
 def measured(plan: Plan, training: str) -> tuple[str, float] | None:
-    """Return where ``preflight`` or training measured a speed: operations a second and device."""
+    """Return the file where a training measured its speed: operations a second and device."""
     model = training.removeprefix("models.")
     folder = plan.paths.run(model) if model == training else plan.paths.model(model)
-    for file in (Path(plan.paths.preflight(training)), Path(folder, "timing.json")):
-        if file.is_file():
-            timing = read_json(file)
-            return str(file), timing["model_flops_per_second"] / timing["processes"]
-    return None
+    file = Path(folder, "timing.json")
+    if not file.is_file():
+        return None
+    timing = read_json(file)
+    return str(file), timing["model_flops_per_second"] / timing["processes"]
 
 
 def hours_of(plan: Plan, trainings: Sequence[Training], options: BillOptions) -> dict[str, Amount]:

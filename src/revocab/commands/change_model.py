@@ -1,4 +1,4 @@
-"""Make a model from other models: expand blocks, add model differences (docs/methods.md)."""
+"""Make a model of another one: expand its blocks (docs/methods.md)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.closed import Closed, OneLine
+from revocab.closed import Closed
 from revocab.command import Command
-from revocab.models.change import ChangeJob, reference_name
+from revocab.models.change import ChangeJob
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Plan, Rule, Step
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
     model: Path = model_field("model folder (safetensors) to change")
-    others: dict[OneLine, Path] = model_field(
-        "models that the options refer to, by name", default_factory=dict
-    )
 
 
 class Machine(Closed):
@@ -28,7 +25,7 @@ def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
     from revocab.models.changed_model import change_model
     from revocab.progress import silent, spoken
 
-    change_model(job, inputs.model, inputs.others, out, silent if machine.quiet else spoken())
+    change_model(job, inputs.model, out, silent if machine.quiet else spoken())
 
 
 COMMAND = Command(run, remakes=("model", ""), finds=("models/changes",))
@@ -38,14 +35,8 @@ def planned(plan: Plan, model: str) -> Step:
     change = plan.experiment.models[model].change()
     assert change is not None  # or there would be no such job
     name, options = change
-    inputs: dict[str, Given] = {
-        "model": plan.referred(options.model),
-        "others": {
-            reference_name(reference): plan.referred(reference)
-            for _, reference in options.given_models()
-        },
-    }
-    return Step(plan.paths.model(model), ChangeJob(change=name, option=options.given()), inputs)
+    job = ChangeJob(change=name, option=options.given())
+    return Step(plan.paths.model(model), job, {"model": plan.referred(options.model)})
 
 
 def ids(plan: Plan) -> list[str]:

@@ -15,7 +15,7 @@ from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    conversations: Path = Field(description="file of conversations, such as answer_prompts writes")
+    conversations: Path = Field(description="file of conversations, such as answer writes")
     model: Path | None = model_field("model folder of the judge", default=None)
 
 

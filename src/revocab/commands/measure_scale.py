@@ -17,7 +17,7 @@ class Inputs(Closed):
     source_tokenizer: Path = tokenizer_field("tokenizer folder")
     target_tokenizer: Path = tokenizer_field("tokenizer folder")
     pairs: Path | None = Field(
-        default=None, description="folder written by intersect_vocabularies; default: computed"
+        default=None, description="folder written by intersect; default: computed"
     )
 
 

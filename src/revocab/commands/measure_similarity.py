@@ -22,7 +22,7 @@ class Inputs(Closed):
     )
     helper_pairs: Path | None = Field(
         default=None,
-        description="folder written by intersect_vocabularies for the helper's tokenizer and "
+        description="folder written by intersect for the helper's tokenizer and "
         "the target's; default: computed",
     )
 

@@ -13,7 +13,7 @@ from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    generation: Path = Field(description="folder written by generate_text")
+    generation: Path = Field(description="folder written by generate")
     prompts: dict[Id, Path] = Field(
         min_length=1, description="files written by build_prompts, by task"
     )

@@ -1,4 +1,4 @@
-"""Checks on models made from others, on corpora answered by a model, on lengths, and on cycles."""
+"""Checks on models made of another, on corpora answered by a model, on lengths, and on cycles."""
 
 from __future__ import annotations
 
@@ -54,10 +54,8 @@ def check_models(experiment: Experiment) -> Iterator[str]:
                 " no blocks between embedding and head; name another, or fetch all of it"
             )
     for name, key, change in changed_models(experiment):
-        for option, reference in change.references():
-            if isinstance(reference, RunStep):
-                yield from checkpoint_problems(experiment, f"{key}.{option}", reference)
-        yield from (f"{key}.{problem}" for problem in change.problems(change.model))
+        if isinstance(change.model, RunStep):
+            yield from checkpoint_problems(experiment, f"{key}.model", change.model)
         yield from _tokenizer_problems(experiment, name, change)
         yield from _block_problems(experiment, key, change)
 
@@ -210,7 +208,7 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
         if model.pretrain:
             parts[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
     for name, _, change in changed_models(e):
-        parts[f"model {name}"] += [node(reference) for _, reference in change.references()]
+        parts[f"model {name}"].append(node(change.model))
     for run in e.expanded.values():
         read = parts[f"run {run.id}"] = [f"model {run.source}"]
         if not run.made:

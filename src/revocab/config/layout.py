@@ -61,9 +61,6 @@ class Paths:
     def records(self) -> str:
         return f"{self.results}/.records"
 
-    def preflight(self, run: str) -> str:
-        return f"{self.results}/.preflight/{run}.json"
-
     @property
     def fertility(self) -> str:
         return f"{self.results}/fertility"

@@ -40,14 +40,14 @@ class InitInputs(Closed):
         "target tokenizer folder; not for lapt", default=None
     )
     pairs: Path | None = Field(
-        default=None, description="folder written by intersect_vocabularies; default: computed"
+        default=None, description="folder written by intersect; default: computed"
     )
     helper: Path | None = model_field(
         "helper model folder; its tokenizer may differ from the target's", default=None
     )
     helper_pairs: Path | None = Field(
         default=None,
-        description="folder written by intersect_vocabularies for the helper's tokenizer and "
+        description="folder written by intersect for the helper's tokenizer and "
         "the target's; default: computed",
     )
     adapted: Path | None = model_field(

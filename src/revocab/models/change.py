@@ -1,19 +1,19 @@
 """What a change of a model is, and the registry that finds those in ``changes/``.
 
-A change makes a model of one model, its body, and of others beside it. Config validation imports
+A change makes a model of one model, its body. Config validation imports
 this, so nothing here or at the top of a change's file imports torch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from revocab.closed import Closed, Id, Job, ModelId, OneLine, RunStep, look_up
+from revocab.closed import Closed, Job, ModelId, OneLine, RunStep, look_up
 from revocab.models.folder import ModelFolder
 from revocab.models.weights.files import Part
 from revocab.registry import found_in
@@ -26,22 +26,8 @@ ModelReference = Annotated[
 ]
 
 
-def reference_name(reference: Id | RunStep) -> str:
-    """Return what a reference is called among a change's inputs (ids hold no ``--``)."""
-    if isinstance(reference, RunStep):
-        return f"{reference.run}--{reference.step}"
-    return reference
-
-
 class ChangeOptions(Closed):
     """Base of a change's options: closed, so a misspelt option is an error."""
-
-    def given_models(self) -> Iterator[tuple[str, ModelReference]]:
-        yield from ()
-
-    def problems(self, body: ModelReference | None) -> Iterator[str]:
-        """Yield why the options make no sense, for such a body (None: it has no name)."""
-        yield from ()
 
     def blocks_after(self, blocks: int) -> int:
         """Return how many blocks a body of so many blocks has after the change.
@@ -65,15 +51,6 @@ class ChangeJob(Job):
 
 
 @dataclass(frozen=True)
-class ChangeInputs:
-    """The models behind a change; all of them whole and finite."""
-
-    body: ModelFolder
-    #: By :func:`reference_name` of what the options say.
-    others: Mapping[str, ModelFolder]
-
-
-@dataclass(frozen=True)
 class Changed:
     """What becomes of the body. Documents and tokenizer stay its own, and so do other files."""
 
@@ -88,13 +65,16 @@ class Changed:
 
 @dataclass(frozen=True)
 class Change:
-    """One way to make a model from other models; ``apply(inputs, options)`` reads headers only."""
+    """One way to make a model of another; ``apply(body, options)`` reads headers only.
+
+    The body is whole and finite.
+    """
 
     name: str
     summary: str
     citation: str
     options: type[ChangeOptions]
-    apply: Callable[[ChangeInputs, Any], Changed]
+    apply: Callable[[ModelFolder, Any], Changed]
 
 
 @cache

@@ -98,7 +98,7 @@ class TrainingFolders(Closed):
     """Model and data."""
 
     model: Path = model_field("model folder")
-    packed: Path = Field(description="folder written by pack_tokens")
+    packed: Path = Field(description="folder written by pack")
     heldout: Path = Field(description="folder written by pack_heldout")
     source: Path | None = model_field(
         "folder of the model that the model was made from; for vocabulary adapters and distil",

@@ -19,6 +19,7 @@ from revocab.bill.amounts import short
 from revocab.bill.bill import bill_of
 from revocab.bill.device import BillOptions
 from revocab.bill.disk import LEAST
+from revocab.bill.trainings import TOO_LARGE
 from revocab.config.schema import Experiment
 from revocab.config.schema.data import Corpus
 from revocab.corpora.source import HubData, configuration, renamed
@@ -52,6 +53,7 @@ def check_hub(plan: Plan) -> str:
         except RevocabError as error:
             problems += [f"{entry.key}: {problem}" for problem in error.problems]
     problems += [*too_little_disk(plan)]
+    notices += too_little_memory(plan)
     if problems:
         raise RevocabError(problems + notices)
     where = "the cache has" if offline() else "the Hub gives"
@@ -162,3 +164,18 @@ def too_little_disk(plan: Plan) -> Iterator[str]:
     if due and due.value > free:
         need, have = short(due.value, "B"), short(free, "B")
         yield f"disk: {have} free, at its peak the experiment needs at least {need} (revocab plan)"
+
+
+def too_little_memory(plan: Plan) -> Iterator[str]:
+    """Yield a line for each training that is too large for the GPUs here, if there are any.
+
+    No problem: a profile may start it elsewhere.
+    """
+    import torch
+
+    if count := torch.cuda.device_count():
+        memory = torch.cuda.get_device_properties(0).total_memory
+        for training in bill_of(plan, BillOptions(memory=memory, devices=count)).trainings:
+            if training.layout == TOO_LARGE:
+                need, have = short(training.amounts["memory"].value, "B"), short(memory, "B")
+                yield f"memory: {training.name} needs {need} a device, of which {count} have {have}"

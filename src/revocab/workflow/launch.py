@@ -1,4 +1,4 @@
-"""What a profile says of the machine for a rule, and how training is started on it."""
+"""How training is started on the machine that a profile describes."""
 
 from __future__ import annotations
 
@@ -6,41 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from revocab.errors import RevocabError
 from revocab.workflow.files import own_or_shipped
 
 #: Seconds between the signal that stops torchrun and SIGKILL for its processes: long enough to save
 #: a state, and less than the five minutes before the time limit at which profiles/slurm sends it.
 SHUTDOWN_SECONDS = 270
-
-
-def resources_of(profile: Path, rule: str) -> dict[str, Any]:
-    """Return the resources and ``threads`` that ``profile/config.yaml`` gives to a rule.
-
-    What depends on the attempt or on other things that Snakemake knows stays the text that it is.
-    Raises :class:`RevocabError` if there is no such file, or it is not YAML.
-    """
-    file = own_or_shipped(profile) / "config.yaml"
-    try:
-        profile_values = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    except FileNotFoundError:
-        raise RevocabError(f"{file}: no such file; give a folder such as profiles/slurm") from None
-    except yaml.YAMLError as error:
-        raise RevocabError(f"{file}: not valid YAML ({error}); correct it") from None
-    resources = _pairs(profile_values.get("default-resources"))
-    resources |= _pairs((profile_values.get("set-resources") or {}).get(rule))
-    threads = (profile_values.get("set-threads") or {}).get(rule)
-    return resources if threads is None else {**resources, "threads": threads}
-
-
-def _pairs(mapping: Any) -> dict[str, Any]:
-    """Return resources as a mapping; Snakemake also takes a list of ``NAME=VALUE``."""
-    if isinstance(mapping, Mapping):
-        return dict(mapping)
-    pairs = (str(pair).partition("=") for pair in mapping or ())
-    return {name: yaml.safe_load(value) for name, _, value in pairs}
 
 
 def nodes_and_tasks(resources: Mapping[str, Any]) -> tuple[int, int]:
@@ -110,24 +81,3 @@ def launcher(resources: Mapping[str, Any], batch_size: int = 0) -> list[str]:
 def gpus_used(resources: Mapping[str, Any], batch_size: int) -> int:
     """Return how many GPUs of one node a training uses: none where the profile gives none."""
     return layout(resources, batch_size)[1] if resources.get("gpu") else 0
-
-
-def rehearsed(resources: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return what of a training's resources can be tried from here.
-
-    Several nodes only within an allocation of Slurm that has them, as ``environment`` says;
-    elsewhere one of them, with its share of the GPUs.
-    """
-    nodes, _ = nodes_and_tasks(resources)
-    if nodes <= int(environment.get("SLURM_JOB_NUM_NODES", "1")):
-        return dict(resources)
-    return {**resources, "nodes": 1, "gpu": resources.get("gpu", 0) // nodes}
-
-
-def described(resources: Mapping[str, Any]) -> str:
-    nodes, tasks = nodes_and_tasks(resources)
-    if nodes > 1:
-        return f"by srun, {tasks} on each of {nodes} nodes of this allocation"
-    words = launcher(resources)
-    name = "accelerate" if resources.get("accelerate") else "torchrun"
-    return f"by {name}, {tasks} on this machine" if words else "alone"

@@ -1,45 +1,28 @@
-"""``revocab run``: Snakemake, after a run that was killed as after any other.
-
-Snakemake locks a working folder by files in ``.snakemake/locks`` that list inputs and outputs and
-nothing of the process. If it is killed they stay, and nobody can tell them from those of a run that
-goes on. So each run of this workflow writes, once it has the lock, a record of its host, its
-process and its lock files into the same folder, which Snakemake removes with the lock.
-"""
+"""``revocab run``: Snakemake with the workflow that comes with revocab."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, UsageError
 from revocab.flags import Parser
-from revocab.io import read_json, write_json
-from revocab.plan.show import planned
+from revocab.io import write_json
+from revocab.plan.given import planned
 from revocab.rule import near
 from revocab.workflow.files import own_or_shipped, workflow_folder
 
-LOCKS = Path(".snakemake/locks")
-#: Set for the jobs of a run, which outlive it if it is killed.
-RUN = "REVOCAB_SNAKEMAKE"
-#: Seconds by which two readings of a process' start may differ when the clock is set.
-TOLERANCE = 5.0
-UNLOCK = "snakemake --unlock"
-#: With these Snakemake takes no lock, or is asked about its own.
 DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
-NO_LOCK = DRY_RUN | {"--nolock", "--unlock"}
 NO_REASONS = "--quiet=reason"
 #: Each says how many jobs Snakemake may run, or where; without any, all cores of this machine do.
 CORES = ("-c", "-j", "-e", "--cores", "--jobs", "--executor", "--profile")
@@ -49,74 +32,10 @@ USAGE = """usage: revocab run FILE.yaml … [--check] [--cores N] [--profile FOL
 
 Run an experiment in this folder: its file, and overlays. Snakemake runs the workflow that comes
 with revocab, and gets all other arguments (snakemake --help); default: --cores all. A profile is a
-folder here, or one that comes with revocab, such as profiles/slurm. If an earlier run was killed,
-its lock is removed first, but only if the process that held it ran on this host and has ended,
-along with its jobs. With --check nothing runs: the Hub is asked for each model and data set of the
-experiment, down to its fields, and the disk for room."""
-
-
-@dataclass(frozen=True)
-class Holder:
-    """A run of Snakemake and the files by which it holds the lock."""
-
-    host: str
-    process: int
-    #: Seconds since the epoch when the process started: numbers of processes come again.
-    started: float
-    #: Names of the lock files, with their times in nanoseconds.
-    locks: dict[str, int]
-
-    @property
-    def run(self) -> str:
-        return f"{self.host} {self.process} {self.started:.0f}"
-
-    @property
-    def is_alive(self) -> bool:
-        """Return whether it runs on this host; a process that only waits to be reaped does not."""
-        try:
-            process = psutil.Process(self.process)
-            ended = process.status() == psutil.STATUS_ZOMBIE
-            started = process.create_time()
-        except psutil.NoSuchProcess:
-            return False
-        except psutil.AccessDenied:
-            return True
-        return not ended and abs(started - self.started) < TOLERANCE
-
-    def jobs(self) -> list[int]:
-        """Return the processes of this host that it has started, with theirs, and that run."""
-        processes = psutil.process_iter(["pid", "environ", "status"])
-        return sorted(
-            process.info["pid"]
-            for process in processes
-            if (process.info["environ"] or {}).get(RUN) == self.run
-            and process.info["pid"] not in (self.process, os.getpid())
-            and process.info["status"] != psutil.STATUS_ZOMBIE
-        )
-
-
-def lock_files(locks: Path) -> dict[str, int]:
-    return {file.name: file.stat().st_mtime_ns for file in sorted(locks.glob("*.lock"))}
-
-
-def records(locks: Path) -> dict[Path, Holder]:
-    return {file: Holder(**read_json(file)) for file in sorted(locks.glob("holder-*.json"))}
-
-
-def record_holder(locks: Path = LOCKS) -> None:
-    """Record this process, which has just taken the lock; its jobs will know that they are its own.
-
-    Called once by the workflow when a run starts.
-    """
-    known = {
-        (name, time) for record in records(locks).values() for name, time in record.locks.items()
-    }
-    mine = dict(lock_files(locks).items() - known)
-    started = psutil.Process().create_time()
-    holder = Holder(socket.gethostname(), os.getpid(), started, mine)
-    os.environ[RUN] = holder.run
-    if mine:  # none with --nolock
-        write_json(locks / f"holder-{holder.host}-{holder.process}.json", asdict(holder))
+folder here, or one that comes with revocab, such as profiles/slurm. --summary lists outputs and
+what is due; after a run that was killed, --unlock frees the folder. With --check nothing runs: the
+Hub is asked for each model and data set of the experiment, down to its fields, the disk for room,
+and the GPUs here for memory."""
 
 
 def record_machine(results: Path) -> None:
@@ -141,124 +60,25 @@ def record_machine(results: Path) -> None:
     )
 
 
-def hold_folder(locks: Path = LOCKS) -> None:
-    """Let no other ``revocab run`` begin in this folder until this process ends, however it does.
-
-    Snakemake takes its own lock seconds later. Raises :class:`RevocabError` naming the process that
-    came first.
-    """
-    locks.parent.mkdir(parents=True, exist_ok=True)
-    # Closed by no one: the operating system ends the hold with the process that Snakemake becomes.
-    handle = os.open(locks.parent / "revocab-run", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        first = os.read(handle, 100).decode().strip() or "unknown"
-        os.close(handle)
-        raise RevocabError(
-            f"{locks.parent.absolute().parent}: another revocab run holds this folder (process"
-            f" {first}); wait until it ends"
-        ) from None
-    except OSError:  # a file system without such locks: Snakemake's own is left
-        os.close(handle)
-        return
-    os.truncate(handle, 0)
-    os.write(handle, f"{os.getpid()} of host {socket.gethostname()}\n".encode())
-    os.set_inheritable(handle, True)
-
-
-def run_in_progress(locks: Path = LOCKS) -> bool:
-    """Return whether a run holds this folder; of one on another host its lock alone is known."""
-    holders = records(locks).values()
-    if any(holder.is_alive or holder.host != socket.gethostname() for holder in holders):
-        return True
-    # Before it has Snakemake's lock.
-    held = locks.parent / "revocab-run"
-    words = held.read_text(encoding="utf-8").split() if held.is_file() else []
-    if len(words) < 4 or words[3] != socket.gethostname():
-        return False
-    try:
-        began = psutil.Process(int(words[0])).create_time()
-    except (psutil.NoSuchProcess, ValueError):
-        return False
-    return began <= held.stat().st_mtime + TOLERANCE  # else another process has its number
-
-
-def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
-    """Remove the lock of runs that have ended; return a line for each.
-
-    Raises :class:`RevocabError`, and removes nothing, unless everything that is locked is locked by
-    processes of this host that have ended, and so have their jobs.
-    """
-    held, holders = lock_files(locks), records(locks)
-    problems = list(_problems(locks, held, list(holders.values())))
-    if problems:
-        raise RevocabError(problems)
-    messages = []
-    for file, holder in holders.items():
-        claimed = file.with_suffix(".ended")
-        try:
-            file.rename(claimed)  # by one call alone, if two come here at a time
-        except FileNotFoundError:
-            continue
-        for name in holder.locks:
-            (locks / name).unlink(missing_ok=True)
-        claimed.unlink()
-        messages.append(f"removed the lock of a run that has ended (process {holder.process})")
-    return messages
-
-
-def _problems(locks: Path, locked: dict[str, int], holders: list[Holder]) -> Iterator[str]:
-    known = {(name, time) for holder in holders for name, time in holder.locks.items()}
-    if unknown := sorted(name for name, time in locked.items() if (name, time) not in known):
-        yield (
-            f"{locks}: no record says which process holds {', '.join(unknown)}; make sure that"
-            f" no Snakemake runs in this folder on any machine, then: {UNLOCK}"
-        )
-    for holder in holders:
-        if holder.host != socket.gethostname():
-            yield (
-                f"{locks}: held by process {holder.process} of host {holder.host}, which cannot be"
-                f" checked from here; run the same command there, or, once it has ended: {UNLOCK}"
-            )
-        elif holder.is_alive:
-            yield (
-                f"{locks}: held by process {holder.process} of this host, which is still running;"
-                " wait until it"
-                f" ends, or stop it: kill -INT {holder.process}"
-            )
-        elif jobs := holder.jobs():
-            numbers = " ".join(map(str, jobs))
-            yield (
-                f"{locks}: the run of process {holder.process} has ended, but not all of its jobs"
-                f" (processes {numbers}); wait until they end, or stop them: kill {numbers}"
-            )
-
-
 def run(words: Sequence[str]) -> str:
     """Become Snakemake with these words, in this process; return text if one asks for that.
 
-    Raises :class:`RevocabError` where there is no experiment, and if the lock is held, or may be.
+    Raises :class:`UsageError` where there is no experiment.
     """
     if {"-h", "--help"} & {*words}:
         return USAGE
     parser = Parser(prog="revocab run", add_help=False, allow_abbrev=False)
-    parser.add_argument("-d", "--directory", type=Path, default=Path())
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
     parser.add_argument("--config", nargs="+", default=[])
     parser.add_argument("--check", action="store_true")
     arguments, _ = parser.parse_known_args(words)
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
-        raise RevocabError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
+        raise UsageError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
     check_files(arguments.configfile)
     if arguments.check:
         from revocab.workflow.check_hub import check_hub
 
         return check_hub(planned(arguments))
-    if not NO_LOCK & {*words}:
-        hold_folder(arguments.directory / LOCKS)
-        for line in remove_dead_locks(arguments.directory / LOCKS):
-            print(line, file=sys.stderr)
     sys.stderr.flush()
     python = [sys.executable, "-m", "snakemake"]
     os.execv(sys.executable, [*python, *quiet(words), *defaults(words), *shipped_profiles(words)])

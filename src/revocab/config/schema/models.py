@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model, model_serializer, model_validator
@@ -37,10 +37,6 @@ class ChangedModel(ChangeOptions):
     """A model made of another one, its body, by one change; the options are the change's."""
 
     model: ModelReference
-
-    def references(self) -> Iterator[tuple[str, ModelReference]]:
-        yield "model", self.model
-        yield from self.given_models()
 
     def given(self) -> dict[str, Any]:
         return {key: value for key, value in super().given().items() if key != "model"}
@@ -97,6 +93,6 @@ else:
         "Model",
         __base__=ModelPlace,
         __doc__="A causal language model: from the Hub, from a folder, pretrained here, or made of "
-        "other models by one change.",
+        "another model by one change.",
         **{name: (_entry(change.options) | None, None) for name, change in changes().items()},
     )

@@ -22,7 +22,7 @@ from pydantic import Field
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.limits import Share
-from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
+from revocab.models.change import Change, Changed, ChangeOptions
 from revocab.models.folder import ModelFolder
 from revocab.models.shape import load_config
 
@@ -209,8 +209,7 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
     return torch.equal(logits(before), logits(after))
 
 
-def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
-    body = inputs.body
+def apply(body: ModelFolder, options: BlockOptions) -> Changed:
     blocks = check_form(body)
     try:
         expansion = Expansion.of(blocks, options.share)

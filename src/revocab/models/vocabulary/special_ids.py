@@ -118,22 +118,6 @@ class Counterparts:
         return str(number) if spelling is None else f"{number} ({spelling})"
 
 
-def special_counterparts(
-    source: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
-) -> dict[int, int]:
-    """Return special source ids by target id: of several that of one spelling, or the lowest."""
-    counterparts, pairs = Counterparts(source, target), dict[int, int]()
-    for number in sorted(special_and_added(source)):
-        own = (role for role in ROLE_ORDER if number == getattr(source, f"{role}_token_id", None))
-        other = counterparts.find(number, next(own, ROLE_ORDER[0]))
-        if other is None:
-            continue
-        spelled = source.convert_ids_to_tokens(number), target.convert_ids_to_tokens(other)
-        if spelled[0] == spelled[1] or other not in pairs:
-            pairs[other] = number
-    return pairs
-
-
 def _carried(
     key: str, old: list[Any], own: int | None, counterparts: Counterparts
 ) -> tuple[list[int] | None, list[str]]:

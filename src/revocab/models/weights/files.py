@@ -85,25 +85,6 @@ class Part:
         size = tensor.numel() * tensor.element_size()
         return replace(self, shape=list(tensor.shape), size=size, blocks=in_memory)
 
-    def with_rows(self, rows: Mapping[int, Tensor]) -> Part:
-        """Return it with other ``rows`` (first dimension), by number; cast to its dtype."""
-        import torch
-
-        width = self.size // self.shape[0]
-        dtype = getattr(torch, FLOATS[self.dtype])
-        stored = {number: tensor_bytes(row.to(dtype)) for number, row in sorted(rows.items())}
-
-        def replaced(most: int) -> Iterator[bytearray]:
-            step = max(1, most // width)
-            for number, block in enumerate(self.blocks(step * width)):
-                content, begin = bytearray(block), number * step
-                for row, value in stored.items():
-                    if begin <= row < begin + step:
-                        content[(row - begin) * width : (row - begin + 1) * width] = value
-                yield content
-
-        return replace(self, blocks=replaced)
-
     def gathered(self, rows_N: ndarray) -> Part:
         """Return some rows (first dimension) alone; ``rows_N`` are ascending."""
         import numpy as np

@@ -19,11 +19,11 @@ from revocab.report.make_tables import made_tables
 from revocab.report.names import anchor, in_order, numbered
 from revocab.report.page import opening
 from revocab.report.page.cautions import final_accuracies, limitations
+from revocab.report.page.origins import origin
 from revocab.report.page.sections import sections
 from revocab.report.results import Results
 from revocab.report.table_parts.published_table import beside_published
 from revocab.report.table_parts.render import is_inside, to_html
-from revocab.report.trace import origin
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: Whose versions change numbers, beside those of engines.

@@ -9,14 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.languages import language_label
 from revocab.models import origin
 from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
-
-if TYPE_CHECKING:
-    from huggingface_hub import EvalResult
 
 CARD = "README.md"
 TRAINING = "Training"
@@ -90,30 +87,20 @@ def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
 
 
 def _model_index(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    from huggingface_hub import EvalResult
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
-    losses = (
-        (row["corpus"], f"{row['corpus']} (held out)", "bits_per_byte", row["bits_per_byte"])
+    results = [
+        EvalResult(
+            task_type="text-generation",
+            dataset_type=row["corpus"],
+            dataset_name=f"{row['corpus']} (held out)",
+            metric_type="bits_per_byte",
+            metric_value=row["bits_per_byte"],
+        )
         for row in rows
-    )
-    results = [evaluation_result(*loss) for loss in losses]
+    ]
     return eval_results_to_model_index(name, results) if results else []
-
-
-def evaluation_result(
-    data: str, data_name: str, metric: str, value: float, about: str | None = None
-) -> EvalResult:
-    """Return a number in the form in which the head of a card states results of any data."""
-    from huggingface_hub import EvalResult
-
-    return EvalResult(
-        task_type="text-generation",
-        dataset_type=data,
-        dataset_name=data_name,
-        metric_type=metric,
-        metric_name=about,
-        metric_value=value,
-    )
 
 
 def _losses(rows: list[dict[str, Any]]) -> list[str]:

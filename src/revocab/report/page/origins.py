@@ -1,18 +1,15 @@
-"""``revocab trace``: where a number of a results folder comes from; the page says the same."""
+"""Where the numbers of a report come from, as far as the records of jobs say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from revocab.chain import Record
 from revocab.errors import RevocabError
-from revocab.flags import Parser
-from revocab.report.make_tables import made_tables
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Cell
 
 #: Files that tell of a machine or a moment, and not of what a number was computed from.
 MEASURED = ("timing.json", "job.json")
@@ -20,8 +17,6 @@ MEASURED = ("timing.json", "job.json")
 SLICE = ("method", "options", "source", "target", "helper", "mixture", "recipe", "seed")
 #: Columns of scores.csv that name versions.
 VERSIONS = ("harness_version", "task_version", "config_hash", "data_revision")
-#: Cells that a value may stand in, of which all is told; of more, only their places.
-MOST = 3
 
 
 @cache
@@ -72,41 +67,3 @@ def origin(results: Results, file: str) -> Iterator[str]:
                 queue.append(maker)
     if before:
         yield f"jobs before it: {', '.join(before)}"
-
-
-def cells_of(results: Results, wanted: str) -> Iterator[tuple[str, Cell]]:
-    """Yield place and cell of every number that is written so, or stands at TABLE:ROW:COLUMN."""
-    for identifier, table in made_tables(results).items():
-        for (block, row, column), cell in table.places().items():
-            place = f"{identifier}:{row}:{column}"
-            shown = cell.number().split("±")[0].split(" ")[0]
-            if cell.value is not None and wanted in (place, shown, cell.number()):
-                yield f"{place} ({block})" if block else place, cell
-
-
-def trace(words: Sequence[str]) -> str:
-    """Return where the cells that ``RESULTS VALUE`` or ``RESULTS TABLE:ROW:COLUMN`` names come
-    from.
-    """
-    parser = Parser(prog="revocab trace", description=__doc__)
-    parser.add_argument("results", type=Path, help="results folder, such as results/demo")
-    parser.add_argument("cell", help="a value as it is shown, or TABLE:ROW:COLUMN")
-    arguments = parser.parse_args(words)
-    results = Results(arguments.results)
-    cells = list(cells_of(results, arguments.cell))
-    if not cells:
-        raise RevocabError(
-            f"{arguments.cell!r}: no number of a table of {arguments.results} is written so, and no"
-            f" cell stands there (tables: {', '.join(results.experiment.tables)}); give a value as"
-            " it is shown, or TABLE:ROW:COLUMN as the table's CSV file names them"
-        )
-    lines = []
-    for place, cell in cells:
-        lines.append(f"{place}: {cell.number()}")
-        if len(cells) > MOST:
-            lines.append(f"  file: {cell.provenance or 'computed from other cells'}")
-        elif cell.provenance:
-            lines += [f"  {line}" for line in origin(results, cell.provenance)]
-    if len(cells) > MOST:
-        lines.append("Give one of these places to see more.")
-    return "\n".join(lines)

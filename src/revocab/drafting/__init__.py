@@ -1,1 +1,0 @@
-"""Draft models for speculative decoding that share a target's vocabulary."""

@@ -1,1 +1,0 @@
-"""`revocab publish`: what of a model folder goes to the Hub, and how."""
