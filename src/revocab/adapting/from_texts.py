@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,12 +23,13 @@ from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
 from revocab.command import options_of
-from revocab.config.load import validate
-from revocab.errors import RevocabError, all_of, ending
+from revocab.errors import RevocabError, all_of
 from revocab.flags import leading
 from revocab.initialise.method import methods
 from revocab.io import write_text
 from revocab.limits import Count, Size, Tokens
+from revocab.progress import silent
+from revocab.workflow.files import workflow_folder
 
 AnyOptions = TypeVar("AnyOptions", bound="TextOptions")
 
@@ -51,6 +51,8 @@ def check_start(name: str) -> str:
 
 #: A method that needs nothing but the model and the texts.
 Start = Annotated[Id, AfterValidator(check_start)]
+#: The optimizer's share of a training step's time.
+OPTIMIZER_SHARE = 0.2
 #: Where in the output folder the generated text of a stand-in is.
 WORLD = "demo-text"
 
@@ -117,6 +119,8 @@ def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
     Raises :class:`RevocabError` where another command wrote it or something else is in its folder,
     and for what ``content`` and :func:`validate` refuse, after which a new folder is gone again.
     """
+    from revocab.config.load import validate
+
     if not file.is_file():
         check_free(file.parent)
         new = not file.parent.exists()
@@ -193,25 +197,64 @@ def flops() -> float:
     return measured_peak(device, torch.float32)[0]
 
 
-def choose_for(inputs: Inputs, options: TextOptions, minutes: float) -> Choices:
+def precision_for(source: Source) -> str:
+    """Return bfloat16 where the model is stored in it and the device has products of it.
+
+    On a CPU these are AMX's: without them bfloat16 is slower than float32.
+    """
+    import torch
+
+    if source.stored != "bfloat16":
+        return "float32"
+    if torch.cuda.is_available():
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+    return "bfloat16" if has_amx() else "float32"
+
+
+def has_amx(file: Path = Path("/proc/cpuinfo")) -> bool:
+    return file.is_file() and "amx_bf16" in file.read_text(encoding="utf-8", errors="replace").split()
+
+
+def training_speed(source: Source, precision: str, cores: int | None) -> float:
+    """Return the training tokens per second of this machine, from a step of two layers timed here;
+    the optimizer takes about a fifth of the time.
+    """
+    import torch
+
+    from revocab.advice.measured import measure_speed
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(cores or os.cpu_count() or 1)
+    try:
+        ((flops, _), *_), _ = measure_speed(source.config, source.row, silent, precision)
+    finally:
+        torch.set_num_threads(threads)
+    return (1 - OPTIMIZER_SHARE) * flops / (6 * source.parameters)
+
+
+def choose_for(
+    inputs: Inputs, options: TextOptions, minutes: float, *, limited: bool = True
+) -> Choices:
+    source, precision = inputs.source, precision_for(inputs.source)
     return choose(
-        inputs.source,
+        source,
         inputs.texts,
         inputs.keep,
         vocabulary=options.vocabulary,
         tokens=options.tokens,
         minutes=minutes,
-        flops=flops(),
+        speed=training_speed(source, precision, options.cores),
+        precision=precision,
+        limited=limited,
     )
 
 
-def run(file: Path, cores: int | None) -> None:
-    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early."""
-    used = str(cores or os.cpu_count() or 1)
-    words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used]
-    done = subprocess.run([sys.executable, *words], cwd=file.parent, check=False)
-    if done.returncode:
-        raise RevocabError(
-            f"{file.parent}: the run stopped ({ending(done.returncode)}); the messages above name"
-            f" the failed job's log (under {file.parent}); run the same command again to continue"
-        )
+def run(file: Path, cores: int | None, command: str) -> None:
+    """Run the experiment as `revocab run` does; ``command`` is what goes on after a stop."""
+    from revocab.workflow.run import quiet, take_folder
+    from revocab.workflow.supervise import supervise
+
+    words = ["--configfile", file.name, "--cores", str(cores or os.cpu_count() or 1)]
+    take_folder(file.parent)
+    given = [*quiet(words), "--snakefile", str(workflow_folder().absolute() / "Snakefile"), *words]
+    supervise(given, file.parent, command)

@@ -196,7 +196,7 @@ def measured_lines(
     from revocab.training.run import TrainingMachine
 
     settings = settings_of(step)
-    minutes = float(resources.get("state_minutes") or TrainingMachine().state_minutes)
+    minutes = float(resources.get("state_minutes") or 1)
     whole = whole_seconds(settings, timing, minutes)
     memory = {"host": timing["peak_memory_bytes"], "device": timing["peak_device_memory_bytes"]}
     peaks = [f"{name} {size(value)}" for name, value in memory.items() if value]

@@ -1,5 +1,8 @@
 """``revocab run``: Snakemake, after a run that was killed as after any other.
 
+On this machine it is a child of ours (:mod:`revocab.workflow.supervise`); for a cluster, and where
+it is only to print something, this process becomes Snakemake.
+
 Snakemake locks a working folder by files in ``.snakemake/locks`` that list inputs and outputs and
 nothing of the process. If it is killed they stay, and nobody can tell them from those of a run that
 goes on. So each run of this workflow writes, once it has the lock, a record of its host, its
@@ -43,6 +46,14 @@ NO_LOCK = DRY_RUN | {"--nolock", "--unlock"}
 NO_REASONS = "--quiet=reason"
 #: Each says how many jobs Snakemake may run, or where; without any, all cores of this machine do.
 CORES = ("-c", "-j", "-e", "--cores", "--jobs", "--executor", "--profile")
+#: With these Snakemake prints something, or changes its own notes, and runs nothing.
+PRINTS = (
+    *sorted(NO_LOCK), "--dag", "--rulegraph", "--filegraph", "--d3dag", "-D", "--detailed-summary",
+    "-S", "--summary", "--lint", "-l", "--list", "--list-rules", "--list-target-rules", "--report",
+    "--archive", "--cleanup-metadata", "--touch", "-t", "--delete-all-output", "--version", "-v",
+    "--list-changes", "--list-input-changes", "--list-params-changes", "--print-compilation",
+    "--conda-create-envs-only", "--containerize", "--gui", "--delete-temp-output",
+)  # fmt: skip
 #: What Snakemake runs where no experiment is named.
 DEMO = Path("config/demo.yaml")
 USAGE = """usage: revocab run FILE.yaml … [--check] [--cores N] [--profile FOLDER] [FLAG …]
@@ -236,7 +247,7 @@ def _problems(locks: Path, locked: dict[str, int], holders: list[Holder]) -> Ite
 
 
 def run(words: Sequence[str]) -> str:
-    """Become Snakemake with these words, in this process; return text if one asks for that.
+    """Run Snakemake with these words, or become it; return where its result lies.
 
     Raises :class:`RevocabError` where there is no experiment, and if the lock is held, or may be.
     """
@@ -255,13 +266,51 @@ def run(words: Sequence[str]) -> str:
         from revocab.workflow.check_hub import check_hub
 
         return check_hub(planned(arguments))
-    if not NO_LOCK & {*words}:
-        hold_folder(arguments.directory / LOCKS)
-        for line in remove_dead_locks(arguments.directory / LOCKS):
-            print(line, file=sys.stderr)
-    sys.stderr.flush()
-    python = [sys.executable, "-m", "snakemake"]
-    os.execv(sys.executable, [*python, *quiet(words), *defaults(words), *shipped_profiles(words)])
+    given = [*quiet(words), *defaults(words), *shipped_profiles(words)]
+    if has(words, *PRINTS) or not is_local(words):
+        if not NO_LOCK & {*words}:
+            take_folder(arguments.directory)
+        sys.stderr.flush()
+        os.execv(sys.executable, [sys.executable, "-m", "snakemake", *given])
+    take_folder(arguments.directory)
+    from revocab.workflow.supervise import supervise
+
+    loud = not quiet(words)
+    progress = supervise(given, Path(), "run the same command again", quiet=not loud)
+    return "\n".join(result_lines(arguments.directory / progress.results, progress.done))
+
+
+def take_folder(folder: Path) -> None:
+    """Hold a folder, and remove the locks of runs that have ended; raise as these do."""
+    hold_folder(folder / LOCKS)
+    for line in remove_dead_locks(folder / LOCKS):
+        print(line, file=sys.stderr)
+
+
+def is_local(words: Sequence[str]) -> bool:
+    """Return whether the jobs run on this machine: neither flags nor a profile name an executor."""
+    before = ["", *words]
+    profiles = [word for flag, word in zip(before, words, strict=False) if flag == "--profile"]
+    profiles += [word.partition("=")[2] for word in words if word.startswith("--profile=")]
+    profiles += filter(None, [os.environ.get("SNAKEMAKE_PROFILE")])
+    named = [file for place in profiles for file in own_or_shipped(Path(place)).glob("config*.yaml")]
+    texts = [file.read_text(encoding="utf-8") for file in named]
+    return not (
+        has(words, "-e", "--executor")
+        or any(re.search(r"^executor:(?!\s*local\b)", text, re.MULTILINE) for text in texts)
+    )
+
+
+def result_lines(results: Path, done: int) -> Iterator[str]:
+    """Yield where the result of a run lies, as far as it has one."""
+    report, checks = results / "report.html", results / "checks.json"
+    yield f"done: {done} jobs" if done else "nothing left to do"
+    if report.is_file():
+        tables = len([*(results / "tables").glob("*.md")])
+        yield f"report   {report}"
+        yield f"tables   {results / 'tables'}: {tables} as .md, .csv, .tex"
+        if checks.is_file():
+            yield f"checks   {checks}"
 
 
 def check_files(files: Sequence[Path]) -> None:
