@@ -27,7 +27,7 @@ from revocab.verify.verify import VerifyOptions, verified_model
 pytestmark = pytest.mark.long
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RUN = "results/adapt/runs/adapted-fvt"
+RUN = "results/adapt/runs/adapted-extended-by-{}-tokens"
 #: What is compared of a finished run, in its output folder.
 KEPT = (
     f"{RUN}/losses.csv", f"{RUN}/heldout.csv", "results/adapt/tables/before-and-after.csv",

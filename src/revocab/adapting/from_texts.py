@@ -19,7 +19,7 @@ import yaml
 from pydantic import AfterValidator, Field
 
 from revocab.adapting.choices import Choices, check_stand_in_text, choose
-from revocab.adapting.source import Source, look_at, look_at_stand_in
+from revocab.adapting.source import Source, find, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
 from revocab.command import options_of
@@ -47,6 +47,15 @@ def check_start(name: str) -> str:
         hint = near(name, starts) or ";"
         raise ValueError(f"method {name!r} {what}{hint} allowed: {', '.join(sorted(starts))}")
     return name
+
+
+def needs_helper(name: str) -> bool:
+    return methods()[name].needs_helper
+
+
+def check_method(name: str) -> str:
+    """Return a method's name as :func:`check_start` does, or that of one that reads a helper."""
+    return name if name in methods() and needs_helper(name) else check_start(name)
 
 
 #: A method that needs nothing but the model and the texts.
@@ -85,6 +94,8 @@ class Inputs:
     source: Source
     texts: list[Text]
     keep: list[Text]
+    #: With the model's configuration and tokenizer; None for a stand-in.
+    folder: Path | None = None
 
 
 def read_words(
@@ -158,18 +169,22 @@ def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs
     if not options.text and not options.demo:
         problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
     problems += overlaps(options.text, options.keep, "--text")
-    if problems:
+    if problems and options.demo:  # whose text would have to be made
         raise RevocabError(problems)
-    (place, source), texts, keep = all_of(
+    # What needs no library comes first: a wrong name is told at once.
+    found, texts, keep = all_of(
         [
-            lambda: look_at_stand_in() if model is None else look_at(model),
+            lambda: None if model is None else find(model),
             lambda: texts_of(options.text, "it", "--text", options, out),
             lambda: texts_of(options.keep, "en", "--keep", options, out),
-        ]
+        ],
+        problems,
     )
     if model is None:
         check_stand_in_text(keep)
-    return Inputs(place, source, texts, keep)
+        return Inputs(*look_at_stand_in(), texts, keep)
+    place, source = look_at(model)
+    return Inputs(place, source, texts, keep, found[1])
 
 
 def texts_of(
@@ -212,7 +227,9 @@ def precision_for(source: Source) -> str:
 
 
 def has_amx(file: Path = Path("/proc/cpuinfo")) -> bool:
-    return file.is_file() and "amx_bf16" in file.read_text(encoding="utf-8", errors="replace").split()
+    return (
+        file.is_file() and "amx_bf16" in file.read_text(encoding="utf-8", errors="replace").split()
+    )
 
 
 def training_speed(source: Source, precision: str, cores: int | None) -> float:

@@ -56,9 +56,7 @@ def look_at_stand_in() -> tuple[None, Source]:
     config = model_config(Architecture(**STAND_IN["architecture"]), STAND_IN_TOKENS)
     parameters, context = config_parameters(config), STAND_IN["context_length"]
     width = config.hidden_size
-    return None, Source(
-        "Stand-in", STAND_IN_TOKENS, context, width, parameters, config=config
-    )
+    return None, Source("Stand-in", STAND_IN_TOKENS, context, width, parameters, config=config)
 
 
 def look_at(model: str) -> tuple[dict[str, str], Source]:

@@ -193,7 +193,6 @@ def estimate_lines(estimate: TrainingEstimate) -> list[str]:
 def measured_lines(
     plan: Plan, step: Step, timing: Mapping[str, Any], resources: Mapping[str, Any]
 ) -> list[str]:
-    from revocab.training.run import TrainingMachine
 
     settings = settings_of(step)
     minutes = float(resources.get("state_minutes") or 1)

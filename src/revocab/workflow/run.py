@@ -293,7 +293,9 @@ def is_local(words: Sequence[str]) -> bool:
     profiles = [word for flag, word in zip(before, words, strict=False) if flag == "--profile"]
     profiles += [word.partition("=")[2] for word in words if word.startswith("--profile=")]
     profiles += filter(None, [os.environ.get("SNAKEMAKE_PROFILE")])
-    named = [file for place in profiles for file in own_or_shipped(Path(place)).glob("config*.yaml")]
+    named = [
+        file for place in profiles for file in own_or_shipped(Path(place)).glob("config*.yaml")
+    ]
     texts = [file.read_text(encoding="utf-8") for file in named]
     return not (
         has(words, "-e", "--executor")
