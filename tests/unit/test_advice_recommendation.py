@@ -33,6 +33,13 @@ GOOD = Facts(
 )  # fmt: skip
 
 
+def test_nothing_is_dropped_where_training_is_shorter_than_any_that_was_published():
+    faster = replace(OPTIMISE, saved_time=0.6)
+    least = min(figure.low for figure in about("optimise"))
+    assert fastest([EXTEND, faster]) == fastest([EXTEND, faster], least) == faster
+    assert fastest([EXTEND, faster], least - 1) == EXTEND
+
+
 def with_option(**changes: float) -> Facts:
     return replace(GOOD, options=(replace(EXTEND, **changes),))
 

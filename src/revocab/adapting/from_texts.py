@@ -130,13 +130,13 @@ def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
     Raises :class:`RevocabError` where another command wrote it or something else is in its folder,
     and for what ``content`` and :func:`validate` refuse, after which a new folder is gone again.
     """
-    from revocab.config.load import validate
-
     if not file.is_file():
         check_free(file.parent)
         new = not file.parent.exists()
         try:
             text = content()
+            from revocab.config.load import validate  # slow, and not needed for a wrong name
+
             validate(yaml.safe_load(text))
         except RevocabError:
             if new:  # the text of a demo may be there
