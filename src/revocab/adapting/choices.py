@@ -214,7 +214,8 @@ def choose(
     """
     size = sum(text.bytes for text in texts)
     tokens = training_tokens(texts, keep, tokens, minutes, speed)
-    vocabulary = vocabulary_size(vocabulary, source.tokens, size, tokens if limited else None)
+    trained = tokens if limited or vocabulary is None else None
+    vocabulary = vocabulary_size(vocabulary, source.tokens, size, trained)
     row, rows = source.row, ROWS
     while rows > 1 and tokens < ENOUGH_STEPS * rows * row:
         rows //= 2
