@@ -30,6 +30,7 @@ from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.limits import Positive
 from revocab.progress import silent
+from revocab.workflow.supervise import stoppable
 
 if TYPE_CHECKING:
     from revocab.advice.findings import Findings
@@ -89,14 +90,15 @@ def adapt(words: Sequence[str]) -> str:
         asked = asked_of(command, inputs, options, helper)
         return experiment_text(asked)
 
-    write_once(file, command, content)
-    from revocab.config.load import read
-    from revocab.plan.plan import Plan
+    with stoppable(command):
+        write_once(file, command, content)
+        from revocab.config.load import read
+        from revocab.plan.plan import Plan
 
-    plan = Plan(read(file))
-    run(file, options.cores, command)
-    tell_warnings(plan, options.out)
-    return told(plan, options)
+        plan = Plan(read(file))
+        run(file, options.cores, command)
+        tell_warnings(plan, options.out)
+        return told(plan, options)
 
 
 def asked_of(

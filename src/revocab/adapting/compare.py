@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -87,7 +87,7 @@ def compare(words: Sequence[str]) -> str:
     options = options_of(CompareOptions, "revocab compare OLD NEW", ABOUT, flags)
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
-    calls = [
+    calls: list[Callable[[], Any]] = [
         partial(measure_texts, options.text, "--text"),
         *(partial(local_model, name) for name in named),
     ]

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -82,6 +82,26 @@ def announce(results: str) -> None:
 # --- in the process that supervises it ------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def stoppable(again: str) -> Iterator[None]:
+    """End at a signal within the block, after a line that says how to go on with ``again``."""
+
+    def end(number: int, frame: Any) -> NoReturn:
+        name = signal.Signals(number).name
+        print(f"stopped by {name}; kept: what is finished; to go on: {again}", file=sys.stderr)
+        raise SystemExit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in STOPS}
+    for number in STOPS:
+        if number != signal.SIGHUP or before[number] is not signal.SIG_IGN:
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def supervise(words: Sequence[str], folder: Path, again: str, *, quiet: bool = True) -> Progress:
     """Run Snakemake with these words in a folder until it has ended; return what it did.
 
@@ -92,7 +112,7 @@ def supervise(words: Sequence[str], folder: Path, again: str, *, quiet: bool = T
     received: list[signal.Signals] = []
     before = {number: signal.getsignal(number) for number in STOPS}
     for number in STOPS:
-        if before[number] is not signal.SIG_IGN:  # as nohup has it
+        if number != signal.SIGHUP or before[number] is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, lambda number, frame: received.append(signal.Signals(number)))
     progress = Progress(folder, sys.stderr)
     process, pipe = started(words, folder, quiet=quiet)
@@ -118,7 +138,8 @@ def supervise(words: Sequence[str], folder: Path, again: str, *, quiet: bool = T
 
 def stopped(number: signal.Signals, progress: Progress, again: str) -> NoReturn:
     print(f"stopped by {number.name}; {progress.kept()}; to go on: {again}", file=sys.stderr)
-    raise SystemExit(128 + number)
+    sys.stderr.flush()
+    os._exit(128 + number)  # unloading libraries would take a second
 
 
 def started(
@@ -186,10 +207,12 @@ def follow(
 
 def is_warm(process: psutil.Process) -> bool:
     """Return whether it is the process that local jobs are forks of, and not one of these."""
-    parent = process.parent()
-    return "revocab.workflow.warm" in process.cmdline() and (
-        parent is None or "revocab.workflow.warm" not in parent.cmdline()
-    )
+    module = "revocab.workflow.warm"
+    try:
+        parent = process.parent()
+        return module in process.cmdline() and (parent is None or module not in parent.cmdline())
+    except psutil.Error:
+        return False
 
 
 def gone(process: psutil.Process) -> bool:
@@ -206,28 +229,25 @@ def stop(process: subprocess.Popen[bytes], folder: Path) -> None:
     deadline = time.monotonic() + GRACE
     root = psutil.Process(process.pid)
     root.suspend()  # so that it starts nothing more, and says nothing of jobs that end
-    jobs: dict[int, psutil.Process] = {}
-    servers: dict[int, psutil.Process] = {}
-    while True:
-        for found in root.children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-                if found.pid in jobs or found.pid in servers:
-                    continue
-                (servers if is_warm(found) else jobs)[found.pid] = found
-                if found.pid in jobs:
-                    found.send_signal(signal.SIGTERM)
-        if all(map(gone, jobs.values())) or time.monotonic() > deadline:
-            break
-        time.sleep(EVERY / 4)
+    found = root.children(recursive=True)
+    servers = [process for process in found if is_warm(process)]
+    jobs = [process for process in found if process not in servers]
+    for job in jobs:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            job.send_signal(signal.SIGTERM)
+    while not all(map(gone, jobs)) and time.monotonic() < deadline:
+        time.sleep(EVERY)
+    known = {process.pid for process in found}
     for holder in records(folder / LOCKS).values():
-        if holder.process == process.pid:  # those whose parent has ended
-            jobs |= {pid: psutil.Process(pid) for pid in holder.jobs() if pid not in servers}
-    places = [socket for server in servers.values() if (socket := _socket(server))]
-    for each in (*jobs.values(), root, *servers.values()):
+        if holder.process == process.pid:  # what has been started since, or lost its parent
+            late = [pid for pid in holder.jobs() if pid not in known]
+            jobs += [psutil.Process(pid) for pid in late if psutil.pid_exists(pid)]
+    places = [socket for server in servers if (socket := _socket(server))]
+    for each in (*jobs, root, *servers):
         with contextlib.suppress(psutil.NoSuchProcess):
             each.kill()
     process.wait()
-    while not all(map(gone, (*jobs.values(), *servers.values()))):
+    while not all(map(gone, (*jobs, *servers))):
         time.sleep(EVERY / 4)
     for place in places:
         shutil.rmtree(place.parent, ignore_errors=True)
