@@ -19,11 +19,13 @@ from revocab.workflow.run import (
     Holder,
     defaults,
     hold_folder,
+    is_local,
     lock_files,
     quiet,
     record_holder,
     records,
     remove_dead_locks,
+    result_lines,
     run,
     shipped_profiles,
 )
@@ -172,6 +174,32 @@ def test_all_cores_are_used_unless_it_is_said_otherwise(words, cores, monkeypatc
     monkeypatch.chdir(repository)
     assert defaults(words) == ["--snakefile", "Snakefile", *cores]
     assert defaults([*words, "-s", "another"]) == cores
+
+
+@pytest.mark.parametrize(
+    ("words", "here"),
+    [
+        ([], True),
+        (["--cores", "2", "--configfile", "a.yaml"], True),
+        (["--profile", "profiles/slurm"], False),
+        (["--profile=profiles/slurm"], False),
+        (["--profile", "profiles/one-gpu"], True),
+        (["--executor", "slurm"], False),
+    ],
+)
+def test_a_run_for_a_cluster_is_left_to_snakemake(words, here, monkeypatch, repository):
+    monkeypatch.chdir(repository)
+    monkeypatch.delenv("SNAKEMAKE_PROFILE", raising=False)
+    assert is_local(words) == here
+
+
+def test_a_run_ends_with_where_its_result_lies(tmp_path):
+    assert len([*result_lines(tmp_path, 3)]) == 1  # a file by name was made, and no report
+    (tmp_path / "tables").mkdir()
+    for name in ("report.html", "checks.json", "tables/a.md", "tables/b.md"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    said = "\n".join(result_lines(tmp_path, 0))
+    assert str(tmp_path / "report.html") in said and "2 as" in said
 
 
 def test_profiles_come_with_revocab_unless_they_are_here(tmp_path, monkeypatch, repository):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -29,7 +29,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.limits import Positive
-from revocab.progress import silent
+from revocab.progress import silent, spoken
 from revocab.workflow.supervise import stoppable
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def adapt(words: Sequence[str]) -> str:
     file = options.out / FILE
 
     def content() -> str:
+        spoken()("looking at model and texts")
         helper = None if options.helper is None else find(options.helper)[0]
         inputs = look_at_inputs(model, options, options.out)
         asked = asked_of(command, inputs, options, helper)
@@ -108,9 +109,12 @@ def asked_of(
 
     Raises :class:`RevocabError` where it advises against, unless ``anyway``.
     """
+    say = spoken()
+    say("timing a step of training")
     choices = choose_for(inputs, options, options.minutes, limited=not options.anyway)
     construction, settings, reasons = "extend", {}, []
     against: list[str] = []
+    say("asking what revocab advise recommends for this budget")
     findings = advice_of(inputs, choices.trained_tokens)
     if findings is not None:
         from revocab.advice.advise import settings_of
@@ -195,7 +199,8 @@ def told(plan: Plan, options: AdaptOptions) -> str:
     checkpoint = out / plan.checkpoint(adapted, adapted.steps[-1]).path
     source = Path(plan.root(adapted.id).path)
     source = source if source.is_absolute() else out / source
-    new = [*plan.experiment.tokenizers["target"].construction()[1].corpora]
+    made: Any = plan.experiment.tokenizers["target"].construction()[1]
+    new = [*made.corpora]
     old = [name for name in plan.experiment.evaluation.heldout if name not in new]
     held = {
         name: verdicts.held_out(name, out / plan.heldout_text(name).path) for name in (*new, *old)

@@ -243,9 +243,10 @@ def training_speed(source: Source, precision: str, cores: int | None) -> float:
     threads = torch.get_num_threads()
     torch.set_num_threads(cores or os.cpu_count() or 1)
     try:
-        ((flops, _), *_), _ = measure_speed(source.config, source.row, silent, precision)
+        peaks, _ = measure_speed(source.config, source.row, silent, precision)
     finally:
         torch.set_num_threads(threads)
+    flops = float(peaks[0][0])
     return (1 - OPTIMIZER_SHARE) * flops / (6 * source.parameters)
 
 

@@ -86,7 +86,7 @@ def probe(words: Sequence[str]) -> str:
     file = options.out / FILE
     write_once(file, command, lambda: experiment_of(ask(model, options, command), options))
     plan = Plan(read(file))
-    run(file, options.cores)
+    run(file, options.cores, command)
     return write_findings(model, options, plan)
 
 

@@ -67,7 +67,7 @@ def announce(results: str) -> None:
     pipe = os.environ.pop(EVENTS, None)
     if pipe is None:
         return
-    from snakemake.logging import logger
+    from snakemake.logging import logger  # type: ignore[import-untyped]
 
     for handler in [*logger.handlers]:
         if handler.name == "DefaultStreamHandler":  # what it says goes on in Snakemake's log
@@ -172,9 +172,9 @@ def follow(
     begun, early = process.stderr is None, b""
     rest: dict[Any, bytes] = {}
     with selectors.DefaultSelector() as selector:
-        for stream in filter(None, (pipe, process.stderr)):
-            os.set_blocking(stream.fileno(), False)
-            selector.register(stream, selectors.EVENT_READ)
+        for source in filter(None, (pipe, process.stderr)):
+            os.set_blocking(source.fileno(), False)
+            selector.register(source, selectors.EVENT_READ)
         while not received and selector.get_map():
             ended, heard = process.poll() is not None, False
             for key, _ in selector.select(EVERY):
