@@ -133,12 +133,12 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
     choices = choose(source, texts[:1], texts[1:], tokens=10_000)
     written = experiment_text(Asked("revocab adapt --demo", "Stand-in", place, "fvt", choices))
     experiment = validate(yaml.safe_load(written))
-    assert experiment.expanded["adapted-extend-2432-tokens"].steps[-1] == choices.steps
+    assert experiment.expanded["adapted-extend-2176-tokens"].steps[-1] == choices.steps
     assert written.count("#") > 10
     # What is marked out can be put in.
     more = validate(yaml.safe_load(written.replace("# more:", "more:").replace("# unch", "unch")))
     assert more.expanded["adapted-more"].start == (
-        "adapted-extend-2432-tokens",
+        "adapted-extend-2176-tokens",
         choices.steps,
     )
 

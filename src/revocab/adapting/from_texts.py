@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import AfterValidator, Field
@@ -246,7 +246,8 @@ def training_speed(source: Source, precision: str, cores: int | None) -> float:
         peaks, _ = measure_speed(source.config, source.row, silent, precision)
     finally:
         torch.set_num_threads(threads)
-    flops = float(peaks[0][0])
+    first: Any = peaks[0]
+    flops = float(first[0])
     return (1 - OPTIMIZER_SHARE) * flops / (6 * source.parameters)
 
 
