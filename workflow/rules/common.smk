@@ -247,12 +247,6 @@ def divided(rule):
     return count
 
 
-def cores_each(rule):
-    """Return the threads of a rule's jobs: where there are more cores than jobs, each has several."""
-    count = max(1, len(list(find_rule(rule).known(PLAN))))
-    return max(1, (workflow.cores or 1) // count) if LOCAL else 1
-
-
 def gpus_for(count):
     """Return the words by which a job waits for its GPUs; a cluster gives them to it itself."""
     return gpus.words(count) if LOCAL else []

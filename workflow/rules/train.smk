@@ -46,7 +46,6 @@ rule adapt_model:
     wildcard_constraints:
         **ids_of("adapt_model"),
     priority: 10
-    threads: cores_each("adapt_model")
     conda:
         "../../envs/core.yaml"
     resources:
@@ -68,7 +67,6 @@ use rule adapt_model as pretrain_stand_in with:
     wildcard_constraints:
         **ids_of("pretrain_stand_in"),
     priority: 100
-    threads: cores_each("pretrain_stand_in")
     params:
         **(params_of("pretrain_stand_in") | started("pretrain_stand_in")),
 

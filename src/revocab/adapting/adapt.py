@@ -97,7 +97,7 @@ def adapt(words: Sequence[str]) -> str:
         from revocab.plan.plan import Plan
 
         plan = Plan(read(file))
-        run(file, options.cores, command)
+        run(file, options.cores, command, alone=True)
         tell_warnings(plan, options.out)
         return told(plan, options)
 

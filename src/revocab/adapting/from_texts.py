@@ -268,12 +268,17 @@ def choose_for(
     )
 
 
-def run(file: Path, cores: int | None, command: str) -> None:
-    """Run the experiment as `revocab run` does; ``command`` is what goes on after a stop."""
+def run(file: Path, cores: int | None, command: str, *, alone: bool = False) -> None:
+    """Run the experiment as `revocab run` does; ``command`` is what goes on after a stop.
+
+    ``alone``: it has one training, which gets all cores.
+    """
     from revocab.workflow.run import quiet, take_folder
     from revocab.workflow.supervise import supervise
 
-    words = ["--configfile", file.name, "--cores", str(cores or os.cpu_count() or 1)]
+    used = str(cores or os.cpu_count() or 1)
+    words = ["--configfile", file.name, "--cores", used]
+    words += ["--set-threads", f"adapt_model={used}"] if alone else []
     take_folder(file.parent)
     given = [*quiet(words), "--snakefile", str(workflow_folder().absolute() / "Snakefile"), *words]
     supervise(given, file.parent, command)
