@@ -275,8 +275,10 @@ def run(words: Sequence[str]) -> str:
     take_folder(arguments.directory)
     from revocab.workflow.supervise import supervise
 
-    loud = not quiet(words)
-    progress = supervise(given, Path(), "run the same command again", quiet=not loud)
+    again, is_quiet = "run the same command again", bool(quiet(words))
+    progress = supervise(given, arguments.directory, again, cwd=Path(), quiet=is_quiet)
+    if not is_quiet:  # Snakemake has said it all
+        return ""
     return "\n".join(result_lines(arguments.directory / progress.results, progress.done))
 
 

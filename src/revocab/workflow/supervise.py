@@ -102,10 +102,17 @@ def stoppable(again: str) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def supervise(words: Sequence[str], folder: Path, again: str, *, quiet: bool = True) -> Progress:
-    """Run Snakemake with these words in a folder until it has ended; return what it did.
+def supervise(
+    words: Sequence[str],
+    folder: Path,
+    again: str,
+    *,
+    cwd: Path | None = None,
+    quiet: bool = True,
+) -> Progress:
+    """Run Snakemake with these words until it has ended; return what it did.
 
-    With ``quiet`` a line tells of each stage, else Snakemake says what it likes. ``again`` is the
+    It works in ``folder``, and starts in ``cwd`` where the words name the folder. With ``quiet`` a line tells of each stage, else Snakemake says what it likes. ``again`` is the
     command that goes on. Ends with exit status 1 where a job has failed, and 128 plus the signal's
     number at a signal, after a line that says what is kept.
     """
@@ -115,7 +122,7 @@ def supervise(words: Sequence[str], folder: Path, again: str, *, quiet: bool = T
         if number != signal.SIGHUP or before[number] is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, lambda number, frame: received.append(signal.Signals(number)))
     progress = Progress(folder, sys.stderr)
-    process, pipe = started(words, folder, quiet=quiet)
+    process, pipe = started(words, cwd or folder, quiet=quiet)
     try:
         follow(process, pipe, progress, received)
     finally:

@@ -172,6 +172,7 @@ class StepCallback(TrainerCallback):
         )
         if state.global_step == 0:
             self.measure(0)
+        self.trainer.saving.saved()
         self.trainer.clock.start()
 
     def measure(self, step: int) -> None:
