@@ -112,9 +112,10 @@ def supervise(
 ) -> Progress:
     """Run Snakemake with these words until it has ended; return what it did.
 
-    It works in ``folder``, and starts in ``cwd`` where the words name the folder. With ``quiet`` a line tells of each stage, else Snakemake says what it likes. ``again`` is the
-    command that goes on. Ends with exit status 1 where a job has failed, and 128 plus the signal's
-    number at a signal, after a line that says what is kept.
+    It works in ``folder``, and starts in ``cwd`` where the words name the folder. With ``quiet`` a
+    line tells of each stage, else Snakemake says what it likes. ``again`` is the command that goes
+    on. Ends with exit status 1 where a job has failed, and 128 plus the signal's number at a
+    signal, after a line that says what is kept.
     """
     received: list[signal.Signals] = []
     before = {number: signal.getsignal(number) for number in STOPS}
