@@ -178,7 +178,10 @@ def value_of(key: str, kind: Any, value: Any) -> Any:
         if wrong:
             form = pair(kind, "VALUE")
             also = f", such as 0={wrong[0]}" if form.startswith("STEP") else ""
-            raise RevocabError(f"{flag_of(key)} {word!r}: expected {form}{also}" for word in wrong)
+            raise RevocabError(
+                f"{flag_of(key)} {word!r}: expected {form}{also or named_as(key, kind, word)}"
+                for word in wrong
+            )
         inner = get_args(kind)[1]
         # The value has no "=" of its own more often than the name (a special token) has one.
         cut = "rpartition" if inner is str else "partition"
@@ -191,6 +194,14 @@ def value_of(key: str, kind: Any, value: Any) -> Any:
     if get_origin(kind) in (list, tuple):
         return [element(get_args(kind)[0], word) for word in value]
     return element(kind, value) if isinstance(value, str) else value
+
+
+def named_as(key: str, kind: Any, word: str) -> str:
+    """Return what to write for a file without its name, which is the file's where it has one."""
+    if get_args(kind)[1] is not Path or word.endswith("="):
+        return ""
+    name = Path(word).name.partition(".")[0] or "NAME"
+    return f"; write {flag_of(key)} {name}={word}"
 
 
 def element(kind: Any, text: str) -> Any:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
+from revocab.adapting import from_texts
 from revocab.adapting.adapt import adapt
-from revocab.adapting.choices import bytes_by_language, choose, mixture, shares, vocabulary_size
+from revocab.adapting.choices import (
+    HELDOUT_BYTES,
+    HELDOUT_BYTES_PER_TOKEN,
+    MEASURED_SHARE,
+    MEASURINGS,
+    READING,
+    affordable_heldout,
+    bytes_by_language,
+    choose,
+    mixture,
+    shares,
+    vocabulary_size,
+)
 from revocab.adapting.experiment_file import Asked, experiment_text
 from revocab.adapting.from_texts import without_cores
 from revocab.adapting.source import Source, look_at, look_at_stand_in
@@ -26,22 +40,62 @@ def text(language: str, size: int) -> Text:
 
 
 @pytest.mark.parametrize(
-    ("asked", "base", "size", "tokens"),
+    ("asked", "base", "size", "trained", "tokens"),
     [
-        (None, 1000, 100_000, 1152),  # 200 new: 1,200, and 1,152 is 18 x 64
-        (None, 1000, 10_000_000, 1984),  # 20,000 new would be more than the base has
-        (1500, 1000, 25_000, 1500),
-        (1500, 1000, 24_999, "at most 1499"),
-        (1000, 1000, 10**9, "has 1,000 tokens"),
-        (None, 1000, 31_999, "needs 32,000|need 32,000"),
+        (None, 1000, 100_000, None, 1152),  # 200 new: 1,200, and 1,152 is 18 x 64
+        (None, 1000, 10_000_000, None, 1984),  # 20,000 new would be more than the base has
+        (1500, 1000, 25_000, None, 1500),
+        (1500, 1000, 24_999, None, "at most 1499"),
+        (1000, 1000, 10**9, None, "has 1,000 tokens"),
+        (None, 1000, 31_999, None, "32,000"),
+        (None, 49_152, 3_830_006, 10_240, 49_344),  # 204 new, in multiples of 64; not 7,616
+        (None, 49_152, 3_830_006, 3_199, "3,200"),
+        (None, 49_152, 3_830_006, 3_200, 49_216),
+        (56_768, 49_152, 3_830_006, 76_160, 56_768),  # ten for each of 7,616
+        (56_768, 49_152, 3_830_006, 76_159, "at most 56767"),
     ],
 )
-def test_a_vocabulary_is_as_large_as_its_text_carries(asked, base, size, tokens):
+def test_a_vocabulary_is_as_large_as_text_and_training_carry(asked, base, size, trained, tokens):
     if isinstance(tokens, int):
-        assert vocabulary_size(asked, base, size) == tokens
+        assert vocabulary_size(asked, base, size, trained) == tokens
         return
     with pytest.raises(RevocabError, match=tokens):
-        vocabulary_size(asked, base, size)
+        vocabulary_size(asked, base, size, trained)
+
+
+@pytest.mark.parametrize("gain", [1.0, 2.0])
+def test_measuring_takes_at_most_a_fourth_of_the_time(gain):
+    for tokens, texts in ((50_000, 1), (200_000, 2), (400_000, 3)):
+        held_out = affordable_heldout(tokens, texts, gain) * texts / HELDOUT_BYTES_PER_TOKEN
+        measuring = MEASURINGS * held_out * READING * gain  # in steps' tokens, as fast as training
+        assert measuring / (measuring + tokens) <= MEASURED_SHARE + 0.001
+    assert affordable_heldout(10**9, 1, gain) == HELDOUT_BYTES
+
+
+@pytest.mark.parametrize(
+    ("stored", "amx", "precision"),
+    [("bfloat16", True, "bfloat16"), ("bfloat16", False, "float32"), ("float32", True, "float32")],
+)
+def test_bfloat16_where_model_and_processor_have_it(stored, amx, precision, monkeypatch, tmp_path):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr(from_texts, "has_amx", lambda file=None: amx)
+    assert from_texts.precision_for(replace(SOURCE, stored=stored)) == precision
+
+
+@pytest.mark.parametrize("flags", ["fpu sse2", "fpu amx_bf16 amx_tile"])
+def test_a_processor_says_that_it_has_amx(flags, tmp_path):
+    (tmp_path / "cpuinfo").write_text(f"flags\t: {flags}\n", encoding="utf-8")
+    assert from_texts.has_amx(tmp_path / "cpuinfo") == ("amx_bf16" in flags)
+
+
+def test_a_method_that_reads_a_helper_needs_one_and_no_other_takes_it():
+    for flags, problem in (
+        (["--method", "sava"], "--helper"),
+        (["--helper", "model"], "--helper"),
+        (["--method", "no-such"], "no-such"),
+    ):
+        with pytest.raises(RevocabError, match=problem):
+            adapt(["model", "--text", "it=it.txt", *flags])
 
 
 def test_shares_are_by_size_and_sum_to_one():
@@ -56,12 +110,11 @@ def test_shares_are_by_size_and_sum_to_one():
 def test_steps_are_what_the_text_or_the_time_allows():
     texts = [text("it", 4_000_000)]
     # Four passes over a million tokens; rows of 512, 8 a step: 976 steps.
-    fast = choose(SOURCE, texts, [], minutes=10, flops=1e15)
+    fast = choose(SOURCE, texts, [], minutes=10, speed=1e9)
     assert (fast.row, fast.rows, fast.steps) == (512, 8, 4_000_000 // 4096)
-    # Vocabulary 1,984: 2 x 984 x 512 more parameters; 0.4 of the device's speed.
-    slow = choose(SOURCE, texts, [], minutes=10, flops=1e10)
-    speed = 1e10 * 0.4 / (6 * (1_000_000 + 2 * 984 * 512))
-    assert slow.steps == int(600 * speed) // (slow.rows * 512)
+    # A minute is for what is around training, a fourth of the rest for measuring.
+    slow = choose(SOURCE, texts, [], minutes=10, speed=300.0)
+    assert slow.steps == int(540 * 0.75 * 300) // (slow.rows * 512)
     assert 9 < slow.minutes <= 10
     # Of a mixture three quarters are the text, so that four passes are more tokens.
     kept = choose(SOURCE, texts, [text("en", 1000)])
@@ -80,11 +133,14 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
     choices = choose(source, texts[:1], texts[1:], tokens=10_000)
     written = experiment_text(Asked("revocab adapt --demo", "Stand-in", place, "fvt", choices))
     experiment = validate(yaml.safe_load(written))
-    assert experiment.expanded["adapted-fvt"].steps[-1] == choices.steps
+    assert experiment.expanded["adapted-extend-2176-tokens"].steps[-1] == choices.steps
     assert written.count("#") > 10
     # What is marked out can be put in.
     more = validate(yaml.safe_load(written.replace("# more:", "more:").replace("# unch", "unch")))
-    assert more.expanded["adapted-more"].start == ("adapted-fvt", choices.steps)
+    assert more.expanded["adapted-more"].start == (
+        "adapted-extend-2176-tokens",
+        choices.steps,
+    )
 
 
 def test_documents_are_separated_by_empty_lines_also_when_compressed(tmp_path):

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import yaml
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.advice.advise import advise
+from revocab.adapting.choices import TOKENS_PER_NEW_TOKEN
+from revocab.adapting.from_texts import Inputs
+from revocab.adapting.source import describe, find
+from revocab.adapting.texts import measure_texts
+from revocab.advice.advise import advise, recommended
 from revocab.advice.findings import COUNTED_BYTES
+from revocab.advice.page_sections import finite
 from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.plan import Plan
+from revocab.progress import silent
 
 
 def write_text(file: Path, words: list[str], seed: int) -> Path:
@@ -80,7 +87,9 @@ def test_numbers_have_the_formulas_that_made_them(written):
 def test_the_experiment_is_valid_and_begins_with_a_check(written):
     file = written[1] / "advised.yaml"
     plan = Plan(read(str(file)))
-    assert {"check-fvt", "adapted-fvt"} <= plan.runs.keys()
+    (trained,) = (run for run in plan.runs if run.startswith("adapted-") and run != "adapted-base")
+    construction, _ = plan.experiment.tokenizers["target"].construction()
+    assert "check-fvt" in plan.runs and trained.startswith(f"adapted-{construction}")
     experiment = yaml.safe_load(file.read_text())
     assert experiment["recipes"]["check"]["steps"] == 4
     assert experiment["mixtures"]["adaptation"] == {"fi": 0.75, "mt": 0.25}
@@ -93,6 +102,22 @@ def test_the_same_words_write_the_same_bytes(folder, written):
     advise(words_of(folder, "--out", str(written[1]), "--served", "1000000", "--share", "fi=0.8"))
     after = {path.name: path.read_bytes() for path in written[1].iterdir() if path.is_file()}
     assert before == after and "advice.html" in before
+
+
+@pytest.mark.parametrize("budget", [6_400, 60_000])
+def test_adapt_is_told_what_advise_says_of_the_same_budget(folder, budget):
+    data = json.loads(advise(words_of(folder, "--json", "--budget", str(budget))))
+    place, found = find(str(folder / "toy"))
+    texts, keep = (
+        measure_texts({language: folder / file}, "--text")
+        for language, file in (("fi", "new.txt"), ("mt", "old.txt"))
+    )
+    inputs = Inputs(place, describe(found), texts, keep, found)
+    advised = recommended(inputs, budget, silent)
+    assert advised.advice.against == data["against"]
+    options = [finite(asdict(option)) for option in advised.facts.options]
+    assert options == data["options"]
+    assert 0 < advised.facts.best.added <= budget / TOKENS_PER_NEW_TOKEN
 
 
 def test_json_alone_is_printed_and_nothing_written(folder, tmp_path, monkeypatch):

@@ -32,6 +32,13 @@ GOOD = Facts(
 )  # fmt: skip
 
 
+def test_nothing_is_dropped_where_training_is_shorter_than_any_that_was_published():
+    faster = replace(OPTIMISE, saved_time=0.6)
+    least = min(figure.low for figure in about("optimise"))
+    assert fastest([EXTEND, faster]) == fastest([EXTEND, faster], least) == faster
+    assert fastest([EXTEND, faster], least - 1) == EXTEND
+
+
 def with_option(**changes: float) -> Facts:
     return replace(GOOD, options=(replace(EXTEND, **changes),))
 
@@ -94,7 +101,9 @@ def test_extend_is_taken_unless_it_is_clearly_slower():
     assert fastest((OPTIMISE, EXTEND)) == EXTEND
     much = replace(OPTIMISE, saved_time=0.5)
     assert fastest((EXTEND, much)) == much
-    assert "and extend 39%" in recommend(replace(GOOD, options=(EXTEND, much))).reasons[0]
+    assert (
+        "and extend 39%" in recommend(replace(GOOD, options=(EXTEND, much), planned=5e9)).reasons[0]
+    )
 
 
 def test_recipe_mixture_and_chat_say_what_is_missing():

@@ -43,7 +43,7 @@ TEXTS = {
     "it=binary.txt.gz": "binary.txt.gz: broken gzip file",
     "it=image.png": "image.png: allowed are .jsonl, .txt",
     "it=rows.jsonl": "rows.jsonl: a row without text under 'text' (it has: content)",
-    "it.txt": "--text 'it.txt': expected NAME=VALUE",
+    "it.txt": "--text 'it.txt': expected NAME=VALUE; write --text it=it.txt",
     "it=": "--text 'it=': expected NAME=VALUE",
     "klingon=it.txt": "--text klingon=…: not a language code",
     "Italian=it.txt": "write --text it=FILE",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.workflow.run import defaults, quiet, run, shipped_profiles
+from revocab.workflow.run import defaults, is_local, quiet, result_lines, run, shipped_profiles
 
 
 def test_a_run_without_an_experiment_is_refused(tmp_path, monkeypatch):
@@ -52,3 +52,29 @@ def test_reasons_are_left_out_of_a_run(words):
 )
 def test_whoever_asks_sees_them(words):
     assert quiet(words) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "here"),
+    [
+        ([], True),
+        (["--cores", "2", "--configfile", "a.yaml"], True),
+        (["--profile", "profiles/slurm"], False),
+        (["--profile=profiles/slurm"], False),
+        (["--profile", "profiles/one-gpu"], True),
+        (["--executor", "slurm"], False),
+    ],
+)
+def test_a_run_for_a_cluster_is_left_to_snakemake(words, here, monkeypatch, repository):
+    monkeypatch.chdir(repository)
+    monkeypatch.delenv("SNAKEMAKE_PROFILE", raising=False)
+    assert is_local(words) == here
+
+
+def test_a_run_ends_with_where_its_result_lies(tmp_path):
+    assert len([*result_lines(tmp_path, 3)]) == 1  # a file by name was made, and no report
+    (tmp_path / "tables").mkdir()
+    for name in ("report.html", "checks.json", "tables/a.md", "tables/b.md"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    said = "\n".join(result_lines(tmp_path, 0))
+    assert str(tmp_path / "report.html") in said and "2 as" in said

@@ -40,9 +40,27 @@ def test_minutes_count_from_the_last_state():
     assert saving.own() == Asked.NOTHING
     time.now += 2
     assert saving.own() == Asked.SAVE
-    never = Saving(clock=time)
+    never = Saving(clock=time, keeps_time=False)
     time.now += 1e9
     assert never.own() == Asked.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("saving_seconds", "step", "first"),
+    [(1.0, 7.0, 8), (1.0, 20.0, 3), (10.0, 7.0, 11), (1.0, 90.0, 1)],
+)
+def test_by_default_a_kill_costs_a_minute_or_eight_times_what_saving_takes(
+    saving_seconds, step, first
+):
+    time = Time()
+    saving = Saving(clock=time)
+    saving.saved(saving_seconds)
+    asked = []
+    for _ in range(first):
+        time.now += step
+        asked.append(saving.own())
+    assert asked == [Asked.NOTHING] * (first - 1) + [Asked.SAVE]
+    assert step >= 60 or first * step <= max(60, 8 * saving_seconds)
 
 
 def test_signals_ask_within_the_block_only():

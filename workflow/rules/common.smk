@@ -22,7 +22,7 @@ from revocab.plan import Plan
 from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
 from revocab.rule import near
-from revocab.workflow import gpus, launch, warm
+from revocab.workflow import gpus, launch, supervise, warm
 from revocab.workflow.run import record_machine
 
 try:
@@ -32,11 +32,12 @@ except RevocabError as error:
     sys.exit(1)
 
 EXPERIMENT = PLAN.experiment
+PATHS = PLAN.paths
+RESULTS = PATHS.results
+supervise.announce(RESULTS)
 if workflow.is_main_process:
     for warning in all_warnings(EXPERIMENT):
         print(f"warning: {warning}", file=sys.stderr)
-PATHS = PLAN.paths
-RESULTS = PATHS.results
 
 
 # Called once Snakemake has the lock, and not for the jobs that it starts.

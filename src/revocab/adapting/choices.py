@@ -9,12 +9,15 @@ from typing import Any, Literal
 
 from revocab.adapting.source import STAND_IN_TOKENS, Source
 from revocab.adapting.texts import Text
-from revocab.bill.device import BYTES_PER_TOKEN, UTILISATION
-from revocab.errors import RevocabError
+from revocab.bill.device import BYTES_PER_TOKEN
+from revocab.errors import RevocabError, refuse
 
 #: Bytes of text for each new token where the user names no size: at about four bytes a token, each
 #: new one is then seen some hundred times in one pass.
 BYTES_PER_NEW_TOKEN = 500
+#: Training tokens for each new token: with fewer, most new rows stay near where they begin. Where
+#: the user names the size, the least that is not refused.
+TOKENS_PER_NEW_TOKEN, LEAST_TOKENS_PER_NEW_TOKEN = 50, 10
 #: Fewer bytes than this for each new token that the user asks for leave most of them unseen.
 LEAST_BYTES_PER_NEW_TOKEN = 50
 #: With fewer bytes per token of a stand-in, too few pieces repeat to make that many.
@@ -29,9 +32,17 @@ FEWEST_STEPS, ENOUGH_STEPS, MANY_STEPS = 20, 100, 2000
 PASSES = 4
 #: Shares of the mixture where there is text of the old language to keep.
 NEW_SHARE = 0.75
-#: Held out of each text: a share, and at most so many bytes, so that measuring takes less time than
-#: training.
-HELDOUT_SHARE, HELDOUT_BYTES = 0.05, 50_000
+#: Held out of each text: a share, at least and at most so many bytes.
+HELDOUT_SHARE, FEWEST_HELDOUT_BYTES, HELDOUT_BYTES = 0.05, 2_000, 50_000
+#: Of the time, measuring takes at most this share. All held-out text is read so often: by the base,
+#: at the start, the middle and the end, and by both models for the verdict; a reading costs a third
+#: of a training step's operations.
+MEASURED_SHARE, MEASURINGS, READING = 0.25, 6, 1 / 3
+#: How much faster a step is in bfloat16 where the processor has products of it; measuring stays in
+#: float32.
+BFLOAT16_GAIN = 2.0
+#: Bytes of a held-out token, and seconds besides training and measuring: imports, jobs, the report.
+HELDOUT_BYTES_PER_TOKEN, OTHER_SECONDS = 3, 60.0
 #: Rate of embeddings of a model 4,096 wide, inversely proportional to the width, and its ceiling.
 RATE, RATE_WIDTH, HIGHEST_RATE = 1.0e-4, 4096, 2.0e-3
 #: The rate of all other weights as a share of it.
@@ -61,8 +72,12 @@ class Choices:
     rows: int
     steps: int
     embedding_rate: float
-    #: Minutes of training, estimated.
+    #: Minutes in all, estimated: training, measuring, and what is around them.
     minutes: float
+    #: Bytes held out of each text at most.
+    heldout: int = HELDOUT_BYTES
+    #: Of the forward pass in training.
+    precision: str = "float32"
 
     @property
     def corpora(self) -> list[Text]:
@@ -78,8 +93,17 @@ class Choices:
         return -(-self.steps // 2)
 
 
-def heldout_bytes(size: int) -> int:
-    return max(1, min(HELDOUT_BYTES, int(size * HELDOUT_SHARE)))
+def heldout_bytes(size: int, most: int = HELDOUT_BYTES) -> int:
+    return max(1, min(most, int(size * HELDOUT_SHARE)))
+
+
+def affordable_heldout(tokens: int, texts: int, gain: float = 1.0) -> int:
+    """Return the bytes held out of each of so many texts, which a training of so many tokens can
+    afford to measure; ``gain`` is by how much training is faster than float32.
+    """
+    measured = tokens * MEASURED_SHARE / (1 - MEASURED_SHARE) / (MEASURINGS * READING * gain)
+    most = int(measured * HELDOUT_BYTES_PER_TOKEN / texts)
+    return max(FEWEST_HELDOUT_BYTES, min(HELDOUT_BYTES, most))
 
 
 def bytes_by_language(texts: Sequence[Text]) -> dict[str, int]:
@@ -104,12 +128,14 @@ def mixture(texts: Sequence[Text], keep: Sequence[Text]) -> dict[str, float]:
     return {**shares(bytes_by_language(texts), NEW_SHARE), **old}
 
 
-def vocabulary_size(asked: int | None, base: int, text: int) -> int:
-    """Return the tokens of the new vocabulary: ``asked`` or, if None, what ``text`` bytes carry.
+def vocabulary_size(asked: int | None, base: int, text: int, trained: float | None = None) -> int:
+    """Return the tokens of the new vocabulary: ``asked`` or, if None, what ``text`` bytes carry
+    and ``trained`` tokens of training (None: enough) can teach.
 
     At most twice the ``base``: Gosal et al. 2024, Table 1, found no gain beyond. Raises
-    :class:`RevocabError` for more than the text can teach, or no more than the base has.
+    :class:`RevocabError` for more than text and training can teach, or no more than the base has.
     """
+    tokens = math.inf if trained is None else trained
     if asked is None:
         new = min(base, text // BYTES_PER_NEW_TOKEN)
         if new < MULTIPLE:
@@ -117,17 +143,28 @@ def vocabulary_size(asked: int | None, base: int, text: int) -> int:
                 f"--text: {text:,} bytes in all, but {MULTIPLE} new tokens need"
                 f" {MULTIPLE * BYTES_PER_NEW_TOKEN:,}; give more text, or --vocabulary N"
             )
+        if tokens < (needed := MULTIPLE * TOKENS_PER_NEW_TOKEN):
+            raise RevocabError(
+                f"--minutes or --tokens: {tokens:,.0f} tokens of training, but {MULTIPLE} new"
+                f" tokens need {needed:,}; give more"
+            )
+        new = int(min(new, tokens / TOKENS_PER_NEW_TOKEN))
         return (base + new) // MULTIPLE * MULTIPLE or base + new
     if asked <= base:
         raise RevocabError(f"--vocabulary {asked}: the model has {base:,} tokens; give more")
-    needed = (asked - base) * LEAST_BYTES_PER_NEW_TOKEN
-    if needed > text:
-        most = base + text // LEAST_BYTES_PER_NEW_TOKEN
-        fewer = f", or at most {most}" if most > base else ""
-        raise RevocabError(
-            f"--vocabulary {asked}: {asked - base:,} new tokens need at least {needed:,} bytes of"
-            f" text, received {text:,}; give more text{fewer}"
-        )
+    new, problems = asked - base, []
+    for what, has, each in (
+        ("bytes of text", text, LEAST_BYTES_PER_NEW_TOKEN),
+        ("tokens of training", tokens, LEAST_TOKENS_PER_NEW_TOKEN),
+    ):
+        if new * each > has:
+            most = base + int(has // each)
+            fewer = f", or at most {most}" if most > base else ""
+            problems.append(
+                f"--vocabulary {asked}: {new:,} new tokens need at least {new * each:,} {what},"
+                f" received {has:,.0f}; give more{fewer}"
+            )
+    refuse(problems)
     return asked
 
 
@@ -141,6 +178,23 @@ def check_stand_in_text(keep: Sequence[Text]) -> None:
         )
 
 
+def tokens_in(minutes: float, speed: float) -> int:
+    """Return the training tokens of so many minutes in all, at so many tokens per second."""
+    seconds = max(0.0, minutes * 60 - OTHER_SECONDS)
+    return int(min(10**15, seconds * (1 - MEASURED_SHARE) * speed))
+
+
+def training_tokens(
+    texts: Sequence[Text], keep: Sequence[Text], tokens: int | None, minutes: float, speed: float
+) -> int:
+    """Return the tokens to train on: as asked for, or what the time allows, at most four passes."""
+    if tokens is not None:
+        return tokens
+    share = NEW_SHARE if keep else 1.0
+    enough = PASSES * sum(text.bytes for text in texts) / BYTES_PER_TOKEN / share
+    return int(min(enough, tokens_in(minutes, speed)))
+
+
 def choose(
     source: Source,
     texts: Sequence[Text],
@@ -149,29 +203,36 @@ def choose(
     vocabulary: int | None = None,
     tokens: int | None = None,
     minutes: float = math.inf,
-    flops: float = 1.0,
+    speed: float = 1.0,
+    precision: str = "float32",
+    limited: bool = True,
 ) -> Choices:
-    """Return what the file will say; ``flops`` are those of this device at its best, per second.
+    """Return what the file will say; ``speed`` is in training tokens per second on this device.
 
-    Raises :class:`RevocabError` with all that is impossible.
+    Raises :class:`RevocabError` with all that is impossible. Not ``limited``: a stated size of the
+    vocabulary is taken as it is, however short the training.
     """
     size = sum(text.bytes for text in texts)
-    vocabulary = vocabulary_size(vocabulary, source.tokens, size)
-    parameters = source.parameters + 2 * (vocabulary - source.tokens) * source.width
-    speed = flops * UTILISATION / (6 * parameters)
-    share = NEW_SHARE if keep else 1.0
-    if tokens is None:
-        enough = PASSES * size / BYTES_PER_TOKEN / share
-        tokens = int(min(enough, minutes * 60 * speed))
+    tokens = training_tokens(texts, keep, tokens, minutes, speed)
+    trained = tokens if limited or vocabulary is None else None
+    vocabulary = vocabulary_size(vocabulary, source.tokens, size, trained)
     row, rows = source.row, ROWS
     while rows > 1 and tokens < ENOUGH_STEPS * rows * row:
         rows //= 2
     while rows < MOST_ROWS and tokens > MANY_STEPS * rows * row:
         rows *= 2
     steps = max(FEWEST_STEPS, tokens // (rows * row))
-    rate = min(HIGHEST_RATE, RATE * RATE_WIDTH / source.width)
-    choices = Choices(texts, keep, vocabulary, row, rows, steps, float(f"{rate:.2g}"), 0.0)
-    return replace(choices, minutes=choices.trained_tokens / speed / 60)
+    rate = learning_rate(source.width)
+    gain = BFLOAT16_GAIN if precision == "bfloat16" else 1.0
+    heldout = affordable_heldout(tokens, len(texts) + len(keep), gain)
+    choices = Choices(texts, keep, vocabulary, row, rows, steps, rate, 0.0, heldout, precision)
+    seconds = choices.trained_tokens / speed / (1 - MEASURED_SHARE) + OTHER_SECONDS
+    return replace(choices, minutes=seconds / 60)
+
+
+def learning_rate(width: int) -> float:
+    """Return the peak rate of embeddings; all else learns at :data:`BODY_SHARE` of it."""
+    return float(f"{min(HIGHEST_RATE, RATE * RATE_WIDTH / width):.2g}")
 
 
 def stages(choices: Choices, way: Way) -> list[dict[str, Any]]:

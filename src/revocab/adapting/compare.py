@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,14 @@ from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, OneLine
 from revocab.command import options_of
-from revocab.errors import RevocabError, UsageError
+from revocab.errors import RevocabError, UsageError, all_of
 from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.evaluation.over_seeds import SIGNIFICANT, level_of, most_exchanges
 from revocab.flags import asks_for_help, leading
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.languages import language_label
 from revocab.limits import Bytes
+from revocab.models.folder import check_model_folder
 from revocab.models.hub_or_folder import local
 from revocab.output import OutputFolder
 from revocab.tokenizers.unseen import Unseen
@@ -85,8 +87,11 @@ def compare(words: Sequence[str]) -> str:
     options = options_of(CompareOptions, "revocab compare OLD NEW", ABOUT, flags)
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
-    texts = measure_texts(options.text, "--text")
-    folders = [local(Path(name), "model") for name in named]
+    calls: list[Callable[[], Any]] = [
+        partial(measure_texts, options.text, "--text"),
+        *(partial(local_model, name) for name in named),
+    ]
+    texts, *folders = all_of(calls)
     # Checked before the work: nothing that somebody else wrote is replaced.
     inputs = [*folders, *options.text.values()]
     out = None if options.out is None else OutputFolder(options.out, "comparison", inputs)
@@ -106,22 +111,25 @@ def compare(words: Sequence[str]) -> str:
     return shown
 
 
+def local_model(name: str) -> Path:
+    folder = local(Path(name), "model")
+    check_model_folder(folder)
+    return folder
+
+
 def compared(
-    folders: Sequence[Path], text: Text, documents: Sequence[str], device: str, texts: int = 1
+    folders: Sequence[Path],
+    text: Text,
+    documents: Sequence[str],
+    device: str,
+    texts: int = 1,
+    fewest: int = FEWEST_PARTS,
 ) -> dict[str, Any]:
     """Return how two models differ on one of so many texts, whose intervals hold at once."""
-    from revocab.evaluation.resampling import RESAMPLES
-    from revocab.evaluation.resampling import compare as resampled
-
     sources = [look_at(str(folder))[1] for folder in folders]
-    length = min(source.row for source in sources)
-    losses = [measured_loss(folder, documents, length, device) for folder in folders]
-    difference = resampled(
-        per_byte(losses[1]), per_byte(losses[0]), most_exchanges(RESAMPLES, texts),
-        comparisons=texts, level=level_of(texts),
-    )  # fmt: skip
+    found = loss_difference(folders, documents, device, texts, fewest)
     characters = sum(map(len, documents))
-    dense = max(sum(loss.tokens) for loss in losses) / characters
+    dense = max(found["tokens"]) / characters
     room = (min(source.context for source in sources) - NEW_TOKENS) / dense / MARGIN
     part = characters // PROMPTS // TEXT_FOR_PROMPTS
     size = int(max(FEWEST_CHARACTERS, min(MOST_CHARACTERS, room, part)))
@@ -131,12 +139,41 @@ def compared(
         "file": text.path.name,
         "documents": len(documents),
         "bytes": sum(len(document.encode()) for document in documents),
+        **found,
+        "models": [
+            {"bits_per_byte": bits, "tokens": tokens, **rest}
+            for bits, tokens, rest in zip(
+                found["bits_per_byte"], found["tokens"], speed, strict=True
+            )
+        ],
+    }
+
+
+def loss_difference(
+    folders: Sequence[Path],
+    documents: Sequence[str],
+    device: str,
+    texts: int = 1,
+    fewest: int = FEWEST_PARTS,
+) -> dict[str, Any]:
+    """Return both models' losses on a text, and how they differ, with an interval.
+
+    The interval holds for so many texts at once, over about ``fewest`` parts of the text or more.
+    """
+    from revocab.evaluation.resampling import RESAMPLES
+    from revocab.evaluation.resampling import compare as resampled
+
+    length = min(look_at(str(folder))[1].row for folder in folders)
+    losses = [measured_loss(folder, documents, length, device, fewest) for folder in folders]
+    difference = resampled(
+        per_byte(losses[1]), per_byte(losses[0]), most_exchanges(RESAMPLES, texts),
+        comparisons=texts, level=level_of(texts),
+    )  # fmt: skip
+    return {
         "parts": len(losses[0].bytes),
         "window": length,
-        "models": [
-            {"bits_per_byte": loss.bits_per_byte, "tokens": sum(loss.tokens), **rest}
-            for loss, rest in zip(losses, speed, strict=True)
-        ],
+        "bits_per_byte": [loss.bits_per_byte for loss in losses],
+        "tokens": [sum(loss.tokens) for loss in losses],
         "difference": None if difference is None else {**asdict(difference), "texts": texts},
     }
 
@@ -164,13 +201,15 @@ def first_documents(text: Text, limit: int) -> Iterator[str]:
             return
 
 
-def parts_of(documents: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
+def parts_of(
+    documents: Sequence[Any], sizes: Sequence[int], fewest: int = FEWEST_PARTS
+) -> list[list[Any]]:
     """Return consecutive documents, together by parts of :data:`PART_BYTES` and more.
 
-    Of a short text parts are smaller, so that there are :data:`FEWEST_PARTS` if it has as many
+    Of a short text parts are smaller, so that there are about ``fewest`` if it has as many
     documents.
     """
-    least = min(PART_BYTES, sum(sizes) // FEWEST_PARTS)
+    least = min(PART_BYTES, sum(sizes) // fewest)
     parts: list[list[Any]] = []
     size = least
     for document, own in zip(documents, sizes, strict=True):
@@ -182,7 +221,9 @@ def parts_of(documents: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
     return parts
 
 
-def measured_loss(folder: Path, documents: Sequence[str], length: int, device: str) -> Loss:
+def measured_loss(
+    folder: Path, documents: Sequence[str], length: int, device: str, fewest: int = FEWEST_PARTS
+) -> Loss:
     """Return a model's loss, in float32, on each part of a text."""
     import torch
 
@@ -197,7 +238,7 @@ def measured_loss(folder: Path, documents: Sequence[str], length: int, device: s
     start = tokenizer.require(start, "bos or eos", "each window begins with it")
     rows = [{"id": str(number), "text": text} for number, text in enumerate(documents)]
     sizes = [len(text.encode()) for text in documents]
-    parts = parts_of(list(tokenise(tokenizer, rows)), sizes)
+    parts = parts_of(list(tokenise(tokenizer, rows)), sizes, fewest)
     corpora, unseen = [], Unseen()
     for number, part in enumerate(parts):
         windows = windows_of(part, start, length)
@@ -308,6 +349,17 @@ def verdict(text: dict[str, Any]) -> str:
         f"{difference['difference']:+.4f} bits per byte (95 % interval{at_once} {low:+.4f} to"
         f" {high:+.4f})"
     )
-    if low <= 0 <= high or difference["p_value"] * difference["texts"] >= SIGNIFICANT:
-        return f"No difference shown: {change}."
-    return f"The {'new' if high < 0 else 'old'} model is better: {change}."
+    better = {"better": "new", "worse": "old"}.get(answer(text))
+    return (
+        f"The {better} model is better: {change}." if better else f"No difference shown: {change}."
+    )
+
+
+def answer(text: dict[str, Any]) -> str:
+    """Return whether the new model is ``better`` on a text, ``worse``, or ``not different``."""
+    found = text["difference"]
+    if found is None or found["low"] <= 0 <= found["high"]:
+        return "not different"
+    if found["p_value"] * found["texts"] >= SIGNIFICANT:
+        return "not different"
+    return "better" if found["high"] < 0 else "worse"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
 
 from revocab.adapting.choices import (
     BODY_SHARE,
     BYTES_PER_NEW_TOKEN,
+    HELDOUT_BYTES,
     HELDOUT_SHARE,
+    MEASURED_SHARE,
     NEW_SHARE,
     PASSES,
     TOGETHER,
+    TOKENS_PER_NEW_TOKEN,
     Choices,
     Way,
     bytes_by_language,
@@ -49,12 +52,8 @@ STAND_IN_RECIPE = {
 
 @dataclass(frozen=True)
 class Advised:
-    """A new tokenizer by another construction, with its reasons, and how long training takes."""
+    """How long an advised training takes, and what tries it first."""
 
-    construction: str
-    #: Options of the construction besides base and corpora.
-    options: Mapping[str, Any]
-    reasons: Sequence[str]
     time: str
     #: What runs the short check alone.
     check: str
@@ -76,10 +75,25 @@ class Asked:
     experiment: str = EXPERIMENT
     advised: Advised | None = None
     way: Way = TOGETHER
+    #: How the vocabulary is made, its options besides base and corpora, and why.
+    construction: str = "extend"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Sequence[str] = ()
+    #: Of a model that the method reads besides, as of the model.
+    helper: Mapping[str, Any] | None = None
+    #: Tokens of the model.
+    before: int = 0
+
+    @property
+    def entry(self) -> str:
+        """The run's name in its group, which tables show: what it is."""
+        if self.construction == "extend" and self.before:
+            return f"extended-by-{self.choices.vocabulary - self.before}-tokens"
+        return f"{self.construction}-{self.choices.vocabulary}-tokens"
 
     @property
     def run(self) -> str:
-        return f"{GROUP}-{self.method}"
+        return f"{GROUP}-{self.entry}"
 
 
 def flow(value: Any) -> str:
@@ -115,24 +129,26 @@ def _head(asked: Asked) -> Iterator[str]:
     yield f"experiment: {asked.experiment}"
     yield f"title: {flow(f'{asked.name} adapted to {labels}')}"
     yield "seed: 17"
-    yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most 50 kB: measuring takes time."
+    kilobytes = choices.heldout / 1000
+    yield f"\n# Held out of each text: {HELDOUT_SHARE:.0%}, at most {kilobytes:.0f} kB, so that"
+    yield f"# measuring takes at most {MEASURED_SHARE:.0%} of the time."
     yield "corpora:"
     for text in choices.corpora:
         note = "  # no empty line in the file: each line is a document" if text.by_line else ""
-        yield f"  {text.language}: {flow(corpus(text))}{note}"
+        yield f"  {text.language}: {flow(corpus(text, choices.heldout))}{note}"
     yield ""
     yield from _target_reasons(asked)
-    advised = asked.advised
-    kind, options = (advised.construction, advised.options) if advised else ("extend", {})
     added = {
         "base": "source",
         "corpora": shares(bytes_by_language(choices.texts)),
         "size": choices.vocabulary,
-        **options,
+        **asked.options,
     }
     yield "tokenizers:"
     yield f"  source: {flow(source_tokenizer(asked))}"
-    yield f"  target: {flow({kind: {**added, 'limit_bytes': 50_000_000}})}"
+    if asked.helper:
+        yield f"  helper: {flow(dict(asked.helper))}"
+    yield f"  target: {flow({asked.construction: {**added, 'limit_bytes': 50_000_000}})}"
     kept = f"; {1 - NEW_SHARE:.0%} old text, so that it is not forgotten" if choices.keep else ""
     yield f"\n# Shares of tokens: by size, so that texts are read equally often{kept}."
     yield "mixtures:"
@@ -142,18 +158,19 @@ def _head(asked: Asked) -> Iterator[str]:
 
 
 def _target_reasons(asked: Asked) -> Iterator[str]:
-    if asked.advised:
-        yield from (f"# {line}" for reason in asked.advised.reasons for line in wrap(reason, 96))
+    if asked.reasons:
+        yield from (f"# {line}" for reason in asked.reasons for line in wrap(reason, 96))
         return
     yield "# The old tokens keep their ids, so that old text costs the same. A new token for"
-    yield f"# each {BYTES_PER_NEW_TOKEN} bytes of text, so that it is seen often; at most as many"
-    yield "# as the old ones; a multiple of 64. Text beyond 50 MB changes a vocabulary little."
+    yield f"# each {BYTES_PER_NEW_TOKEN} bytes of text, so that it is seen often, and for each"
+    yield f"# {TOKENS_PER_NEW_TOKEN} tokens of training; at most as many as the old ones; a"
+    yield "# multiple of 64. Text beyond 50 MB changes a vocabulary little."
 
 
-def corpus(text: Text) -> dict[str, Any]:
+def corpus(text: Text, most: int = HELDOUT_BYTES) -> dict[str, Any]:
     """Return the entry of a text; one without empty lines is read line by line."""
     read = {"text_documents": "lines"} if text.by_line else {}
-    held = {"heldout_bytes": heldout_bytes(text.bytes)}
+    held = {"heldout_bytes": heldout_bytes(text.bytes, most)}
     return {"language": text.language, "source": {"path": str(text.path)}, **read, **held}
 
 
@@ -168,6 +185,7 @@ def source_tokenizer(asked: Asked) -> dict[str, Any]:
 
 
 def recipe_of(choices: Choices, way: Way) -> dict[str, Any]:
+    precision = {} if choices.precision == "float32" else {"precision": choices.precision}
     return {
         "sequence_length": choices.row,
         "batch_size": choices.rows,
@@ -175,8 +193,8 @@ def recipe_of(choices: Choices, way: Way) -> dict[str, Any]:
         "warmup_share": 0.05,
         "weight_decay": 0.1,
         "checkpoint_every": choices.every,
-        "heldout_every": max(1, choices.steps // 4),
         "repeat_corpora": True,
+        **precision,
         "stages": stages(choices, way),
     }
 
@@ -185,16 +203,16 @@ def _training(asked: Asked) -> Iterator[str]:
     choices, recipe = asked.choices, recipe_of(asked.choices, asked.way)
     tokens = choices.trained_tokens
     yield f"\n# {tokens:,} tokens, as asked for or as the time allows, at most {PASSES}"
-    time = asked.advised.time if asked.advised else f"{choices.minutes:.1f} minutes here"
+    time = asked.advised.time if asked.advised else f"{choices.minutes:.1f} minutes here in all"
     yield f"# passes over the text; about {time}. A row fills the"
     yield "# model's context, up to 512 tokens. Embeddings learn at 1e-4 for a width of 4,096,"
     yield f"# faster if it is narrower (at most 2e-3); all else at {BODY_SHARE:g} of that rate."
     yield "recipes:"
     yield from block("adapt", recipe)
     if asked.advised:
-        brief: dict[str, Any] = dict.fromkeys(
-            ("steps", "checkpoint_every", "heldout_every"), CHECK_STEPS
-        )
+        brief: dict[str, Any] = dict.fromkeys(("steps", "checkpoint_every"), CHECK_STEPS)
+        if asked.way != TOGETHER:  # its first stage has a single step
+            brief["warmup_share"] = 0.0
         yield f"  {CHECK}: {flow({**recipe, **brief})}"
     if asked.place is None:
         yield f"  stand-in: {flow(STAND_IN_RECIPE)}"
@@ -205,13 +223,17 @@ def model_lines(asked: Asked) -> Iterator[str]:
     made = {"pretrain": pretrain} if asked.place is None else dict(asked.place)
     yield "\nmodels:"
     yield f"  source: {flow({'tokenizer': 'source', **made})}"
+    if asked.helper:
+        yield f"  helper: {flow({'tokenizer': 'helper', **asked.helper, 'vocabulary_only': True})}"
 
 
 def group_of(asked: Asked, recipe: str) -> dict[str, str]:
+    helped = {"helper": "helper"} if asked.helper else {}
     return {
         "label": asked.name,
         "source": "source",
         "target": "target",
+        **helped,
         "mixture": "adaptation",
         "recipe": recipe,
     }
@@ -229,7 +251,7 @@ def _runs(asked: Asked) -> Iterator[str]:
     yield "    methods:"
     if asked.method == "fvt":
         yield "      # A new row is the mean of the source's rows for its pieces: no second model."
-    yield f"      {asked.method}: {flow({'evaluate': False})}"
+    yield f"      {asked.entry}: {flow({'method': asked.method, 'evaluate': False})}"
     yield "      # Remove a # to train longer from the last checkpoint, or, to compare, as long"
     yield "      # with the old vocabulary."
     yield f"      # more: {flow(more)}"

@@ -10,27 +10,27 @@ import fcntl
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import AfterValidator, Field
 
 from revocab.adapting.choices import Choices, check_stand_in_text, choose
-from revocab.adapting.source import Source, look_at, look_at_stand_in
+from revocab.adapting.source import Source, find, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
 from revocab.command import options_of
-from revocab.config.load import validate
-from revocab.errors import RevocabError, UsageError, all_of, ending
+from revocab.errors import RevocabError, UsageError, all_of
 from revocab.flags import leading
 from revocab.initialise.method import methods
 from revocab.io import write_text
 from revocab.limits import Count, Size, Tokens
+from revocab.progress import silent
+from revocab.workflow.files import workflow_folder
 
 AnyOptions = TypeVar("AnyOptions", bound="TextOptions")
 
@@ -50,8 +50,19 @@ def check_start(name: str) -> str:
     return name
 
 
+def needs_helper(name: str) -> bool:
+    return methods()[name].needs_helper
+
+
+def check_method(name: str) -> str:
+    """Return a method's name as :func:`check_start` does, or that of one that reads a helper."""
+    return name if name in methods() and needs_helper(name) else check_start(name)
+
+
 #: A method that needs nothing but the model and the texts.
 Start = Annotated[Id, AfterValidator(check_start)]
+#: The optimizer's share of a training step's time.
+OPTIMIZER_SHARE = 0.2
 #: Where in the output folder the generated text of a stand-in is.
 WORLD = "demo-text"
 
@@ -84,6 +95,8 @@ class Inputs:
     source: Source
     texts: list[Text]
     keep: list[Text]
+    #: With the model's configuration and tokenizer; None for a stand-in.
+    folder: Path | None = None
 
 
 def read_words(
@@ -123,6 +136,8 @@ def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
         new = not file.parent.exists()
         try:
             text = content()
+            from revocab.config.load import validate  # slow, and not needed for a wrong name
+
             validate(yaml.safe_load(text))
         except RevocabError:
             if new:  # the text of a demo may be there
@@ -155,18 +170,22 @@ def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs
     if not options.text and not options.demo:
         problems.append("--text: no text; give it by its language, such as --text it=italian.txt")
     problems += overlaps(options.text, options.keep, "--text")
-    if problems:
+    if problems and options.demo:  # whose text would have to be made
         raise UsageError(problems)
-    (place, source), texts, keep = all_of(
+    # What needs no library comes first: a wrong name is told at once.
+    found, texts, keep = all_of(
         [
-            lambda: look_at_stand_in() if model is None else look_at(model),
+            lambda: None if model is None else find(model),
             lambda: texts_of(options.text, "it", "--text", options, out),
             lambda: texts_of(options.keep, "en", "--keep", options, out),
-        ]
+        ],
+        problems,
     )
     if model is None:
         check_stand_in_text(keep)
-    return Inputs(place, source, texts, keep)
+        return Inputs(*look_at_stand_in(), texts, keep)
+    place, source = look_at(model)
+    return Inputs(place, source, texts, keep, found[1])
 
 
 def texts_of(
@@ -194,37 +213,79 @@ def flops() -> float:
     return measured_peak(device, torch.float32)[0]
 
 
-def choose_for(inputs: Inputs, options: TextOptions, minutes: float) -> Choices:
+def precision_for(source: Source) -> str:
+    """Return bfloat16 where the model is stored in it and the device has products of it.
+
+    On a CPU these are AMX's: without them bfloat16 is slower than float32.
+    """
+    import torch
+
+    if source.stored != "bfloat16":
+        return "float32"
+    if torch.cuda.is_available():
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+    return "bfloat16" if has_amx() else "float32"
+
+
+def has_amx(file: Path = Path("/proc/cpuinfo")) -> bool:
+    return (
+        file.is_file() and "amx_bf16" in file.read_text(encoding="utf-8", errors="replace").split()
+    )
+
+
+def training_speed(source: Source, precision: str, cores: int | None) -> float:
+    """Return the training tokens per second of this machine, from a step of two layers timed here;
+    the optimizer takes about a fifth of the time.
+    """
+    import torch
+
+    from revocab.advice.measured import measure_speed
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(cores or os.cpu_count() or 1)
+    try:
+        peaks, _ = measure_speed(source.config, source.row, silent, precision)
+    finally:
+        torch.set_num_threads(threads)
+    first: Any = peaks[0]
+    flops = float(first[0])
+    return (1 - OPTIMIZER_SHARE) * flops / (6 * source.parameters)
+
+
+def choose_for(
+    inputs: Inputs, options: TextOptions, minutes: float, *, limited: bool = True
+) -> Choices:
+    source, precision = inputs.source, precision_for(inputs.source)
     return choose(
-        inputs.source,
+        source,
         inputs.texts,
         inputs.keep,
         vocabulary=options.vocabulary,
         tokens=options.tokens,
         minutes=minutes,
-        flops=flops(),
+        speed=training_speed(source, precision, options.cores),
+        precision=precision,
+        limited=limited,
     )
 
 
-def run(file: Path, cores: int | None) -> None:
-    """Run the experiment as `revocab run` does; raise :class:`RevocabError` if it stops early, or
-    if another run goes on in the folder.
+def run(file: Path, cores: int | None, command: str, *, alone: bool = False) -> None:
+    """Run the experiment as `revocab run` does; ``command`` is what goes on after a stop.
 
-    Instead of Snakemake's lock, which outlives a run that is killed, a lock of the operating
-    system, which ends with the last process that holds it.
+    ``alone``: it has one training, which gets all cores. Raises :class:`RevocabError` if another
+    run goes on in the folder: instead of Snakemake's lock, which outlives a run that is killed, a
+    lock of the operating system, which ends with the last process that holds it.
     """
+    from revocab.workflow.run import quiet
+    from revocab.workflow.supervise import supervise
+
     used = str(cores or os.cpu_count() or 1)
-    words = ["-m", "revocab", "run", "--configfile", file.name, "--cores", used, "--nolock"]
+    words = ["--configfile", file.name, "--cores", used, "--nolock"]
+    words += ["--set-threads", f"adapt_model={used}"] if alone else []
+    given = [*quiet(words), "--snakefile", str(workflow_folder().absolute() / "Snakefile"), *words]
     with (file.parent / ".running").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RevocabError(f"{file.parent}: another run goes on here; wait for it") from None
-        done = subprocess.run(
-            [sys.executable, *words], cwd=file.parent, check=False, pass_fds=[lock.fileno()]
-        )
-    if done.returncode:
-        raise RevocabError(
-            f"{file.parent}: the run stopped ({ending(done.returncode)}); the messages above name"
-            f" the failed job's log (under {file.parent}); run the same command again to continue"
-        )
+        supervise(given, file.parent, command, inherited=[lock.fileno()])

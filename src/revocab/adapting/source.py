@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ class Source:
     context: int
     width: int
     parameters: int
+    #: The type that its weights are stored in, and its configuration, as transformers has it.
+    stored: str = "float32"
+    config: Any = field(default=None, repr=False, compare=False)
 
     @property
     def row(self) -> int:
@@ -52,7 +55,8 @@ def look_at_stand_in() -> tuple[None, Source]:
 
     config = model_config(Architecture(**STAND_IN["architecture"]), STAND_IN_TOKENS)
     parameters, context = config_parameters(config), STAND_IN["context_length"]
-    return None, Source("Stand-in", STAND_IN_TOKENS, context, config.hidden_size, parameters)
+    width = config.hidden_size
+    return None, Source("Stand-in", STAND_IN_TOKENS, context, width, parameters, config=config)
 
 
 def look_at(model: str) -> tuple[dict[str, str], Source]:
@@ -111,6 +115,8 @@ def describe(folder: Path) -> Source:
         int(getattr(text, "max_position_embeddings", 0)),
         text.hidden_size,
         parameters,
+        str(getattr(config, "dtype", None) or "float32").removeprefix("torch."),
+        text,
     )
     _ = source.row  # is there room for one?
     return source

@@ -23,6 +23,7 @@ from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
 from revocab.advice.page import as_markdown, as_text, draw_figures, write_page
 from revocab.advice.page_sections import data_of, formulas, sections, title
+from revocab.advice.recommendation import Option
 from revocab.advice.roofline import Shape
 from revocab.bill.device import Device
 from revocab.bill.sizes import read_config
@@ -35,7 +36,7 @@ from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.output import OutputFolder
 from revocab.plan.plan import Plan
-from revocab.progress import spoken
+from revocab.progress import Say, spoken
 
 NAME = "revocab advise MODEL it=FILE …"
 ABOUT = """Say whether a new vocabulary is worth it: revocab advise MODEL it=FILE --keep en=FILE
@@ -112,7 +113,7 @@ def advise(words: Sequence[str]) -> str:
     data = data_of(findings)
     if output is not None:
         command = shlex.join(["revocab", "advise", *words])
-        given = Inputs(place, source, texts, keep)
+        given = Inputs(place, source, texts, keep, folder)
         content = experiment(command, given, findings, output.path / FILE)
         with output.replaced(keeps_job=False) as part:
             write_text(part / FILE, content)
@@ -123,7 +124,18 @@ def advise(words: Sequence[str]) -> str:
             write_page(part, title(findings), findings.advice.headline, shown)
     if options.printed:
         return json.dumps(data, indent=2, ensure_ascii=False)
-    return "\n".join([page(findings, explain=options.explain), "", *next_steps(options)])
+    tried = adapt_line(named[0], options, findings)
+    return "\n".join([page(findings, explain=options.explain), "", *next_steps(options), tried])
+
+
+def adapt_line(model: str, options: AdviseOptions, findings: Findings) -> str:
+    """Return the command that tries what is recommended here."""
+    pairs = [f"{language}={path}" for language, path in options.text.items()]
+    kept = [f"{language}={path}" for language, path in options.keep.items()]
+    words = ["revocab", "adapt", model, "--text", *pairs, *(["--keep", *kept] if kept else [])]
+    anyway = [] if findings.advice.option else ["--anyway"]
+    tokens = ["--tokens", str(int(findings.facts.planned))]
+    return f"adapt       {shlex.join([*words, *tokens, *anyway])}"
 
 
 def inputs(
@@ -185,25 +197,38 @@ def next_steps(options: AdviseOptions) -> list[str]:
     ]
 
 
+def settings_of(option: Option) -> dict[str, Any]:
+    """Return the options of a recommended construction besides base, corpora and size."""
+    kept = option.vocabulary - option.added
+    return {} if option.construction == "extend" else {"keep": kept}
+
+
+def recommended(inputs: Inputs, budget: int, say: Say) -> Findings:
+    """Return what `revocab advise` finds for this model, these texts and this budget."""
+    assert inputs.folder is not None  # a stand-in is not advised on
+    Shape.of(read_config(inputs.folder))
+    options = AdviseOptions(gpu=GPU, budget=budget)
+    texts, keep = inputs.texts, inputs.keep
+    return look(inputs.folder, inputs.source, texts, keep, options, say, brief=True)
+
+
 def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> str:
     """Return a valid experiment file; raise :class:`RevocabError` where none can be made."""
     facts, advice, best = findings.facts, findings.advice, findings.facts.best
     size, tokens = given.source.tokens + best.added, int(facts.planned)
     choices = choose(given.source, given.texts, given.keep, vocabulary=size, tokens=tokens)
-    kept = best.vocabulary - best.added
-    settings = {} if best.construction == "extend" else {"keep": kept}
+    settings = settings_of(best)
     path = f"results/{file.stem}/runs/{CHECK}-{METHOD}/manifest.json"
     against = [f"Advised against: {reason}" for reason in advice.against]
     hours = f"{findings.planned.hours.value:,.3g} device hours"
-    advised = Advised(
-        best.construction, settings, [*against, *advice.reasons], hours,
-        shlex.join(["revocab", "run", str(file), "--", path]),
-    )  # fmt: skip
+    advised = Advised(hours, shlex.join(["revocab", "run", str(file), "--", path]))
     content = experiment_text(
         Asked(
             command, given.source.name, given.place, METHOD,
             replace(choices, vocabulary=best.vocabulary),
             file=str(file), experiment=file.stem, advised=advised,
+            construction=best.construction, options=settings,
+            reasons=[*against, *advice.reasons], before=given.source.tokens,
         )
     )  # fmt: skip
     plan = Plan(validate(yaml.safe_load(content)))

@@ -103,10 +103,13 @@ def draw_curve(
     sizes: Sequence[int],
     say: Say = silent,
     keep: float = KEEP,
+    *,
+    half: bool = True,
 ) -> Curve:
     """Return the curve of a construction with ``sizes`` new tokens, ascending.
 
-    ``optimise`` keeps of the base what the training text uses most, as many as ``keep`` says.
+    ``optimise`` keeps of the base what the training text uses most, as many as ``keep`` says. Only
+    with ``half`` are the sizes learned from half of the text, too.
     """
     base = EditableVocabulary.read(tokenizer)
 
@@ -127,9 +130,13 @@ def draw_curve(
             f"{construction}: the training text gives {most:,} new tokens, and {sizes[0]:,} is the"
             " smallest number asked for; give more text or smaller sizes"
         )
-    say(f"{construction}: the same from half of the text")
-    reached = [point.added for point in points]
-    half, _ = _measure(construction, ground_of(half_words), half_words, heldout, reached, say)
+    from_half: list[CurvePoint] = []
+    if half:
+        say(f"{construction}: the same from half of the text")
+        reached = [point.added for point in points]
+        from_half, _ = _measure(
+            construction, ground_of(half_words), half_words, heldout, reached, say
+        )
     source_tokens = count_tokens(base.backend, heldout)
     bare_tokens = count_tokens(ground.vocabulary.backend, heldout)
     return Curve(
@@ -139,7 +146,7 @@ def draw_curve(
         source_tokens=source_tokens,
         bare_tokens=bare_tokens,
         points=tuple(points),
-        half=tuple(half),
+        half=tuple(from_half),
         knee=find_knee(bare_tokens, source_tokens, points),
         most=most,
         training_bytes=sum(len(text.encode()) for text in training),

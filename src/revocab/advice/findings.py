@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from revocab.adapting.choices import MULTIPLE, NEW_SHARE, PASSES, vocabulary_size
+from revocab.adapting.choices import MULTIPLE, NEW_SHARE, PASSES, learning_rate, vocabulary_size
 from revocab.adapting.source import Source
 from revocab.adapting.texts import Text
 from revocab.advice.curve import KEEP, SIZES, Construction, Curve, CurvePoint, draw_curve
@@ -37,7 +37,7 @@ from revocab.errors import RevocabError
 from revocab.progress import Say
 
 #: So much of each text is counted; of one to keep nothing else is read.
-COUNTED_BYTES = 4_000_000
+COUNTED_BYTES = 1_000_000
 #: What is computed of every vocabulary.
 KINDS = {"training": training, "reading": reading, "writing": writing, "memory": memory}
 
@@ -121,8 +121,13 @@ def look(
     keep: Sequence[Text],
     options: Any,
     say: Say,
+    *,
+    brief: bool = False,
 ) -> Findings:
-    """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on."""
+    """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on.
+
+    ``brief``: curves have no more than the recommendation reads of them, which is the same.
+    """
     from transformers import AutoConfig
 
     from revocab.tokenizers.load import load_tokenizer
@@ -137,8 +142,8 @@ def look(
         [cost_of(tokenizer, text, sample) for text, sample in looked_at.items()]
         for looked_at in (samples, kept)
     )
-    most = vocabulary_size(None, source.tokens, size) - source.tokens
-    curves = curves_of(tokenizer, [*samples.values()], source.tokens, most, say)
+    most = vocabulary_size(None, source.tokens, size, options.budget) - source.tokens
+    curves = curves_of(tokenizer, [*samples.values()], source.tokens, most, say, brief=brief)
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     service = service_of(options, config.get_text_config(), source.row, say)
     use = Use(
@@ -150,7 +155,7 @@ def look(
     )
     passes = PASSES / (NEW_SHARE if keep else 1.0)
     made = [use.option(curve, point_of(curve, most), options.budget) for curve in curves]
-    best = fastest(made)
+    best = fastest(made, options.budget or passes * tokens)
     planned = options.budget or passes * tokens * (1 - best.saved_tokens)
     counted = sum(cost.tokens for cost in costs)
     facts = Facts(
@@ -165,7 +170,9 @@ def look(
         passes=planned / (tokens * (1 - best.saved_tokens)) * PASSES / passes,
         served=options.served,
         chat=bool(tokenizer.chat_template),
+        embedding_rate=learning_rate(source.width),
     )
+    best = facts.best
     low, high, _ = interval(about(best.construction))
     asked = "as asked for" if options.budget else f"{PASSES} passes over the text"
     return Findings(
@@ -211,7 +218,13 @@ def share_of_new(shares: Mapping[str, float], languages: Sequence[str]) -> float
 
 
 def curves_of(
-    tokenizer: Any, samples: Sequence[Sample], base: int, most: int, say: Say
+    tokenizer: Any,
+    samples: Sequence[Sample],
+    base: int,
+    most: int,
+    say: Say,
+    *,
+    brief: bool = False,
 ) -> list[Curve]:
     """Return the curves that can be drawn, of vocabularies that are multiples of 64.
 
@@ -232,9 +245,16 @@ def curves_of(
     problems: list[str] = []
     wanted: dict[Construction, list[int]]
     wanted = {"extend": sizes(base), "optimise": sizes(kept, base - kept)}
+    if brief:
+        wanted = {
+            construction: [size for size in added if size <= most] or added[:1]
+            for construction, added in wanted.items()
+        }
     for construction, added in wanted.items():
         try:
-            curves.append(draw_curve(construction, tokenizer, training, heldout, added, say))
+            curves.append(
+                draw_curve(construction, tokenizer, training, heldout, added, say, half=not brief)
+            )
         except RevocabError as error:  # of a small vocabulary half is its bytes
             problems += error.problems
     if not curves:

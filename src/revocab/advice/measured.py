@@ -18,11 +18,13 @@ LAYERS = 2
 REPEATS = 4
 
 
-def measure_speed(config: Any, length: int, say: Say) -> tuple[list[Factor], list[Factor]]:
+def measure_speed(
+    config: Any, length: int, say: Say, precision: str = "float32"
+) -> tuple[list[Factor], list[Factor]]:
     """Return operations a second of a training's step, and bytes a second of writing a token.
 
-    Random float32 weights of the model's own shapes; a step is that of a ``timing.json``
-    without the optimizer's update.
+    Random float32 weights of the model's own shapes; a step has its forward pass in ``precision``
+    and no update by the optimizer.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -40,7 +42,9 @@ def measure_speed(config: Any, length: int, say: Say) -> tuple[list[Factor], lis
     flops = length * operations(model, plan.groups(model)).flops(length)
 
     def train() -> None:
-        model(ids, labels=ids, use_cache=False).loss.backward()
+        with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+            loss = model(ids, labels=ids, use_cache=False).loss
+        loss.backward()
         model.zero_grad(set_to_none=True)
 
     def write() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from revocab.adapting.choices import NEW_SHARE, PASSES
+from revocab.adapting.choices import BODY_SHARE, NEW_SHARE, PASSES, RATE
 from revocab.advice.published import about, published
 from revocab.bill.amounts import short
 from revocab.fertility.floor import NEAR_FLOOR
@@ -48,14 +48,25 @@ class Facts:
     passes: float
     served: float | None
     chat: bool
+    #: Peak learning rate of embeddings (:func:`revocab.adapting.choices.learning_rate`).
+    embedding_rate: float = RATE
 
     @property
     def best(self) -> Option:
-        return fastest(self.options)
+        return fastest(self.options, self.planned)
 
 
-def fastest(options: Sequence[Option]) -> Option:
-    """Return `extend` unless another writes clearly faster: it keeps every old id."""
+def fastest(options: Sequence[Option], trained: float = inf) -> Option:
+    """Return `extend` unless another writes clearly faster: it keeps every old id.
+
+    So too where ``trained`` tokens are fewer than any published curve of the other construction
+    needed: what is dropped would not be learned again.
+    """
+    for option in options:
+        if option.construction == "extend" and trained < min(
+            figure.low for figure in about("optimise")
+        ):
+            return option
     best = max(options, key=lambda option: option.saved_time)
     for option in options:
         slower = (1 - option.saved_time) / (1 - best.saved_time)
@@ -169,7 +180,8 @@ def recipe(facts: Facts) -> str:
         reason += (
             f"; no published curve was as good as before with fewer than {short(least, 'tokens')}"
         )
-    return f"{reason}. {rates.told()}"
+    own = f"embeddings at {facts.embedding_rate:.1e}, all else at a share of {BODY_SHARE:g} of it"
+    return f"{reason}. Rates by the model's width: {own}. Published: {rates.told()}"
 
 
 def mixture(facts: Facts) -> str:

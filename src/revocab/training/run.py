@@ -114,8 +114,10 @@ class TrainingMachine(Closed):
         description="sequences per forward pass at most; default: on a GPU as many as should fit"
         " its free memory, else the batch divided among the processes",
     )
-    state_minutes: Positive = Field(
-        default=30, description="minutes between saved resume states, besides checkpoints"
+    state_minutes: Positive | None = Field(
+        default=None,
+        description="minutes between saved resume states, besides checkpoints; default: one, or"
+        " eight times as long as saving takes",
     )
     fsdp: bool = Field(default=False, description="shard the model over the processes of torchrun")
     activation_checkpointing: bool = Field(

@@ -1,4 +1,8 @@
-"""``revocab run``: Snakemake with the workflow that comes with revocab."""
+"""``revocab run``: Snakemake with the workflow that comes with revocab.
+
+On this machine it is a child of ours (:mod:`revocab.workflow.supervise`); for a cluster, and where
+it is only to print something, this process becomes Snakemake.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +30,14 @@ DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
 NO_REASONS = "--quiet=reason"
 #: Each says how many jobs Snakemake may run, or where; without any, all cores of this machine do.
 CORES = ("-c", "-j", "-e", "--cores", "--jobs", "--executor", "--profile")
+#: With these Snakemake prints something, or changes its own notes, and runs nothing.
+PRINTS = (
+    *sorted(DRY_RUN), "--unlock", "--dag", "--rulegraph", "--filegraph", "--d3dag", "-D",
+    "--detailed-summary", "-S", "--summary", "--lint", "-l", "--list", "--list-rules", "--list-target-rules", "--report",
+    "--archive", "--cleanup-metadata", "--touch", "-t", "--delete-all-output", "--version", "-v",
+    "--list-changes", "--list-input-changes", "--list-params-changes", "--print-compilation",
+    "--conda-create-envs-only", "--containerize", "--gui", "--delete-temp-output",
+)  # fmt: skip
 #: What Snakemake runs where no experiment is named.
 DEMO = Path("config/demo.yaml")
 USAGE = """usage: revocab run FILE.yaml … [--check] [--cores N] [--profile FOLDER] [FLAG …]
@@ -61,7 +73,7 @@ def record_machine(results: Path) -> None:
 
 
 def run(words: Sequence[str]) -> str:
-    """Become Snakemake with these words, in this process; return text if one asks for that.
+    """Run Snakemake with these words, or become it; return where its result lies.
 
     Raises :class:`UsageError` where there is no experiment.
     """
@@ -79,9 +91,45 @@ def run(words: Sequence[str]) -> str:
         from revocab.workflow.check_hub import check_hub
 
         return check_hub(planned(arguments))
-    sys.stderr.flush()
-    python = [sys.executable, "-m", "snakemake"]
-    os.execv(sys.executable, [*python, *quiet(words), *defaults(words), *shipped_profiles(words)])
+    given = [*quiet(words), *defaults(words), *shipped_profiles(words)]
+    if has(words, *PRINTS) or not is_local(words):
+        sys.stderr.flush()
+        os.execv(sys.executable, [sys.executable, "-m", "snakemake", *given])
+    from revocab.workflow.supervise import supervise
+
+    again, is_quiet = "run the same command again", bool(quiet(words))
+    progress = supervise(given, arguments.directory, again, cwd=Path(), quiet=is_quiet)
+    if not is_quiet:  # Snakemake has said it all
+        return ""
+    return "\n".join(result_lines(arguments.directory / progress.results, progress.done))
+
+
+def is_local(words: Sequence[str]) -> bool:
+    """Return whether the jobs run on this machine: neither flags nor a profile name an executor."""
+    before = ["", *words]
+    profiles = [word for flag, word in zip(before, words, strict=False) if flag == "--profile"]
+    profiles += [word.partition("=")[2] for word in words if word.startswith("--profile=")]
+    profiles += filter(None, [os.environ.get("SNAKEMAKE_PROFILE")])
+    named = [
+        file for place in profiles for file in own_or_shipped(Path(place)).glob("config*.yaml")
+    ]
+    texts = [file.read_text(encoding="utf-8") for file in named]
+    return not (
+        has(words, "-e", "--executor")
+        or any(re.search(r"^executor:(?!\s*local\b)", text, re.MULTILINE) for text in texts)
+    )
+
+
+def result_lines(results: Path, done: int) -> Iterator[str]:
+    """Yield where the result of a run lies, as far as it has one."""
+    report, checks = results / "report.html", results / "checks.json"
+    yield f"done: {done} jobs" if done else "nothing left to do"
+    if report.is_file():
+        tables = len([*(results / "tables").glob("*.md")])
+        yield f"report   {report}"
+        yield f"tables   {results / 'tables'}: {tables} as .md, .csv, .tex"
+        if checks.is_file():
+            yield f"checks   {checks}"
 
 
 def check_files(files: Sequence[Path]) -> None:

@@ -60,6 +60,7 @@ FORKS = {
 #: it may see when a process first uses one.
 OWN = frozenset(
     {"_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", VISIBLE, SOCKET, *FORKS}
+    | ONE_THREAD.keys()  # a fork sets torch's own number
 )
 ACCEPTED = b"y"
 #: Passed on to the job; Ctrl-C reaches it without our help, as all processes of a terminal.
@@ -187,6 +188,8 @@ class Server:
     #: As it was before anything was loaded.
     environment: dict[str, str]
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+    #: What a job does at Ctrl-C: ignored where who supervises the run sends SIGTERM.
+    on_interrupt: Any = signal.default_int_handler
 
     def serve(self) -> dict[str, Any] | None:
         """Return a request in each fork, and None in the process itself when all is done."""
@@ -223,7 +226,7 @@ class Server:
                 os.dup2(stream, number)
             self.selector.close()
             end_with_parent()  # so that what a client says of a killed process is true
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, self.on_interrupt)
             return request
         for stream in streams:
             os.close(stream)
@@ -268,7 +271,8 @@ def alone() -> bool:
 def main() -> None:
     """Load what is slow, then serve; a fork goes on here as the job that was asked for."""
     path, environment = Path(os.environ[SOCKET]), comparable(dict(os.environ))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the jobs; we end with Snakemake
+    # Ctrl-C is for the jobs; we end with Snakemake.
+    on_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in SLOW:
         import_module(module)
     gc.collect()
@@ -277,13 +281,16 @@ def main() -> None:
         listener.bind(f"{path}-")
         listener.listen(64)
         os.rename(f"{path}-", path)  # noqa: PTH104 (found by jobs only now that it can be asked)
-        request = Server(listener, environment).serve()
+        request = Server(listener, environment, on_interrupt=on_interrupt).serve()
     if request is None:
         shutil.rmtree(path.parent, ignore_errors=True)
         return
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    threads = os.environ.get("OMP_NUM_THREADS", "1")
+    if "torch" in sys.modules and threads != "1":
+        sys.modules["torch"].set_num_threads(int(threads))
     sys.argv, sys.path[:] = request["words"], request["path"]
     import_module("revocab.__main__").main()
 

@@ -43,18 +43,31 @@ class Asked(IntEnum):
 SIGNALS = {signal.SIGUSR1: Asked.SAVE, signal.SIGTERM: Asked.STOP}
 
 
+#: Seconds of training that a kill may cost where saving a state takes less than an eighth of it.
+LOST_AT_MOST, TIMES_SAVING = 60.0, 8
+
+
 class Saving:
     """Collects what time and signals ask for; every process of a training has one.
 
-    ``minutes`` between states counts from the last state of any kind; ``None`` in all processes but
-    the first, so that there is one clock.
+    ``minutes`` between states counts from the last state of any kind; by default a state is saved
+    before a step would end later than :data:`LOST_AT_MOST` after the last, or :data:`TIMES_SAVING`
+    times as long as saving takes. Only one process ``keeps_time``, so that there is one clock.
     """
 
-    def __init__(self, minutes: float | None = None, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        minutes: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        keeps_time: bool = True,
+    ):
         self.minutes = minutes
+        self.keeps_time = keeps_time
         self._clock = clock
         self._asked: set[Asked] = set()
-        self._since = clock()
+        self._since = self._last = clock()
+        self._saving_seconds = 0.0
         self._sent: torch.Tensor | None = None
 
     @contextmanager
@@ -73,16 +86,28 @@ class Saving:
     def _note(self, number: int, frame: Any) -> None:
         self._asked.add(SIGNALS[signal.Signals(number)])
 
-    def saved(self) -> None:
-        self._since = self._clock()
+    def saved(self, seconds: float = 0.0) -> None:
+        """Count from now; saving took so many seconds."""
+        self._since = self._last = self._clock()
+        self._saving_seconds = seconds
+
+    def _is_due(self) -> bool:
+        """Return whether a state is due after a step that ends now."""
+        now, before = self._clock(), self._last
+        self._last = now
+        if not self.keeps_time:
+            return False
+        if self.minutes is not None:
+            return now - self._since >= 60 * self.minutes
+        next_end = now + (now - before)
+        return next_end - self._since > max(LOST_AT_MOST, TIMES_SAVING * self._saving_seconds)
 
     def own(self) -> Asked:
         """Return what this process is asked for; a request to save is returned once."""
         # A signal may come between any two instructions: only what was seen is taken away.
         requests = {*self._asked}
         self._asked -= requests - {Asked.STOP}
-        due = self.minutes is not None and self._clock() - self._since >= 60 * self.minutes
-        if due:
+        if self._is_due():
             self.saved()
             requests.add(Asked.SAVE)
         return max(requests, default=Asked.NOTHING)
@@ -141,13 +166,19 @@ class StepCallback(TrainerCallback):
             initial=state.global_step,
             disable=not state.is_world_process_zero,
             desc="training",
-            unit="step",
+            bar_format="{l_bar}{bar:20}| {n_fmt}/{total_fmt} steps [{elapsed}{postfix}]",
             mininterval=1.0,
             maxinterval=60.0,
         )
         if state.global_step == 0:
-            self.trainer.work(self.trainer, 0)
+            self.measure(0)
+        self.trainer.saving.saved()
         self.trainer.clock.start()
+
+    def measure(self, step: int) -> None:
+        assert self.bar is not None  # on_train_begin was called
+        self.bar.set_postfix_str("measuring held-out text")
+        self.trainer.work(self.trainer, step)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.trainer.enter_stage(state.global_step)
@@ -167,12 +198,29 @@ class StepCallback(TrainerCallback):
         self.trainer.clock.step(self.trainer.plan.index(state.global_step - 1))
         if state.global_step in self.trainer.between:
             self.trainer.write_rows()
-            self.trainer.work(self.trainer, state.global_step)
+            self.measure(state.global_step)
             self.trainer.clock.start()
         assert self.bar is not None  # on_train_begin was called
-        if self.trainer.last_loss is not None:  # on a GPU the first is read after some steps
-            self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
+        self.bar.set_postfix_str(self.in_words(state.global_step), refresh=False)
         self.bar.update()
+
+    def in_words(self, step: int) -> str:
+        """Return loss, speed, and the time that is left with what is measured and saved in it."""
+        trainer, clock = self.trainer, self.trainer.clock
+        settings, work = trainer.settings, trainer.work
+        each = clock.training / clock.steps
+        left = each * (settings.steps - step)
+        for steps, seconds, number in (
+            (settings.heldout_steps, work.evaluation_seconds, work.evaluations),
+            (settings.checkpoint_steps, work.export_seconds, work.exports),
+        ):
+            left += sum(later > step for later in steps) * seconds / max(1, number)
+        states = trainer.state_seconds
+        left *= 1 + (fmean(states) / LOST_AT_MOST if states else 0.0)
+        speed = settings.batch_size * trainer.packed.sequence_length / each
+        minutes, rest = divmod(round(left), 60)
+        time_left = f"{minutes} min {rest} s" if minutes else f"{rest} s"
+        return f"loss {trainer.last_loss:.3f}, {speed:,.0f} tokens/s, {time_left} left"
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         assert self.bar is not None

@@ -60,7 +60,7 @@ class RecipeTrainer(Trainer):
         self.tables = tables
         self.work = CheckpointWork(run, inputs, tables)
         self.micro = micro
-        self.saving = Saving(None if tables is None else run.state_minutes)
+        self.saving = Saving(run.state_minutes, keeps_time=tables is not None)
         self.watch = LossWatch(run.stop_at_rise)
         self.packed = inputs.packed
         self.new_V = inputs.new_V
@@ -339,5 +339,5 @@ class RecipeTrainer(Trainer):
                 resume_state.seal(folder)
                 resume_state.prune(folder.parent)
             self.state_seconds.append(time.perf_counter() - begin)
-        self.saving.saved()
+        self.saving.saved(self.state_seconds[-1] if self.state_seconds else 0.0)
         self.clock.start()

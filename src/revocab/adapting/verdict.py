@@ -1,0 +1,197 @@
+"""The verdict of `adapt`: better or worse than before, by how much and how surely.
+
+Both models read the held-out text; the interval is :mod:`revocab.adapting.compare`'s.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from revocab.adapting.compare import answer, compared, documents_of, loss_difference
+from revocab.adapting.texts import Text
+from revocab.folder_claim import CLAIM
+from revocab.io import read_json, read_jsonl, write_json, write_text
+from revocab.languages import language_label
+from revocab.output import OutputFolder
+
+FILE, MODEL, PAGE = "verdict.json", "model", "adapted.html"
+#: An interval has about so many parts of the text, each of so many characters at least.
+PARTS, SHORTEST = 20, 150
+#: Of each text so much is read at most.
+MOST_BYTES = 50_000
+#: By how much the mean loss of the last quarter of the steps lies below that of the one before,
+#: as a share, where it still falls.
+FALLING = 0.005
+
+
+def judge(
+    source: Path, model: Path, new: Sequence[Text], old: Sequence[Text], run: Path, file: Path
+) -> dict[str, Any]:
+    """Return the verdict on a model made from ``source``, from ``file`` if it is there already.
+
+    ``new`` and ``old`` are held-out texts of the languages that it was to learn and to keep;
+    ``run`` is the folder of the training.
+    """
+    weights = [*sorted(model.glob("*.safetensors")), *sorted(run.glob("losses.csv"))]
+    of = {"model": str(model), "files": [[part.name, part.stat().st_mtime_ns] for part in weights]}
+    if file.is_file() and (known := read_json(file))["of"] == of:
+        return dict(known)
+    folders, texts = [source, model], []
+    for text in (*new, *old):
+        documents = pieces(text)
+        if text is new[0] and len(documents) > 1:
+            part = compared(folders, text, documents, "auto", len(new) + len(old), PARTS)
+        else:
+            part = loss_difference(folders, documents, "auto", len(new) + len(old), PARTS)
+        texts.append({**part, "language": text.language, "is_new": text in new})
+    verdict = {"of": of, "texts": texts, "training": training_of(run)}
+    write_json(file, verdict)
+    return verdict
+
+
+def pieces(text: Text) -> list[str]:
+    """Return a held-out text up to :data:`MOST_BYTES`, its documents cut at line ends or spaces as
+    far as there would be too few of them for an interval.
+    """
+    documents = documents_of(text, MOST_BYTES)
+    length = max(SHORTEST, min(MOST_BYTES, sum(map(len, documents))) // PARTS)
+    cut: list[str] = []
+    size = 0
+    for document in documents:
+        rest = document
+        while rest and size < MOST_BYTES:
+            piece = rest
+            if len(rest) > 2 * length:
+                at = max(rest.rfind("\n", 0, length), rest.rfind(" ", 0, length))
+                piece = rest[: at if at > 0 else length]
+            rest = rest[len(piece) :].lstrip()
+            cut.append(piece)
+            size += len(piece.encode())
+    return cut
+
+
+def training_of(run: Path) -> dict[str, Any]:
+    """Return the tokens of a training, and whether its loss still fell at the end."""
+    with (run / "losses.csv").open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    losses = [float(row["loss"]) for row in rows]
+    quarter = max(1, len(losses) // 4)
+    before, last = fmean(losses[-2 * quarter : -quarter] or losses), fmean(losses[-quarter:])
+    return {"tokens": int(rows[-1]["tokens"]), "loss": [before, last],
+            "still_falls": last < before * (1 - FALLING)}  # fmt: skip
+
+
+def headline(verdict: dict[str, Any]) -> str:
+    """Return one line: better or worse in the new languages, and in each by how much."""
+    answers = [answer(text) for text in verdict["texts"] if text["is_new"]]
+    if "worse" in answers:
+        word = "Worse"
+    elif answers.count("better") == len(answers):
+        word = "Better"
+    else:
+        word = "No difference shown"
+    return f"{word}: {'; '.join(map(in_language, verdict['texts']))}"
+
+
+def in_language(text: dict[str, Any]) -> str:
+    before, after = text["bits_per_byte"]
+    line = f"{language_label(text['language'])} {before:.3f} → {after:.3f} bits per byte"
+    if text["difference"] is None:
+        return f"{line} (a single part of text: no interval)"
+    change = text["difference"]["difference"]
+    wide = max(text["difference"]["high"] - change, change - text["difference"]["low"])
+    return f"{line} ({answer(text)}, {change:+.3f} ± {wide:.3f})"
+
+
+def lines(
+    verdict: dict[str, Any], words: dict[str, tuple[float, float]], new: int
+) -> Iterator[str]:
+    """Yield what the terminal, the page and the card say; ``words`` are tokens per word by
+    language, before and after, ``new`` the number of new tokens.
+    """
+    yield headline(verdict)
+    for language, (before, after) in words.items():
+        change = after / before - 1
+        label = language_label(language)
+        yield f"{label}: {before:.2f} → {after:.2f} tokens per word ({change:+.0%})"
+    for text in verdict["texts"]:
+        if "models" in text:
+            old, made = text["models"]
+            for key, verb in (("prompt", "read"), ("generated", "written")):
+                name = f"{key}_characters_per_second"
+                rates, share = f"{old[name]:,.0f} → {made[name]:,.0f}", made[name] / old[name] - 1
+                yield f"characters {verb} a second: {rates} ({share:+.0%})"
+    worse = [text for text in verdict["texts"] if answer(text) != "better" and text["is_new"]]
+    training = verdict["training"]
+    if worse:
+        tokens, (before, last) = training["tokens"], training["loss"]
+        falls = "still falls" if training["still_falls"] else "falls no more"
+        yield (
+            f"why: trained on {tokens:,} tokens, {tokens / max(1, new):.0f} for each of {new:,} new"
+            f" ones; the training loss {falls} ({before:.3f} → {last:.3f} over the last quarter of"
+            " the steps)"
+        )
+        yield (
+            "what to do: train longer (--minutes, or 'more:' in the experiment file)"
+            if training["still_falls"]
+            else "what to do: give more text, or fewer new tokens (--vocabulary)"
+        )
+
+
+def write_model(checkpoint: Path, out: Path, said: Sequence[str]) -> Path:
+    """Write the folder of the adapted model: the checkpoint's files, its card with the verdict."""
+    folder = OutputFolder(out / MODEL, "adapted model", [checkpoint])
+    with folder.replaced(keeps_job=False) as part:
+        for file in sorted(checkpoint.iterdir()):
+            if not file.is_file() or file.name in (CLAIM, "README.md"):
+                continue
+            try:
+                os.link(file, part / file.name)
+            except OSError:  # another file system, or one without links
+                shutil.copyfile(file, part / file.name)
+        card = (checkpoint / "README.md").read_text(encoding="utf-8")
+        before, mark, after = card.partition("\n# ")
+        title, _, rest = after.partition("\n")
+        told = "\n".join(f"- {line}" for line in said[1:])
+        top = f"\n**{said[0]}**\n\n{told}\n"
+        write_text(
+            part / "README.md", f"{before}{mark}{title}\n{top}{rest}" if mark else top + card
+        )
+    return out / MODEL
+
+
+def write_page(results: Path, said: Sequence[str]) -> Path:
+    """Write the report with the verdict on top, beside the report, whose files it shows."""
+    page = (results / "report.html").read_text(encoding="utf-8")
+    rest = "".join(f"<li>{html.escape(line)}</li>" for line in said[1:])
+    top = f"<p><strong>{html.escape(said[0])}</strong></p><ul>{rest}</ul>"
+    write_text(results / PAGE, page.replace("</h1>", f"</h1>\n  {top}", 1))
+    return results / PAGE
+
+
+def held_out(language: str, file: Path) -> Text:
+    size = documents = 0
+    for row in read_jsonl(file):
+        size += len(str(row["text"]).encode())
+        documents += 1
+    return Text(language, file, size, documents)
+
+
+def tokens_per_word(results: Path, languages: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return tokens per word of held-out text by language, before and after."""
+    with (results / "fertility/fertility.csv").open(encoding="utf-8", newline="") as handle:
+        rows = {(row["tokenizer"], row["corpus"]): row for row in csv.DictReader(handle)}
+    return {
+        language: (
+            float(rows["source", language]["fertility"]),
+            float(rows["target", language]["fertility"]),
+        )
+        for language in languages
+    }

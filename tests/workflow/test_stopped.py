@@ -1,0 +1,99 @@
+"""Signals to `revocab adapt`, alone and with its group: one line within seconds, no orphan."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from toy_models import SOURCE_WORDS, build_model, build_tokenizer
+from waiting import steps_made, wait_until
+
+from revocab.demoworld.build import documents
+from revocab.demoworld.stories import build
+from revocab.training.outputs import resume_state
+from revocab.workflow.progress import Progress
+
+pytestmark = pytest.mark.long
+
+#: Seconds that a signal may take, where no more runs than there are cores.
+MOST = 5.0
+LINE = ["adapt", "my-model", "--text", "sw=sw.txt", "--tokens", "600000", "--anyway"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("stopped")
+    build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "my-model")
+    rows = documents(build(17), "it", 90, 17)
+    text = "\n\n".join(row["text"].replace("\n", " ") for row in rows)
+    (folder / "sw.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_signal_ends_everything_says_what_is_kept_and_the_same_command_goes_on(folder):
+    out, step = folder / "adapted", 0
+
+    def trained() -> list[Path]:
+        return [*out.glob("results/adapt/runs/adapted-ext*")]
+
+    for number, to_group in (
+        (signal.SIGINT, True),
+        (signal.SIGTERM, False),
+        (signal.SIGINT, False),
+    ):
+        log = folder / f"{number.name}-{to_group}.log"
+        with log.open("w") as stream:
+            first = subprocess.Popen(
+                [sys.executable, "-m", "revocab", *LINE],
+                cwd=folder, stdout=stream, stderr=stream, start_new_session=True,
+            )  # fmt: skip
+        wanted = step + 3
+        wait_until(lambda more=wanted: any(steps_made(run) >= more for run in trained()), first)
+        assert first.poll() is None, log.read_text()[-3000:]
+        processes = psutil.Process(first.pid).children(recursive=True)
+        assert len(processes) >= 3  # Snakemake, the process that jobs are forks of, the training
+        begin = time.monotonic()
+        (os.killpg if to_group else os.kill)(first.pid, number)
+        assert first.wait() == 128 + number
+        most = MOST * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        assert time.monotonic() - begin < most
+        assert not [each for each in processes if each.is_running() and each.status() != "zombie"]
+        said = log.read_text(encoding="utf-8")
+        begins = f"stopped by {number.name}"
+        (line,) = [each for each in said.splitlines() if each.startswith(begins)]
+        assert "revocab adapt my-model" in line
+        assert "Traceback" not in said and "WorkflowError" not in said
+        (run,) = trained()
+        states = filter(resume_state.is_whole, resume_state.states(run / "state"))
+        reached = max(map(resume_state.step_of, states))
+        assert reached > step and f"up to step {reached}" in line
+        step = reached
+        assert not [*(out / ".snakemake/locks").glob("*")]
+
+
+def test_a_line_for_each_stage_and_the_reason_of_a_failure(tmp_path, capsys):
+    import sys as system
+
+    log = tmp_path / "job.log"
+    log.write_text("noise\nerror: it.txt: too short; give more\n", encoding="utf-8")
+    progress = Progress(tmp_path, system.stderr)
+    job = {"event": "job_info", "wildcards": {"corpus": "it"}, "output": [], "log": ["job.log"]}
+    stats = {"prepare_corpus": 1, "adapt_model": 1, "all": 1, "total": 3}
+    for event in (
+        {"event": "run_info", "stats": stats},
+        {**job, "rule_name": "prepare_corpus", "jobid": 1},
+        {"event": "job_finished", "job_id": 1},
+        {**job, "rule_name": "adapt_model", "jobid": 2},
+        {"event": "job_error", "rule_name": "adapt_model", "jobid": 2},
+    ):
+        progress.take(event)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split()[2] for line in said[:2]] == ["jobs", "text"]
+    assert "it.txt: too short" in said[2] and str(log) in said[3]
+    assert progress.kept() == "kept: 1 of 2 jobs"
