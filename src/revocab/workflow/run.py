@@ -33,7 +33,8 @@ CORES = ("-c", "-j", "-e", "--cores", "--jobs", "--executor", "--profile")
 #: With these Snakemake prints something, or changes its own notes, and runs nothing.
 PRINTS = (
     *sorted(DRY_RUN), "--unlock", "--dag", "--rulegraph", "--filegraph", "--d3dag", "-D",
-    "--detailed-summary", "-S", "--summary", "--lint", "-l", "--list", "--list-rules", "--list-target-rules", "--report",
+    "--detailed-summary", "-S", "--summary", "--lint", "-l", "--list", "--list-rules",
+    "--list-target-rules", "--report",
     "--archive", "--cleanup-metadata", "--touch", "-t", "--delete-all-output", "--version", "-v",
     "--list-changes", "--list-input-changes", "--list-params-changes", "--print-compilation",
     "--conda-create-envs-only", "--containerize", "--gui", "--delete-temp-output",
