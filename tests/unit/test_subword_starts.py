@@ -23,8 +23,10 @@ TEXTS = {0: " a", 1: "bc", 2: ""}
 
 
 def inputs_by_hand(matrix):
+    """Return inputs for a matrix; ``tied`` is the one of a model that has no other."""
+    which = {"matrix": "input", "tied": True} if matrix == "tied" else {"matrix": matrix}
     return make(
-        SOURCE, pieces={2: [0, 2]}, matrix=matrix, source_text=TEXTS.get, target_text=lambda _: "ab"
+        SOURCE, pieces={2: [0, 2]}, source_text=TEXTS.get, target_text=lambda _: "ab", **which
     )
 
 
@@ -38,6 +40,7 @@ BY_HAND = [
     ({"script": "Greek"}, "input", [2**0.5, 2**0.5]),
     # Two characters, and none, which counts as one.
     ({}, "output", [5 / 3, 4 / 3]),
+    ({}, "tied", [5 / 3, 4 / 3]),
 ]
 
 
