@@ -122,11 +122,12 @@ def test_a_folder_equals_a_plain_loop(toys, tmp_path, source):
     for which in ("input", "output")[: 2 if source == "untied" else 1]:
         rows_VD = ModelFolder(toys / source).matrix(which, len(old)).double()
         own_VD = ModelFolder(out).matrix(which, len(new))
+        role = "output" if source == "tied" else which
         latin = [rows_VD[n].norm().item() for n, piece in enumerate(strings) if is_latin(piece)]
         for token in missing:
             spelling = new.convert_ids_to_tokens(token)
             ids = [piece.id for piece in old.backend_tokenizer.model.tokenize(spelling)]
-            expected_D = plain_row(which, rows_VD, ids, strings, statistics.median(latin))
+            expected_D = plain_row(role, rows_VD, ids, strings, statistics.median(latin))
             torch.testing.assert_close(
                 own_VD[token], expected_D.to(own_VD.dtype), rtol=0.01, atol=1e-5
             )
