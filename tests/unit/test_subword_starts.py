@@ -132,4 +132,4 @@ def test_a_folder_equals_a_plain_loop(toys, tmp_path, source):
                 own_VD[token], expected_D.to(own_VD.dtype), rtol=0.01, atol=1e-5
             )
     noted = read_json(out / "diagnostics.json")["matrices"]["input"]["method"]
-    assert noted["script"] == "Latin"
+    assert noted.get("script") == (None if source == "tied" else "Latin")

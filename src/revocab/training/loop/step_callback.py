@@ -220,7 +220,9 @@ class StepCallback(TrainerCallback):
         speed = settings.batch_size * trainer.packed.sequence_length / each
         minutes, rest = divmod(round(left), 60)
         time_left = f"{minutes} min {rest} s" if minutes else f"{rest} s"
-        return f"loss {trainer.last_loss:.3f}, {speed:,.0f} tokens/s, {time_left} left"
+        # On a GPU the first losses are read after some steps.
+        loss = "" if trainer.last_loss is None else f"loss {trainer.last_loss:.3f}, "
+        return f"{loss}{speed:,.0f} tokens/s, {time_left} left"
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         assert self.bar is not None
