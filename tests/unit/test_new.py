@@ -71,7 +71,7 @@ def test_what_is_laid_over_a_paper_is_planned(paper, repository, tmp_path, monke
     more = "\n".join(line[2:] for line in lines if re.match(r"# \w+: \{", line))
     changed = overlaid(laid_over([PAPERS[paper], file]), yaml.safe_load(more))
     changed["models"] = laid_over([PAPERS[paper]])["models"]  # OWNER/NAME is a reader's
-    assert any(run.endswith("-mine-seed3") for run in validate(changed).expanded)
+    assert 2.0e-5 in {recipe.learning_rate for recipe in validate(changed).recipes.values()}
 
 
 def test_a_paper_takes_no_model_and_is_run_in_a_clone(tmp_path):

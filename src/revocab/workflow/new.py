@@ -118,7 +118,7 @@ def write_overlay(file: Path, paper: Path) -> str:
     if not paper.is_file():
         raise RevocabError(f"--paper: no {paper} in this folder; run it in a clone of Revocab")
     stated = read_values(paper)
-    listed = {key: [*stated[key]] for key in ("models", "recipes", "runs")}
+    listed = {key: [*stated[key]] for key in ("models", "recipes")}
     content = rendered("papers", file=str(file), name=name_of(file), paper=str(paper), **listed)
     jobs = len(Plan(validate(overlaid(stated, yaml.safe_load(content)))).needed_jobs())
     write_text(file, content)
