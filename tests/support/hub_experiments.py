@@ -74,10 +74,12 @@ def snakemake_against(root: Path, home: Path) -> Iterator[Callable[..., str]]:
             "HF_HOME": str(home),
             "HF_TOKEN": hub_server.GRANTED,
             gpus.PRETENDED: "2",
+            # Locks on pretended GPUs lie there, which other runs on this machine pretend as well.
+            "TMPDIR": str(home),
         }
 
-        def run(repository: Path, *arguments: object) -> str:
-            call = ("--cores", "2", "--forceall", *arguments)
+        def run(repository: Path, *arguments: object, anew: bool = True) -> str:
+            call = ("--cores", "2", *(["--forceall"] if anew else []), *arguments)
             return succeed(repository, *call, **environment)
 
         yield run
