@@ -116,7 +116,7 @@ DIVIDED = {
 
 
 @contextmanager
-def under(repository: Path, profile: str, file: str) -> Iterator[Any]:
+def under(repository: Path, profile: str, file: str, *overlays: Path) -> Iterator[Any]:
     """Yield the workflow of an experiment under a profile, as far as it is about GPUs."""
     given = yaml.safe_load((repository / f"profiles/{profile}/config.yaml").read_text())
     entries = [
@@ -131,7 +131,7 @@ def under(repository: Path, profile: str, file: str) -> Iterator[Any]:
         "nodes": given.get("jobs"),
         "resources": {name: int(value) for name, value in named.items()},
     }
-    config = config_of(repository, f"config/{file}.yaml")
+    config = config_of(repository, f"config/{file}.yaml", *overlays)
     with workflow_of(repository, config, resources=resources) as workflow:
         yield workflow
 
@@ -221,6 +221,23 @@ def test_the_commands_of_a_dry_run(rules, repository, monkeypatch, tmp_path, pro
         calibrated = [run for run in plan.trained if run.endswith(("-saiga", "-self"))]
         assert len(calibrated) >= 8 and {f"adapt_model:{run}" for run in calibrated} <= seen
     assert {name for name in DIVIDED if paper == ("lep" if "own" in name else "bilingual")} <= seen
+
+
+@pytest.mark.parametrize("engines", [("vllm", "transformers"), ("transformers", "vllm")])
+def test_answers_and_their_judge_have_their_own_engines(repository, monkeypatch, tmp_path, engines):
+    """Whatever ``evaluation.generation.engine`` is."""
+    python, overlay = tmp_path / "python-vllm", tmp_path / "engines.yaml"
+    python.touch()
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", str(python))
+    monkeypatch.setenv(gpus.PRETENDED, "8")
+    answers = {"engine": engines[0], "judge": {"engine": engines[1]}}
+    overlay.write_text(yaml.safe_dump({"corpora": {"own-answers": {"answers": answers}}}))
+    expected = {"vllm": (str(python), "vllm.yaml"), "transformers": (sys.executable, "core.yaml")}
+    with under(repository, "default", "lep", overlay) as workflow:
+        found = {job.rule.name: Started.of(job) for job in workflow.dag.jobs if job.shellcmd}
+    for rule, engine in zip(("answer_prompts", "judge_answers"), engines, strict=True):
+        assert found[rule].engine == engine
+        assert (found[rule].interpreter, found[rule].environment) == expected[engine]
 
 
 @pytest.mark.parametrize(
