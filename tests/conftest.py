@@ -100,6 +100,18 @@ def nothing_is_absent() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def vllm_interpreter(repository) -> str:
+    """The interpreter that has vLLM; skips where there is none."""
+    from revocab.evaluation.inference.engine import engines
+
+    environment = engines()["vllm"].environment
+    named = os.environ.get(environment.variable) or str(repository / environment.path)
+    if not Path(named).is_file():
+        pytest.skip(f"no environment with vLLM: 'make vllm' or set {environment.variable}")
+    return named
+
+
+@pytest.fixture(scope="session")
 def real_llama() -> Iterator[None]:
     """Have the built llama.cpp of `make llama` found; skips where there is none."""
     from revocab.verify.runtimes.llama_cpp import VARIABLE, llama_folder

@@ -34,10 +34,11 @@ GATED = (
 FLORES = {"eng_Latn": "en", "ita_Latn": "it"}
 #: The commit of facebook/flores with Parquet files by language (config/overlays/flores-200.yaml).
 FLORES_200 = "994d4cd204c67acac0cdacb5cd9edcbc64de5c71"
+#: Families, tokenizers and widths; two heads of 32, the least that vLLM has on a CPU.
 MODELS = {
-    "mistralai/Mistral-7B-v0.1": ("mistral", "english", 16),
-    "meta-llama/Llama-3.1-8B": ("llama", "english-large", 16),
-    "sapienzanlp/Minerva-3B-base-v1.0": ("mistral", "bilingual", 16),
+    "mistralai/Mistral-7B-v0.1": ("mistral", "english", 64),
+    "meta-llama/Llama-3.1-8B": ("llama", "english-large", 64),
+    "sapienzanlp/Minerva-3B-base-v1.0": ("mistral", "bilingual", 64),
     "sapienzanlp/Minerva-1B-base-v1.0": ("mistral", "bilingual", 12),
     "sapienzanlp/Minerva-350M-base-v1.0": ("mistral", "bilingual", 8),
 }
@@ -51,10 +52,11 @@ RELEASED = {
     "Llama-3.1-8B-Italian-LAPT": "english-large",
 }
 MODELS |= {
-    f"SemanticAlignment/{name}": ("llama" if name[0] == "L" else "mistral", tokenizer, 16)
+    f"SemanticAlignment/{name}": ("llama" if name[0] == "L" else "mistral", tokenizer, 64)
     for name, tokenizer in RELEASED.items()
 }
-CONTEXT_LENGTH = 2048
+#: A prompt of 2,048 tokens, as in the release of SAVA, and its answer fit, in bytes too.
+CONTEXT_LENGTH = 4096
 COMET = "Unbabel/wmt22-comet-da"
 #: Under this name and, redirected, its old one: ``xlm-roberta-large``.
 COMET_ENCODER = "FacebookAI/xlm-roberta-large"

@@ -15,11 +15,13 @@ from run_snakemake import succeed
 
 from revocab.workflow import gpus
 
-#: What such an overlay may change: budgets, sizes of vocabularies and the name of the results.
+#: What such an overlay may change: budgets, sizes of vocabularies, the name of the results, and
+#: which runs there are (removed, or values of a sweep), with their rows and the statements on them.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_bytes|limit_documents|sequence_length|batch_size|steps"
     r"|vocabulary_size|keep|count|step|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
     r"|engine|prompts|prompt_characters|new_tokens|repeats"
+    r"|removed|values|runs|claims"
     r"|[0-9]+"  # a step of the paper's
 )
 
@@ -45,6 +47,8 @@ def changes(before: Any, after: Any, name: str) -> Iterator[str]:
         for key, value in after.items():
             # What a sweep holds is named by its corpus, and a table's steps by their runs.
             part = {"hold": "tokens", "steps": "step"}.get(name, str(key))
+            if value is None and key in known:
+                part = "removed"
             yield from changes(known.get(key), value, part)
     elif isinstance(after, list) and isinstance(before, list) and len(before) == len(after):
         for one, other in zip(before, after, strict=True):
@@ -74,10 +78,12 @@ def snakemake_against(root: Path, home: Path) -> Iterator[Callable[..., str]]:
             "HF_HOME": str(home),
             "HF_TOKEN": hub_server.GRANTED,
             gpus.PRETENDED: "2",
+            # Locks on pretended GPUs lie there, which other runs on this machine pretend as well.
+            "TMPDIR": str(home),
         }
 
-        def run(repository: Path, *arguments: object) -> str:
-            call = ("--cores", "2", "--forceall", *arguments)
+        def run(repository: Path, *arguments: object, anew: bool = True) -> str:
+            call = ("--cores", "2", *(["--forceall"] if anew else []), *arguments)
             return succeed(repository, *call, **environment)
 
         yield run

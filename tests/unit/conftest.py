@@ -12,8 +12,6 @@ import pytest
 import yaml
 from construction_toys import base_tokenizers, prepared
 
-from revocab.evaluation.inference.engine import engines
-
 
 @pytest.fixture(scope="session")
 def bases(tmp_path_factory) -> dict[str, Path]:
@@ -39,16 +37,6 @@ def hub(root):
     """A local Hub over the folder ``root``, which the test's own file fills."""
     with hub_server.serve(root) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def vllm_interpreter(repository) -> str:
-    """The interpreter that has vLLM; skips where there is none."""
-    environment = engines()["vllm"].environment
-    named = os.environ.get(environment.variable) or str(repository / environment.path)
-    if not Path(named).is_file():
-        pytest.skip(f"no environment with vLLM: 'make vllm' or set {environment.variable}")
-    return named
 
 
 @pytest.fixture(scope="session")

@@ -267,6 +267,27 @@ def test_what_nothing_tells_is_assumed_and_listed(repository, monkeypatch):
     assert any("daru_parus" in name for name in bill_of(plan, BillOptions()).assumed)
 
 
+@pytest.mark.parametrize(
+    ("paper", "remembered"),
+    [
+        ("paper", []),
+        ("vocadt", []),
+        ("bilingual", ["items of exams", "documents of uonlp/CulturaX ar"]),
+        ("lep", ["documents of dichspace/darulm rulm_habr_*.jsonl.zst"]),
+    ],
+)
+def test_sizes_that_no_page_states_are_listed(repository, monkeypatch, paper, remembered):
+    monkeypatch.chdir(repository)
+    bill = bill_of(Plan(read(f"config/{paper}.yaml")), BillOptions())
+    noted = [
+        f"{part} of {name}"
+        for part, sizes in known("data").items()
+        for name in sizes
+        if any(f"{part} of {name} " in entry for entry in bill.assumed)
+    ]
+    assert noted == remembered
+
+
 def test_a_measured_step_stands_for_a_device(repository, monkeypatch, tmp_path):
     file = repository / "config/demo.yaml"
     monkeypatch.chdir(tmp_path)

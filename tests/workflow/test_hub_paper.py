@@ -10,13 +10,14 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import hub_content
 import pytest
 import yaml
 from hub_experiments import PROFILES, files_of, rows_of, snakemake_against, under
+from training_pico import table
 
 from revocab.corpora.word_splitters import SENTENCES, available_splitter
 from revocab.io import read_json
@@ -43,8 +44,12 @@ def hub(repository, comet_folder, tmp_path_factory) -> Iterator[Callable[..., No
     last = [] if comet_folder else ["config/overlays/without-comet.yaml"]
     with snakemake_against(root, tmp_path_factory.mktemp("home")) as snakemake:
 
-        def run(*overlays: str | Path, profile: str = "default") -> None:
-            snakemake(repository, *under(profile), *FILES, *overlays, *last)
+        def run(
+            *overlays: str | Path, profile: str = "default", targets: Sequence[str] = ()
+        ) -> None:
+            """Make everything anew, or of ``targets`` what the overlays change."""
+            files = [*FILES, *overlays, *last]
+            snakemake(repository, *targets, *under(profile), *files, anew=not targets)
 
         yield run
 
@@ -104,8 +109,8 @@ def test_every_claim_is_listed_with_its_verdict(results):
 def test_released_models_stand_beside_their_printed_values(released):
     assert read_json(released / "checks.json")["problems"] == 0
     assert not list(released.glob("runs/*/checkpoints"))
-    for table, models in (("table03", 6), ("table04", 4), ("table10", 6), ("table11", 4)):
-        rows = rows_of(released, table)
+    for name, models in (("table03", 6), ("table04", 4), ("table10", 6), ("table11", 4)):
+        rows = rows_of(released, name)
         assert len(rows) == models
         assert all(row["AVG"] and row["AVG published"] for row in rows)
     sava = next(row for row in rows_of(released, "table03") if row["Model"] == "SAVA (released)")
@@ -148,6 +153,29 @@ def test_comet_of_the_hub_fills_its_columns(results, comet_folder):
         assert all(re.fullmatch(r"[0-9a-f]{40}", row["model_revision"]) for row in rows)
         assert {row["task"] for row in rows} == {"flores_en_it", "flores_it_en"}
         assert all(row["value"] for row in rows)
+
+
+@pytest.mark.hub
+@pytest.mark.parametrize("results", ["default"], indirect=True)
+def test_vllm_runs_what_the_paper_runs_with_it(results, hub, vllm_interpreter, tmp_path):
+    """Of the base model and of an adapted one, with the engines of config/paper.yaml."""
+    overlay = tmp_path / "engines.yaml"
+    engines = {part: {"engine": "vllm"} for part in ("multiple_choice", "generation")}
+    overlay.write_text(yaml.safe_dump({"evaluation": engines}), encoding="utf-8")
+    runs = ("mistral-base", "mistral-sava")
+    tables = [results / f"runs/{run}/{name}" for run in runs
+              for name in ("multiple_choice.csv", "generation/scores.csv")]  # fmt: skip
+    cost = results / "efficiency/mistral-base.json"
+    before = [table(path) for path in tables]
+    hub(overlay, targets=[str(path.relative_to(results.parents[1])) for path in (*tables, cost)])
+    for path, others in zip(tables, before, strict=True):
+        rows = table(path)
+        assert {row["engine"] for row in rows} == {"vllm"}
+        same = ("step", "task", "metric", "items")
+        assert [[row[key] for key in same] for row in rows] == [
+            [row[key] for key in same] for row in others
+        ]
+    assert read_json(cost)["engine"] == "vllm"
 
 
 @pytest.mark.hub

@@ -57,6 +57,29 @@ def test_the_overlay_changes_budgets_only(repository, experiment):
     assert other_than_budgets(repository, experiment) == set()
 
 
+@pytest.mark.parametrize("experiment", PICO)
+def test_the_overlay_leaves_no_kind_out(repository, monkeypatch, experiment):
+    """Rules, methods, constructions, tasks, tables, figures and stages that are trained."""
+    monkeypatch.chdir(repository)
+
+    def kinds(*files: str) -> dict[str, set[object]]:
+        plan = Plan(read(*files))
+        used, evaluation = plan.experiment, plan.experiment.evaluation
+        recipes = [used.recipes[run.recipe] for run in plan.runs.values() if run.recipe]
+        return {
+            "rules": {job.rule for job in plan.jobs.values()},
+            "methods": {run.method for run in plan.runs.values()},
+            "constructions": {one.construction()[0] for one in used.tokenizers.values()},
+            "stages": {str(stage.train) for recipe in recipes for stage in recipe.stages or ()},
+            "tasks": {*evaluation.multiple_choice.tasks, *evaluation.generation.tasks},
+            "tables": {(name, table.kind) for name, table in used.tables.items()},
+            "figures": {(name, figure.kind) for name, figure in used.figures.items()},
+        }
+
+    file, overlay = files_of(experiment)
+    assert kinds(file, overlay) == kinds(file)
+
+
 @pytest.fixture(
     scope="module",
     params=[(name, profile) for name in EXPERIMENTS for profile in PROFILES],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -89,6 +90,20 @@ FEWER = {
     ("slurm", 500): ["srun", 5, 4],
     ("slurm", 1440): ["srun", 15, 4],
 }
+#: Engines of the rules that run one, by paper: what the papers ran, but for sampling among beams.
+ENGINES = {
+    "paper": dict.fromkeys(
+        ("score_multiple_choice", "generate_text", "measure_efficiency"), "vllm"
+    ),
+    "vocadt": {
+        "score_multiple_choice": "vllm", "generate_text": "transformers",
+        "measure_efficiency": "transformers",
+    },
+    "bilingual": {"score_multiple_choice": "vllm", "measure_efficiency": "transformers"},
+    "lep": dict.fromkeys(
+        ("score_multiple_choice", "generate_text", "measure_efficiency", "answer_prompts",
+         "judge_answers"), "vllm"),
+}  # fmt: skip
 #: GPUs of jobs whose models one GPU of 80 GB does not hold; all others have one, under any profile.
 DIVIDED = {
     "score_multiple_choice:llama-2-70b-base": 2,
@@ -101,7 +116,7 @@ DIVIDED = {
 
 
 @contextmanager
-def under(repository: Path, profile: str, file: str) -> Iterator[Any]:
+def under(repository: Path, profile: str, file: str, *overlays: Path) -> Iterator[Any]:
     """Yield the workflow of an experiment under a profile, as far as it is about GPUs."""
     given = yaml.safe_load((repository / f"profiles/{profile}/config.yaml").read_text())
     entries = [
@@ -116,7 +131,7 @@ def under(repository: Path, profile: str, file: str) -> Iterator[Any]:
         "nodes": given.get("jobs"),
         "resources": {name: int(value) for name, value in named.items()},
     }
-    config = config_of(repository, f"config/{file}.yaml")
+    config = config_of(repository, f"config/{file}.yaml", *overlays)
     with workflow_of(repository, config, resources=resources) as workflow:
         yield workflow
 
@@ -132,6 +147,10 @@ class Started:
     fsdp: bool
     #: GPUs among which one process divides a model.
     divided: int
+    #: What runs a model, the interpreter that has it, and the file in ``envs/`` for --sdm conda.
+    engine: str | None
+    interpreter: str
+    environment: str
 
     @classmethod
     def of(cls, job: Any) -> Started:
@@ -146,44 +165,79 @@ class Started:
         ):
             if launch in at:
                 processes = [launch, *(int(words[at[flag] + 1]) for flag in flags)]
+        here = at["scripts/run_job.py"]
+        python = [word for word in words[:here] if Path(word).name.startswith("python")][-1]
+        options = json.loads(words[at["--job"] + 1]) if words[at["--job"] + 1] != "-" else {}
+        engine = options.get("engine") or (options.get("option") or {}).get("engine")
+        environment = Path(str(job.conda_env_spec.file)).name
         return cls(
-            job.resources.gpu, int(taken), processes, bool(machine.get("fsdp")),
-            machine.get("gpus", 1),
+            job.resources.get("gpu", 0), int(taken), processes, bool(machine.get("fsdp")),
+            machine.get("gpus", 1), engine, python, environment,
         )  # fmt: skip
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("profile", TRAININGS)
-def test_the_commands_of_a_dry_run(rules, repository, monkeypatch, profile, paper):
-    """Of each job with a GPU: how many it gets, and that it uses all of them; eight GPUs are here.
+def test_the_commands_of_a_dry_run(rules, repository, monkeypatch, tmp_path, profile, paper):
+    """Of each job how many GPUs it gets, that it uses all of them, and the engine, interpreter and
+    environment that it runs with; eight GPUs are here, and so are all environments.
 
     A profile's ``fsdp`` reaches the recipes that can be sharded, and no other.
     """
     monkeypatch.setenv(gpus.PRETENDED, "8")
+    pythons = {"core": sys.executable}
+    for name in ("vllm", "comet"):
+        pythons[name] = str(tmp_path / f"python-{name}")
+        Path(pythons[name]).touch()
+        monkeypatch.setenv(f"REVOCAB_{name.upper()}_PYTHON", pythons[name])
     gpu, processes = TRAININGS[profile]
     seen = set()
     with under(repository, profile, paper) as workflow:
         plan = workflow.globals["PLAN"]
         for job in workflow.dag.jobs:
-            if job.rule.name not in with_gpu(rules):
-                continue
             name, rule = job_name(job), job.rule.name
+            if not job.shellcmd:
+                continue
+            engine = ENGINES[paper].get(rule)
+            own = "vllm" if engine == "vllm" else "comet" if rule == "score_comet" else "core"
+            run_by = (engine, pythons[own], f"{own}.yaml")
+            seen.add(name)
+            if rule not in with_gpu(rules):
+                assert Started.of(job) == Started(0, 0, [], False, 1, *run_by), name
+                continue
             if rule == "adapt_model":
                 settings = plan.step(rule, run=job.wildcards.run).job
                 fsdp = profile != "default" and settings.can_be_sharded
-                own = FEWER.get((profile, settings.batch_size), processes)
-                expected = Started(gpu, own[1] if own else 1, own, fsdp, 1)
+                starts = FEWER.get((profile, settings.batch_size), processes)
+                expected = Started(gpu, starts[1] if starts else 1, starts, fsdp, 1, *run_by)
             else:
                 count = DIVIDED.get(name, 1)
-                expected = Started(count, count, [], False, count)
+                expected = Started(count, count, [], False, count, *run_by)
             if profile == "slurm":  # which gives a job its GPUs itself
                 expected = replace(expected, taken=0)
             assert Started.of(job) == expected, name
-            seen.add(name)
+    assert {name.partition(":")[0] for name in seen} >= {*ENGINES[paper]}
     if paper == "lep":
         calibrated = [run for run in plan.trained if run.endswith(("-saiga", "-self"))]
         assert len(calibrated) >= 8 and {f"adapt_model:{run}" for run in calibrated} <= seen
     assert {name for name in DIVIDED if paper == ("lep" if "own" in name else "bilingual")} <= seen
+
+
+@pytest.mark.parametrize("engines", [("vllm", "transformers"), ("transformers", "vllm")])
+def test_answers_and_their_judge_have_their_own_engines(repository, monkeypatch, tmp_path, engines):
+    """Whatever ``evaluation.generation.engine`` is."""
+    python, overlay = tmp_path / "python-vllm", tmp_path / "engines.yaml"
+    python.touch()
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", str(python))
+    monkeypatch.setenv(gpus.PRETENDED, "8")
+    answers = {"engine": engines[0], "judge": {"engine": engines[1]}}
+    overlay.write_text(yaml.safe_dump({"corpora": {"own-answers": {"answers": answers}}}))
+    expected = {"vllm": (str(python), "vllm.yaml"), "transformers": (sys.executable, "core.yaml")}
+    with under(repository, "default", "lep", overlay) as workflow:
+        found = {job.rule.name: Started.of(job) for job in workflow.dag.jobs if job.shellcmd}
+    for rule, engine in zip(("answer_prompts", "judge_answers"), engines, strict=True):
+        assert found[rule].engine == engine
+        assert (found[rule].interpreter, found[rule].environment) == expected[engine]
 
 
 @pytest.mark.parametrize(

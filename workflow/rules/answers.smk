@@ -13,11 +13,14 @@ use rule job as answer_prompts with:
     wildcard_constraints:
         **ids_of("answer_prompts"),
     conda:
-        engine_environment("generation")
+        lambda wildcards: environment_file(answering_engine(wildcards), "generation")
     resources:
         gpu=divided("answer_prompts"),
     params:
-        **params_of("answer_prompts", python=lambda wildcards: answering_python(wildcards.corpus)),
+        **params_of(
+            "answer_prompts",
+            python=lambda wildcards: python_of(answering_engine(wildcards), "generation"),
+        ),
 
 
 use rule job as judge_answers with:
@@ -32,8 +35,11 @@ use rule job as judge_answers with:
     wildcard_constraints:
         **ids_of("judge_answers"),
     conda:
-        engine_environment("generation")
+        lambda wildcards: environment_file(judging_engine(wildcards), "generation")
     resources:
         gpu=divided("judge_answers"),
     params:
-        **params_of("judge_answers", python=lambda wildcards: judging_python(wildcards.corpus)),
+        **params_of(
+            "judge_answers",
+            python=lambda wildcards: python_of(judging_engine(wildcards), "generation"),
+        ),

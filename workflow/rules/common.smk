@@ -82,7 +82,7 @@ def python_of(engine, part):
 
     It need not be there yet: a dry run shows it, and check_interpreters asks for it.
     """
-    own = None if USES_CONDA else environment_of(engine, part)
+    own = None if USES_CONDA or engine is None else environment_of(engine, part)
     try:
         return own.expected() if own else PYTHON
     except RevocabError as error:
@@ -102,12 +102,14 @@ def check_interpreters():
     asked = [
         (getattr(evaluation, part).engine, part) for rule, part in parts.items() if rule in due
     ]
-    for corpus in EXPERIMENT.corpora.values() if "answer_prompts" in due else ():
-        if corpus.answers:
-            asked.append((corpus.answers.engine, "generation"))
+    answers = [corpus.answers for corpus in EXPERIMENT.corpora.values() if corpus.answers]
+    if "answer_prompts" in due:
+        asked += [(entry.engine, "generation") for entry in answers]
+    if "judge_answers" in due:
+        asked += [(getattr(entry.judge, "engine", None), "generation") for entry in answers]
     try:
         for engine, part in dict.fromkeys(asked):
-            USES_CONDA or interpreter(engine, part, PYTHON)
+            USES_CONDA or engine is None or interpreter(engine, part, PYTHON)
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
         sys.exit(1)
@@ -118,21 +120,25 @@ def engine_python(part):
     return python_of(getattr(EXPERIMENT.evaluation, part).engine, part)
 
 
-def answering_python(corpus):
-    """Return the interpreter of the engine that answers the questions of a corpus."""
-    return python_of(EXPERIMENT.corpora[corpus].answers.engine, "generation")
+def answering_engine(wildcards):
+    """Return the engine that answers the questions of a corpus."""
+    return EXPERIMENT.corpora[wildcards.corpus].answers.engine
 
 
-def judging_python(corpus):
-    """Return the interpreter of the judge of a corpus: its engine's, where it runs one."""
-    engine = getattr(EXPERIMENT.corpora[corpus].answers.judge, "engine", None)
-    return PYTHON if engine is None else python_of(engine, "generation")
+def judging_engine(wildcards):
+    """Return the engine of the judge of a corpus, where it runs one."""
+    return getattr(EXPERIMENT.corpora[wildcards.corpus].answers.judge, "engine", None)
+
+
+def environment_file(engine, part):
+    """Return the conda environment of an engine for a part of the evaluation; None: no engine."""
+    own = environment_of(engine, part) if engine else None
+    return f"../../envs/{own.name if own else 'core'}.yaml"
 
 
 def engine_environment(part):
     """Return the conda environment of rules that run the engine of a part of the evaluation."""
-    own = environment_of(getattr(EXPERIMENT.evaluation, part).engine, part)
-    return f"../../envs/{own.name if own else 'core'}.yaml"
+    return environment_file(getattr(EXPERIMENT.evaluation, part).engine, part)
 
 
 def comet_python():

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from revocab.bill.amounts import Amount, Factor
-from revocab.bill.device import known
 from revocab.bill.inference import queries
 from revocab.bill.outline import Outline
 from revocab.bill.sizes import Config, Sizes
@@ -82,21 +81,20 @@ def text(plan: Plan, sizes: Sizes) -> Iterator[list[Factor]]:
         elif (size := size_on_disk(corpus.source.files(plan.paths.world))) is not None:
             yield [(size, f"B of {name}"), compressed]
         else:
-            number = known_documents(corpus.source)
+            key = f"corpora.{name}.limit_bytes or limit_documents"
+            number = known_documents(corpus.source, sizes, key)
             if number is None:
                 number = DOCUMENTS
-                assumed = f"{number:,} documents of corpora.{name}"
-                sizes.assumed[assumed] = "give it limit_bytes or limit_documents"
+                sizes.assumed[f"{number:,} documents of corpora.{name}"] = f"give {key}"
             yield [(number, f"documents of {name}"), (DOCUMENT, "B"), compressed]
 
 
-def known_documents(source: Source) -> int | None:
+def known_documents(source: Source, sizes: Sizes, key: str) -> int | None:
     hub = source.hub
     if hub is None:
         return None
     part = hub.name or hub.files
-    entry = known("data")["documents"].get(f"{hub.id} {part}" if part else hub.id)
-    return entry and int(entry["number"])
+    return sizes.known_number("documents", f"{hub.id} {part}" if part else hub.id, key)
 
 
 def size_on_disk(files: Sequence[str]) -> int | None:

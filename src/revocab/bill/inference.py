@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from revocab.bill.amounts import Amount, Factor
-from revocab.bill.device import known
 from revocab.bill.outline import Outline
 from revocab.bill.sizes import Sizes
 from revocab.config.expand import Run
@@ -20,6 +19,8 @@ TEST_SHARE = 4
 
 #: Items of a task whose number no file tells.
 ITEMS = 1000
+#: Keys that bound the items of a task.
+LIMIT, TASK_LIMIT = "evaluation.multiple_choice.limit", "evaluation.generation.tasks.TASK.limit"
 
 
 def choice_items(plan: Plan, sizes: Sizes, task: str) -> int:
@@ -34,8 +35,8 @@ def choice_items(plan: Plan, sizes: Sizes, task: str) -> int:
     elif world and entry.data and entry.data.world:
         number = world.items
     elif entry.harness or (entry.data and entry.data.hub):
-        number = known("data")["items"].get(entry.family, {}).get("number")
-    return counted(sizes, task, number, choices.limit, "evaluation.multiple_choice.limit")
+        number = sizes.known_number("items", entry.family, LIMIT)
+    return counted(sizes, task, number, choices.limit, LIMIT)
 
 
 def queries(plan: Plan, sizes: Sizes, task: str) -> int:
@@ -49,8 +50,8 @@ def queries(plan: Plan, sizes: Sizes, task: str) -> int:
         made = {"parallel": world.parallel, "questions": world.questions}.get(kind)
         number = made and made // TEST_SHARE
     elif hub := entry.test.hub:
-        number = known("data")["rows"].get(f"{hub.id} {hub.split}", {}).get("number")
-    return counted(sizes, task, number, entry.limit, "evaluation.generation.tasks.TASK.limit")
+        number = sizes.known_number("rows", f"{hub.id} {hub.split}", TASK_LIMIT)
+    return counted(sizes, task, number, entry.limit, TASK_LIMIT)
 
 
 def counted(sizes: Sizes, task: str, number: int | None, limit: int | None, key: str) -> int:

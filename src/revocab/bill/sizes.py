@@ -47,6 +47,19 @@ class Sizes:
         ]
         refuse(wrong)
 
+    def known_number(self, part: str, name: str, key: str) -> int | None:
+        """Return how many items, rows or documents ``known/data.yaml`` has, if it has the name.
+
+        One that is assumed is noted, with the ``key`` that would tell it.
+        """
+        entry = known("data")[part].get(name)
+        if entry is None:
+            return None
+        number = int(entry["number"])
+        if entry.get("assumed"):
+            self.assumed[f"{number:,} {part} of {name} ({entry['source']})"] = f"give {key}"
+        return number
+
     def vocabulary(self, tokenizer: str) -> int | None:
         if tokenizer in self.vocabularies:
             return self.vocabularies[tokenizer]

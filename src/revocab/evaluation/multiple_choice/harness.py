@@ -10,7 +10,8 @@ import difflib
 import functools
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -122,19 +123,74 @@ def load_files(
         raise RevocabError(f"{repository}: {explain(error, repository)}") from error
 
 
+def manager_of(names: Collection[str]) -> TaskManager:
+    """Return a manager that knows these tasks, groups and tags that the harness ships, with parts.
+
+    Reading its thousands of files takes 13 s; here only folders are read whose files define a name
+    or have a tag. All are read for a name that none defines, since the error lists similar ones.
+    """
+    from lm_eval import tasks
+    from lm_eval.tasks import TaskManager
+    from lm_eval.tasks._index import Kind
+
+    if not names:
+        return TaskManager(include_defaults=False)
+    root = Path(tasks.__file__).parent
+    texts = [
+        (file.relative_to(root).parts[0], file.read_text(encoding="utf-8", errors="replace"))
+        for file in root.glob("*/**/*yaml")  # templates have no ending
+    ]
+    wanted: set[str] = set(names)
+    while True:
+        choice = f"(?<![\\w-])(?:{'|'.join(map(re.escape, wanted))})(?![\\w-])"
+        defined = re.compile(rf"^(?:tag\s*:.*|(?:task|group)\s*:\s*\W?|\s*-\s*\W?){choice}", re.M)
+        folders = {folder for folder, text in texts if defined.search(text)}
+        # Of two tasks with one name the harness takes the first, and of two paths the last.
+        places = [root / folder for folder in sorted(folders, reverse=True)]
+        manager = TaskManager(include_path=places, include_defaults=False)
+        index = manager.task_index
+        if not index.keys() >= set(names):
+            return TaskManager()
+        further = {
+            name
+            for name in parts_of(index, names)
+            if name not in index or index[name].kind is Kind.TAG
+        }
+        if further <= wanted:
+            return manager
+        wanted |= further
+
+
+def parts_of(index: Mapping[str, Any], names: Iterable[str]) -> set[str]:
+    """Return these names of the harness and all that they are made of, known to it or not."""
+    left: list[Any] = list(names)
+    found: set[str] = set()
+    while left:
+        part = left.pop()
+        if isinstance(part, str) and part in found:
+            continue
+        config = part  # of a group within a group, or of a task with other options
+        if isinstance(part, str):
+            found.add(part)
+            config = getattr(index.get(part), "cfg", None) or {}
+        inner = config.get("task")
+        if isinstance(inner, list):
+            left += inner
+        elif isinstance(inner, str):
+            left.append(inner)
+    return found
+
+
 def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskDict]:
     """Return the loaded tasks of each task file, by file name without ending.
 
     The options' ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError`
     listing every task and data set that cannot be had.
     """
-    from lm_eval.tasks import TaskManager
-
     render_in_sandbox({})
     files = [Path(path) for path in paths]
-    # Reading the thousands of task files that the harness ships takes 14 s.
-    shipped = any("harness" in read_task(path) for path in files)
-    manager = TaskManager(include_defaults=shipped)
+    named = [read_task(path).get("harness") for path in files]
+    manager = manager_of({str(name) for name in named if name})
     loaded, problems = {}, []
     for path in files:
         own = read_task(path)
@@ -216,9 +272,8 @@ def repository_of(manager: TaskManager, spec: str | dict[str, Any]) -> str:
 
 def data_sets_of(names: Iterable[str]) -> dict[str, list[str]]:
     """Return the data sets of the tasks and groups that the harness ships, by their names."""
-    from lm_eval.tasks import TaskManager
-
-    index = TaskManager().task_index
+    names = list(names)
+    index = manager_of(names).task_index
 
     def data_sets(name: str) -> Iterator[str]:
         config = getattr(index.get(name), "cfg", None) or {}
