@@ -82,7 +82,6 @@ def write_texts(folder: Path) -> None:
     (folder / "linked/a.txt").symlink_to("../few.txt")
     (folder / "loop").mkdir()
     (folder / "loop/loop").symlink_to(".")
-    (folder / "power.jinja").write_text("{{ 'x' * 10**11 }}")
     (folder / "bad.jinja").write_text("{% for m in messages %}\n{{ m \n")
     said = [{"role": "user", "content": "chi?"}, {"role": "assistant", "content": "io"}]
     (folder / "chat.jsonl").write_text(json.dumps({"messages": said}) + "\n")
