@@ -14,6 +14,7 @@ from bilingual_files import make_files
 from hypothesis import strategies as st
 from parallel_files import make_pairs
 from planned_jobs import possible_jobs
+from real_files import make_real
 
 from revocab.closed import Job
 from revocab.command import Command, read
@@ -203,13 +204,14 @@ def test_every_job_on_the_data_folder(shared_folder, files):
             ("config/vocadt.yaml", "config/overlays/nllb-files.yaml"),
             make_pairs,
         ),
+        (("config/real.yaml",), make_real),
     ],
-    ids=["bilingual-own", "nllb-files"],
+    ids=["bilingual-own", "nllb-files", "real"],
 )
 def test_every_job_with_files_of_a_user(tmp_path, files, make):
-    """The paper's scale, for which the user brings conversations or pairs."""
+    """What a user brings: conversations, pairs, or models and texts."""
     plan = plan_of(*files, data_root=str(make(tmp_path / "given")))
-    assert len(check(plan)) >= 18
+    assert len(check(plan)) >= 17
     used = {job.step.out for job in plan.needed_jobs().values()}
     jobs = [(rule, plan.step(rule, **given)) for rule, given in possible_jobs(plan)]
     unread = {rule for rule, step in jobs if step.out not in used}
@@ -221,7 +223,7 @@ def test_every_file_is_planned():
     planned = {Path(one).stem for names in SHIPPED for one in names}
     # They read a data folder, or files of a user.
     planned |= {"local-data", "tasks-local", "flores-files", "bilingual-own", "nllb-files"}
-    planned |= {"bilingual-local", "vocadt-local"}
+    planned |= {"bilingual-local", "vocadt-local", "real"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

@@ -9,6 +9,7 @@ import pytest
 from bilingual_files import make_files
 from parallel_files import make_pairs
 from planning import all_jobs
+from real_files import make_real
 from run_snakemake import copy_checkout, dry_run
 
 from revocab.config import read
@@ -90,6 +91,7 @@ SHIPPED = {
         "build_prompts": 20, "intersect_vocabularies": 3,
     },
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
+    ("real",): {"build_tokenizer": 4, "adapt_model": 28, "pretrain_stand_in": 0},
     ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9},
     ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
     ("bilingual-demo",): {
@@ -182,6 +184,7 @@ def check(repository, names, jobs, **keys):
 LOCAL = ("local-data", "bilingual-local", "vocadt-local")
 OWN = {
     ("bilingual", "bilingual-own"): make_files,
+    ("real",): make_real,
     ("vocadt", "nllb-files"): make_pairs,
 }
 
