@@ -16,6 +16,16 @@ WARM_UP = 2
 RATE = 1e-4
 
 
+class NoWork:
+    """What is done between steps where nothing is measured and nothing exported."""
+
+    evaluations = exports = 0
+    evaluation_seconds = export_seconds = 0.0
+
+    def __call__(self, trainer, step):
+        pass
+
+
 def out_of_memory(error):
     from revocab.device_memory import ran_out
     from revocab.errors import RevocabError
@@ -106,7 +116,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
         inputs = TrainingInputs(model, torch.bfloat16, packed, [], {}, {}, new_V)
         micro = MicroBatch(rows, rows, None, 1, root)
         trainer = Timed(run, inputs, training_arguments(run, rows, root), None, micro)
-        trainer.work = lambda trainer, step: None
+        trainer.work = NoWork()
         micro.size = probed_micro_batch(trainer, run) or rows
         flops = mean_flops_per_token(model, trainer.groups, trainer.plan, shape.length)
         trainer.train()
