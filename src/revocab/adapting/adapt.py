@@ -175,7 +175,8 @@ def announced(asked: Asked, inputs: Inputs, against: Sequence[str]) -> Iterator[
     trained = f"{choices.trained_tokens:,} tokens in {choices.steps} steps, {choices.precision}"
     yield f"  training    {trained}, new rows by {asked.method}"
     yield f"  held out    at most {choices.heldout / 1000:.0f} kB of each text"
-    yield f"  time        about {choices.minutes:.0f} minutes in all"
+    minutes = max(1, round(choices.minutes))
+    yield f"  time        about {minutes} minute{'s' * (minutes > 1)} in all"
     for reason in against:
         yield f"  warning     advised against: {reason}"
     if not inputs.keep:

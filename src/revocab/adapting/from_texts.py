@@ -12,6 +12,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -24,7 +25,7 @@ from revocab.adapting.source import Source, find, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
 from revocab.command import options_of
-from revocab.errors import RevocabError, UsageError, all_of
+from revocab.errors import RevocabError, UsageError, all_of, of_usage
 from revocab.flags import leading
 from revocab.initialise.method import methods
 from revocab.io import write_text
@@ -153,6 +154,9 @@ def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
 
 
 def check_free(out: Path) -> None:
+    above = next((place for place in out.parents if place.exists()), None)
+    if above is not None and not above.is_dir():
+        raise RevocabError(f"{out}: {above} is a file, and no folder; give another --out")
     if out.exists() and not (out.is_dir() and {entry.name for entry in out.iterdir()} <= {WORLD}):
         raise RevocabError(
             f"{out}: already exists and was not created by this command; give another --out"
@@ -173,14 +177,15 @@ def look_at_inputs(model: str | None, options: TextOptions, out: Path) -> Inputs
     if problems and options.demo:  # whose text would have to be made
         raise UsageError(problems)
     # What needs no library comes first: a wrong name is told at once.
-    found, texts, keep = all_of(
-        [
-            lambda: None if model is None else find(model),
-            lambda: texts_of(options.text, "it", "--text", options, out),
-            lambda: texts_of(options.keep, "en", "--keep", options, out),
-        ],
-        problems,
-    )
+    with of_usage() if problems else nullcontext():
+        found, texts, keep = all_of(
+            [
+                lambda: None if model is None else find(model),
+                lambda: texts_of(options.text, "it", "--text", options, out),
+                lambda: texts_of(options.keep, "en", "--keep", options, out),
+            ],
+            problems,
+        )
     if model is None:
         check_stand_in_text(keep)
         return Inputs(*look_at_stand_in(), texts, keep)
@@ -201,16 +206,6 @@ def texts_of(
         sizes = {"documents": 2000, "parallel": 20, "questions": 20, "items": 4}
         write_world(world, WorldOptions(**sizes))
     return measure_texts({usual: world / f"documents.{usual}.jsonl.gz"}, flag)
-
-
-def flops() -> float:
-    """Return the operations per second of this device, in the precision of training."""
-    import torch
-
-    from revocab.training.machine.costs import measured_peak
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return measured_peak(device, torch.float32)[0]
 
 
 def precision_for(source: Source) -> str:

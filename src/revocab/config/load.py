@@ -89,7 +89,10 @@ def without_unknown_keys(values: dict[str, Any], error: ValidationError) -> Expe
         for key in way:
             inner = inner[int(key) if isinstance(inner, list) else key]
         del inner[last]
-    return Experiment.model_validate(rest)
+    try:
+        return Experiment.model_validate(rest)
+    except ValidationError:  # what an unknown key is there for is missing without it
+        return None
 
 
 def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[str]]]:
