@@ -80,7 +80,7 @@ FLAGS = {
     "adapt --demo": "give either MODEL, a folder or Hub id, or --demo",
     "adapt --out en.txt": "en.txt: already exists",
     "adapt --out short": "short: already exists",
-    "adapt --out en.txt/o": "en.txt/o: Not a directory",
+    "adapt --out en.txt/o": "en.txt/o: en.txt",
     "compare --out short": "short: its .revocab.json says 'untrained model'",
     "compare --out en.txt": "en.txt: a file",
     "compare --limit-bytes 0": "--limit-bytes: expected at least 1",
