@@ -149,6 +149,8 @@ def test_every_job_has_a_reader(files):
                for rule, given in possible_jobs(plan)}  # fmt: skip
     assert used <= allowed.keys()
     unread = {job for out, job in allowed.items() if out not in used}
+    if files[-1] == "config/overlays/pico-vocadt.yaml":  # languages of a table without a run
+        unread = {job for job in unread if not job[1].startswith("alma_")}
     assert unread == set()
 
 

@@ -83,6 +83,7 @@ def run(words: Sequence[str]) -> str:
     parser = Parser(prog="revocab run", add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
     parser.add_argument("--config", nargs="+", default=[])
+    parser.add_argument("-d", "--directory", type=Path, default=Path())
     parser.add_argument("--check", action="store_true")
     arguments, _ = parser.parse_known_args(words)
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
