@@ -37,6 +37,7 @@ STANDS_FOR = {
     "FILE.yaml": "config/demo.yaml",
     "my.yaml": "config/demo.yaml",
     "mine.yaml": "config/demo.yaml",
+    "starts.yaml": "config/demo.yaml",
     "adapt.yaml": "config/demo.yaml",
     "FOLDER": "profiles/slurm",
 }
