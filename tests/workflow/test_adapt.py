@@ -114,8 +114,6 @@ def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
     told = told_in(said)
     assert (folder / told["page"][0]).is_file()
     assert (folder / told["model"][0] / "model.safetensors").is_file()
-    old, new = (line for line in said.splitlines() if line.startswith("sw (Swahili), "))
-    assert ", source, " in old and ", target, " in new and old.count("|") > new.count("|")
     compared = subprocess.run(
         [sys.executable, "-m", *told["compare"], "--limit-bytes", "3000"],
         cwd=folder, capture_output=True, text=True, check=False,
