@@ -31,7 +31,7 @@ def run(words: list[str], folder) -> str:
 def test_the_quick_start_runs_as_printed(repository, tmp_path):
     adapt, compare = commands(repository)
     said = run(adapt, tmp_path)
-    assert "it: bits per byte, end" in said and "it (Italian), target, " in said
+    assert "it: bits per byte, end" in said
     # What it tells to do next is what the page does.
     assert shlex.join(compare[:4]) in said
     assert (tmp_path / compare[3] / "README.md").is_file()
