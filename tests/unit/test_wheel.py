@@ -127,7 +127,7 @@ def test_an_experiment_runs_in_an_empty_folder_by_the_wheel_alone(contents, run,
         ".snakemake", "mine.yaml", "resources", "results", "text.jsonl"
     }  # fmt: skip
     assert str(contents / "revocab/dag/scripts/run_job.py") in run(
-        "-m", "revocab", "job", "mine.yaml", "make_tables"
+        "-m", "revocab", "run", "mine.yaml", "-n", "-p", "--forceall"
     )
 
 
