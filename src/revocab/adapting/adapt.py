@@ -131,18 +131,15 @@ def asked_of(
                 for reason in against
             )
         if options.vocabulary is None:
-            construction, settings, reasons = (
-                best.construction,
-                settings_of(best),
-                (findings.advice.reasons),
-            )
+            construction, settings = best.construction, settings_of(best)
+            reasons = findings.advice.reasons
             choices = replace(choices, vocabulary=best.vocabulary)
     asked = Asked(
         command, inputs.source.name, inputs.place, options.method, choices, way=options.way,
         construction=construction, options=settings, reasons=reasons, helper=helper,
         before=inputs.source.tokens,
     )  # fmt: skip
-    for line in announced(asked, inputs, against):
+    for line in announced(asked, inputs, against, stated=options.vocabulary is not None):
         print(line, file=sys.stderr)
     return asked
 
@@ -162,16 +159,21 @@ def advice_of(inputs: Inputs, tokens: int) -> Findings | None:
         return None
 
 
-def announced(asked: Asked, inputs: Inputs, against: Sequence[str]) -> Iterator[str]:
-    """Yield what will be done, and why."""
+def announced(
+    asked: Asked, inputs: Inputs, against: Sequence[str], *, stated: bool
+) -> Iterator[str]:
+    """Yield what will be done, and why; the size of the vocabulary has a reason unless ``stated``
+    by the user.
+    """
     choices: Choices = asked.choices
     new = choices.vocabulary - inputs.source.tokens
     languages = ", ".join(language_label(text.language) for text in inputs.texts)
     size = sum(text.bytes for text in inputs.texts)
     yield f"{asked.name} for {languages}, {size / 1e6:.1f} MB of text"
     added = f"{new:+,} of {inputs.source.tokens:,}"
-    yield f"  vocabulary  {choices.vocabulary:,} tokens ({added}; {asked.construction}): as many as"
-    yield "              text and training can teach"
+    yield f"  vocabulary  {choices.vocabulary:,} tokens ({added}; {asked.construction})"
+    if not stated:
+        yield "              as many as text and training can teach"
     trained = f"{choices.trained_tokens:,} tokens in {choices.steps} steps, {choices.precision}"
     yield f"  training    {trained}, new rows by {asked.method}"
     yield f"  held out    at most {choices.heldout / 1000:.0f} kB of each text"

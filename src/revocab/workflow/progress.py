@@ -75,6 +75,11 @@ class Progress:
     _drawn: bool = False
 
     @property
+    def jobs(self) -> int:
+        """Number of jobs of the run; 0 until Snakemake has planned it."""
+        return self._all.total()
+
+    @property
     def done(self) -> int:
         return self._done.total()
 
@@ -87,7 +92,7 @@ class Progress:
             rules = {rule: n for rule, n in event["stats"].items() if rule not in ("total", "all")}
             for rule, count in rules.items():
                 self._all[STAGE_OF.get(rule, "report")] += count
-            self._rule("jobs", f"{self._all.total()} to do")
+            self._rule("jobs", f"{self.jobs} to do")
         elif kind == "job_info":
             ids = ", ".join((event.get("wildcards") or {}).values())
             log = next(iter(event.get("log") or ()), None)
@@ -173,7 +178,7 @@ class Progress:
 
     def kept(self) -> str:
         """Return what a run that stops leaves to go on from."""
-        text = f"kept: {self.done} of {self._all.total()} jobs"
+        text = f"kept: {self.done} of {self.jobs} jobs"
         for job in self._jobs.values():
             steps = [
                 int(state.parent.name.rpartition("-")[2])

@@ -142,7 +142,8 @@ def supervise(
             why = "see above" if not quiet else f"logs: {folder / '.snakemake/log'}"
             print(f"error: Snakemake ended with {ending(process.returncode)}; {why}",
                   file=sys.stderr)  # fmt: skip
-        print(f"{progress.kept()}; mend the cause, and to go on: {again}", file=sys.stderr)
+        if progress.jobs:  # else the experiment was refused, and nothing began
+            print(f"{progress.kept()}; mend the cause, and to go on: {again}", file=sys.stderr)
         raise SystemExit(process.returncode if process.returncode > 0 else 1)
     return progress
 
