@@ -48,6 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         if "vllm_interpreter" in getattr(item, "fixturenames", ()):
             item.add_marker("long")  # each start of vLLM takes ten seconds of CPU
+        if item.get_closest_marker("hub"):
+            item.add_marker(pytest.mark.timeout(7200))
     reading = [item for item in items if "small" in getattr(item, "fixturenames", ())]
     for item in reading:
         item.add_marker("dag")
