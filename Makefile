@@ -24,7 +24,7 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet transformers4 llama demo demos test long test-all soak hub quick same-bytes same-results lint format clean papers \
+.PHONY: help install vllm comet transformers4 llama demo demos real test long test-all soak hub quick same-bytes same-results lint format clean papers \
     docs
 
 help:  ## show the targets
@@ -102,6 +102,11 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 	    done; \
 	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
 	@ls results/*/report.html
+
+# Seven hours of CPU time; a run that was stopped goes on. Set DATA to a folder with the text of docs/results.md.
+real: install  ## compare starts on a real model, SmolLM2-135M: 28 trainings, hours on two cores
+	$(BIN)/python scripts/real_models.py resources/models
+	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/real.yaml --config data_root=$(DATA)
 
 test: install  ## style, types, tests, a small experiment
 	$(PARALLEL) -m "not hub and not long"
