@@ -23,13 +23,13 @@ from construction_toys import (
 from printed import printed
 from toy_models import build_model
 
-from revocab.export.cutters import SPLITTERS
 from revocab.export.export import export
-from revocab.io import read_json
+from revocab.io import read_json, write_json
 from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizers.golden_ids import golden_texts
 from revocab.tokenizers.load import load_tokenizer
+from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 from revocab.verify.runtimes.llama_cpp import ask_llama
 
 FAMILIES = ("byte_fallback", "mistral", "byte_level", "llama")
@@ -116,11 +116,20 @@ def splits(*patterns: str) -> dict[str, object]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("row", SPLITTERS, ids=lambda row: row[0])
-def test_every_splitter_cuts_there_as_its_patterns_do_here(real_llama, tokenizers, tmp_path, row):
+@pytest.mark.parametrize("splitter", LLAMA_CPP_SPLITTERS, ids=lambda splitter: splitter.name)
+def test_every_splitter_cuts_there_as_its_patterns_do_here(
+    real_llama, tokenizers, tmp_path, splitter
+):
     base = load_tokenizer(tokenizers["extend-byte_level"])
-    folder = edited(base, tmp_path / "t", pre_tokenizer=splits(*row[1]))
+    folder = edited(base, tmp_path / "t", pre_tokenizer=splits(*splitter.patterns))
+    config = read_json(folder / "tokenizer_config.json")
+    config["clean_up_tokenization_spaces"] = splitter.cleans_spaces
+    write_json(folder / "tokenizer_config.json", config)
     cuts_the_same(build_model(folder, tmp_path / "m"), tmp_path / "o")
+    text = "a != b , c ?"
+    ids = load_tokenizer(folder)(text)["input_ids"]
+    (decoded,) = ask_llama(tmp_path / "o/model.gguf", decode=[ids]).decoded
+    assert decoded == ("a!= b, c?" if splitter.cleans_spaces else text)
 
 
 @pytest.mark.long

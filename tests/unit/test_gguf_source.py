@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
 import torch
+from construction_toys import build_trained, edited, mixture, prepared
 from safetensors.torch import load_file
+from toy_models import build_model
 
 from revocab.errors import RevocabError
 from revocab.export.export import export
-from revocab.io import read_json
+from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import ModelFolder
+from revocab.tokenizers.golden_ids import golden_texts
 from revocab.tokenizers.load import load_tokenizer
+from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +74,22 @@ def test_a_gguf_in_place_of_a_folder_is_named_with_the_command(gguf, tmp_path):
     shutil.copy(gguf, tmp_path / "model.gguf")
     with pytest.raises(RevocabError, match=r"revocab fetch --path"):
         ModelFolder(tmp_path / "model.gguf")
+
+
+@pytest.mark.parametrize("splitter", LLAMA_CPP_SPLITTERS, ids=lambda splitter: splitter.name)
+def test_words_are_split_as_the_gguf_says(tmp_path, splitter):
+    """transformers alone would split all of them into GPT-2's words."""
+    corpora = prepared(tmp_path / "corpora")
+    build_trained(mixture(corpora, it=1.0), "byte_level", 640, tmp_path / "trained", digits="none")
+    state = json.loads(splitter.pre_tokenizer().__getstate__())
+    changes = {"pre_tokenizer": state, "model__ignore_merges": splitter.takes_words}
+    tokenizer = edited(load_tokenizer(tmp_path / "trained"), tmp_path / "tokenizer", **changes)
+    model = build_model(tokenizer, tmp_path / "model")
+    config = read_json(model / "tokenizer_config.json")
+    config["clean_up_tokenization_spaces"] = splitter.cleans_spaces
+    write_json(model / "tokenizer_config.json", config)
+    export([str(model), "--to", "gguf", str(tmp_path / "gguf")])
+    fetch_model(tmp_path / "snapshot", FetchJob(), tmp_path / "gguf/model.gguf")
+    before, after = load_tokenizer(model), load_tokenizer(tmp_path / "snapshot")
+    for line in [text for text, _ in golden_texts(before)]:
+        assert before(line)["input_ids"] == after(line)["input_ids"], line

@@ -14,9 +14,10 @@ from splitter_toys import HINDI, MARKED_TEXT, bare, gpt2_like
 from tokenizers import Regex, pre_tokenizers
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 
-from revocab.export.cutters import QWEN2_WORDS, SPLITTERS
 from revocab.tokenizers.alphabets import GPT2_WORDS, LLAMA3_WORDS
 from revocab.tokenizers.splitter import (
+    LLAMA_CPP_SPLITTERS,
+    QWEN2_WORDS,
     joins_marks,
     pretokens_only,
     regex_problem,
@@ -88,7 +89,7 @@ def test_repaired_expressions(expression, changed):
 
 
 def test_qwen2s_becomes_that_of_its_successor():
-    (qwen35,) = next(patterns for name, patterns, _ in SPLITTERS if name == "qwen35")
+    (qwen35,) = next(known.patterns for known in LLAMA_CPP_SPLITTERS if known.name == "qwen35")
     assert repair_expression(QWEN2_WORDS) == qwen35
 
 

@@ -18,8 +18,6 @@ from typing import Any
 
 from revocab.export.vocabulary import Vocabulary
 from revocab.tokenizers.alphabets import (
-    GPT2_WORDS,
-    LLAMA3_WORDS,
     MARKER,
     NUMBERS,
     Digits,
@@ -27,47 +25,10 @@ from revocab.tokenizers.alphabets import (
     byte_level_words,
     marked_words,
 )
-from revocab.tokenizers.splitter import repair_expression
-
-
-def cased_words(end: str, numbers: str) -> str:
-    """Return llama.cpp's pattern for words that begin with capitals.
-
-    In place of cased letters it has all letters that are not of ASCII's other case, and no marks.
-    """
-    start, upper = r"[^\r\n\p{L}\p{N}]?", r"((?=[\p{L}])([^a-z]))"
-    lower = r"((?=[\p{L}])([^A-Z]))"
-    words = f"{start}{upper}*{lower}+{end}|{start}{upper}+{lower}*{end}|{numbers}"
-    return words + r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-
+from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
 
 DIGITS: tuple[Digits, ...] = ("individual", "none")
 SPACES: tuple[Whitespace, ...] = ("grouped", "single")
-QWEN2_WORDS = byte_level_words("individual")
-CONTRACTIONS = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
-#: Splitters of llama.cpp: name, patterns one after the other, whether a word that is a token is
-#: taken whole. Of equal ones the more widely known comes first.
-SPLITTERS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
-    ("llama-bpe", (LLAMA3_WORDS,), True),
-    ("dbrx", (LLAMA3_WORDS,), False),
-    ("qwen2", (QWEN2_WORDS,), False),
-    ("gpt-2", (GPT2_WORDS,), False),
-    ("smollm", (r"\p{N}", GPT2_WORDS), False),
-    ("qwen35", (repair_expression(QWEN2_WORDS) or "",), False),
-    (
-        "deepseek-v3",
-        (
-            r"\p{N}{1,3}",
-            "[一-龥぀-ゟ゠-ヿ]+",
-            r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
-            r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        ),
-        False,
-    ),
-    ("tekken", (cased_words("", r"\p{N}"),), True),
-    ("gpt-4o", (cased_words(CONTRACTIONS, r"\p{N}{1,3}"),), False),
-)
-
 #: Splitters of ``▁`` vocabularies that cut between the same neighbours in any text, so that merges
 #: alone keep the words apart (but for a space between spaces and a word: :func:`scores_of`).
 WITHOUT_CONTEXT: frozenset[tuple[str, ...]] = frozenset(
@@ -215,14 +176,11 @@ def by_merges(vocabulary: Vocabulary) -> Cutter:
     return Cutter(name, keys, partial(all_ids, model), merges=True)
 
 
-def by_words(vocabulary: Vocabulary, name: str, patterns: Sequence[str], *, whole: bool) -> Cutter:
-    from tokenizers import Regex, pre_tokenizers
-
-    model = bare_bpe(vocabulary, ignore_merges=whole)
-    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
-    encode = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    model.pre_tokenizer = pre_tokenizers.Sequence([*splits, encode])
-    return Cutter(name, {"model": "gpt2", "pre": name}, partial(all_ids, model), merges=True)
+def by_words(vocabulary: Vocabulary, splitter: LlamaSplitter) -> Cutter:
+    model = bare_bpe(vocabulary, ignore_merges=splitter.takes_words)
+    model.pre_tokenizer = splitter.pre_tokenizer()
+    keys = {"model": "gpt2", "pre": splitter.name}
+    return Cutter(splitter.name, keys, partial(all_ids, model), merges=True)
 
 
 def bare_bpe(vocabulary: Vocabulary, **options: bool) -> Any:
@@ -246,6 +204,7 @@ def cutters_for(vocabulary: Vocabulary) -> tuple[list[Cutter], bool]:
     joins_spaces = any(character.isspace() for text in texts for character in text[1:])
     if not joins_spaces:
         splitter = SINGLE_SPACES.get(splitter, splitter)
-    same = [row for row in SPLITTERS if row[1] == splitter]
-    rows = same or SPLITTERS
-    return [by_words(vocabulary, name, at, whole=whole) for name, at, whole in rows], bool(same)
+    same = [known for known in LLAMA_CPP_SPLITTERS if known.patterns == splitter]
+    cleans = bool(vocabulary.tokenizer.clean_up_tokenization_spaces)
+    rows = sorted(same or LLAMA_CPP_SPLITTERS, key=lambda known: known.cleans_spaces != cleans)
+    return [by_words(vocabulary, known) for known in rows], bool(same)

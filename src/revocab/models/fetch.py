@@ -73,13 +73,14 @@ def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     claim = read_claim(output.path)
     if claim is None or claim.job != origin or not is_whole(output.path):
         with output.replaced(job=origin) as folder:
-            gguf_source.write_folder(file, folder)
+            splits_alike = gguf_source.write_folder(file, folder)
             check_snapshot(folder, output.path)
-        print(
-            f"{output.path}: its tokenizer was rebuilt of the GGUF's tokens by transformers;"
-            f" whether it cuts text as llama.cpp does: revocab verify {output.path} --gguf {file}",
-            file=sys.stderr,
-        )
+        if not splits_alike:
+            print(
+                f"{output.path}: transformers rebuilt its tokenizer of the GGUF's tokens; to see if"
+                f" it cuts text as llama.cpp does: revocab verify {output.path} --gguf {file}",
+                file=sys.stderr,
+            )
     return origin
 
 

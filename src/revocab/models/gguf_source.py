@@ -12,6 +12,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.io import sha256
+from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
 
 SUFFIX = ".gguf"
 MAGIC = b"GGUF"
@@ -36,10 +37,20 @@ def origin_of(file: Path) -> dict[str, Any]:
     return {"gguf": file.name, "sha256": sha256(file), "quantisation": dict(sorted(types.items()))}
 
 
-def write_folder(file: Path, out: Path) -> None:
+def splitter_of(file: Path) -> LlamaSplitter | None:
+    """Return how a GGUF's byte-level vocabulary splits text into words, where that is known."""
+    from gguf import GGUFReader
+
+    field = GGUFReader(file).get_field("tokenizer.ggml.pre")
+    name = field.contents() if field else None
+    return next((known for known in LLAMA_CPP_SPLITTERS if known.name == name), None)
+
+
+def write_folder(file: Path, out: Path) -> bool:
     """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
 
-    Raises :class:`RevocabError` for a file that transformers does not read.
+    Return whether the tokenizer splits text as the GGUF says: transformers takes GPT-2's words for
+    every byte-level vocabulary. Raises :class:`RevocabError` for a file that it does not read.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -64,4 +75,10 @@ def write_folder(file: Path, out: Path) -> None:
         del model.config.quantization_config
     model.config.architectures = [type(model).__name__]
     model.save_pretrained(out)
+    splitter = splitter_of(file)
+    if splitter:
+        backend = tokenizer.backend_tokenizer
+        backend.pre_tokenizer = splitter.pre_tokenizer()
+        backend.model.ignore_merges = splitter.takes_words
     tokenizer.save_pretrained(out)
+    return splitter is not None

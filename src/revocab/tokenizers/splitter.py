@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from revocab.heavy_types import Tokenizer
-from revocab.tokenizers.alphabets import GPT2_WORDS
+from revocab.tokenizers.alphabets import GPT2_WORDS, LLAMA3_WORDS, byte_level_words
 
 #: A class of characters, or letters outside of one, and whether it may be left out.
 CLASS_OR_LETTERS = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\p\{L\})(\?(?!\+))?")
@@ -147,3 +147,64 @@ def regex_problem(expression: str) -> str | None:
     except Exception as error:  # the library raises a bare one
         return str(error).strip()
     return None
+
+
+# llama.cpp's ------------------------------------------------------------------------------------
+
+
+def cased_words(end: str, numbers: str) -> str:
+    """Return llama.cpp's pattern for words that begin with capitals.
+
+    In place of cased letters it has all letters that are not of ASCII's other case, and no marks.
+    """
+    start, upper = r"[^\r\n\p{L}\p{N}]?", r"((?=[\p{L}])([^a-z]))"
+    lower = r"((?=[\p{L}])([^A-Z]))"
+    words = f"{start}{upper}*{lower}+{end}|{start}{upper}+{lower}*{end}|{numbers}"
+    return words + r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+QWEN2_WORDS = byte_level_words("individual")
+CONTRACTIONS = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
+
+
+@dataclass(frozen=True)
+class LlamaSplitter:
+    """How llama.cpp splits bytes into words for a name that a GGUF has as its ``pre``."""
+
+    name: str
+    #: One after the other.
+    patterns: tuple[str, ...]
+    #: Whether a word that is a token is taken whole.
+    takes_words: bool = False
+    #: Whether detokenised text has no space before ``.``, ``,``, ``!``, ``?`` and contractions.
+    cleans_spaces: bool = False
+
+    def pre_tokenizer(self) -> Any:
+        from tokenizers import Regex, pre_tokenizers
+
+        splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in self.patterns]
+        encode = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        return pre_tokenizers.Sequence([*splits, encode])
+
+
+#: Of equal ones the more widely known comes first.
+LLAMA_CPP_SPLITTERS = (
+    LlamaSplitter("llama-bpe", (LLAMA3_WORDS,), takes_words=True, cleans_spaces=True),
+    LlamaSplitter("dbrx", (LLAMA3_WORDS,), cleans_spaces=True),
+    LlamaSplitter("qwen2", (QWEN2_WORDS,)),
+    LlamaSplitter("gpt-2", (GPT2_WORDS,), cleans_spaces=True),
+    LlamaSplitter("trillion", (GPT2_WORDS,)),
+    LlamaSplitter("smollm", (r"\p{N}", GPT2_WORDS)),
+    LlamaSplitter("qwen35", (repair_expression(QWEN2_WORDS) or "",)),
+    LlamaSplitter(
+        "deepseek-v3",
+        (
+            r"\p{N}{1,3}",
+            "[一-龥぀-ゟ゠-ヿ]+",
+            r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+            r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ),
+    ),
+    LlamaSplitter("tekken", (cased_words("", r"\p{N}"),), takes_words=True),
+    LlamaSplitter("gpt-4o", (cased_words(CONTRACTIONS, r"\p{N}{1,3}"),)),
+)
