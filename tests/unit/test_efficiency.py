@@ -11,7 +11,7 @@ from evaluation_toys import write_model
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from revocab.errors import RevocabError
-from revocab.evaluation.efficiency import measure, read_text, timings
+from revocab.evaluation.efficiency import measure, read_text, timings, writing_seconds
 from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.io import read_json, write_jsonl
 from revocab.models.parameters import cache_bytes_per_token
@@ -47,6 +47,17 @@ def test_times_are_taken_apart():
     assert found["rate"] == pytest.approx(4 * 10 / 0.2)
     assert found["first"] == pytest.approx(0.020)
     assert found["step"] == pytest.approx(0.010)
+
+
+@pytest.mark.parametrize(
+    ("whole", "reading", "expected"),
+    [
+        ([0.30, 0.21, 0.90], [0.10, 0.40, 0.11], 0.11),  # each disturbed now and then
+        ([0.30, 0.25], [0.50, 0.40], 0.25),  # reading alone took longer: all counts as writing
+    ],
+)
+def test_writing_takes_time_on_a_busy_machine(whole, reading, expected):
+    assert writing_seconds(whole, reading) == pytest.approx(expected)
 
 
 def test_text_is_cut_by_characters(text):
