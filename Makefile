@@ -103,10 +103,11 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
 	@ls results/*/report.html
 
-# Seven hours of CPU time; a run that was stopped goes on. Set DATA to a folder with the text of docs/results.md.
-real: install  ## compare starts on a real model, SmolLM2-135M: 28 trainings, hours on two cores
-	$(BIN)/python scripts/real_models.py resources/models
-	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/real.yaml --config data_root=$(DATA)
+# About ten hours of CPU time; a run that was stopped goes on.
+real: install  ## compare starts on a real model, SmolLM2-135M, on text of a data folder: 28 trainings, hours
+	$(BIN)/python scripts/real_models.py resources/inputs/models
+	ln -sfn $(abspath $(DATA))/data resources/inputs/data
+	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/real.yaml --config data_root=resources/inputs
 
 test: install  ## style, types, tests, a small experiment
 	$(PARALLEL) -m "not hub and not long"

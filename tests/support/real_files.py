@@ -11,12 +11,11 @@ FILE = Path(__file__).parents[2] / "config/real.yaml"
 
 
 def make_real(folder: Path) -> Path:
-    """Make what config/real.yaml reads in a folder, data and ``resources/models``; return it."""
-    paths = re.findall(r"path: \"(?:\{data_root\}/)?([^\"]+)", FILE.read_text())
-    for name in sorted(set(paths)):
+    """Make the data folder of config/real.yaml; return it."""
+    for name in sorted(set(re.findall(r"\{data_root\}/([^\"]+)", FILE.read_text()))):
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        if name.startswith("resources/models/"):
+        if name.startswith("models/"):
             build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), place)
         else:
             place.touch()

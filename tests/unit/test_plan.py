@@ -210,12 +210,9 @@ def test_every_job_on_the_data_folder(shared_folder, files):
     ],
     ids=["bilingual-own", "nllb-files", "real"],
 )
-def test_every_job_with_files_of_a_user(tmp_path, files, make, monkeypatch):
+def test_every_job_with_files_of_a_user(tmp_path, files, make):
     """What a user brings: conversations, pairs, or models and texts."""
-    folder = make(tmp_path / "given")
-    if make is make_real:  # its models are made beside the results
-        monkeypatch.chdir(folder)
-    plan = plan_of(*files, data_root=str(folder))
+    plan = plan_of(*files, data_root=str(make(tmp_path / "given")))
     assert len(check(plan)) >= 17
     used = {job.step.out for job in plan.needed_jobs().values()}
     jobs = [(rule, plan.step(rule, **given)) for rule, given in possible_jobs(plan)]

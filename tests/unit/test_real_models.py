@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.real, pytest.mark.long]
 
 @pytest.fixture(scope="module")
 def real_models(repository) -> Path:
-    """The folder of real models (REVOCAB_REAL_MODELS, else resources/models); skips without it."""
-    folder = Path(os.environ.get("REVOCAB_REAL_MODELS", repository / "resources/models"))
+    """Where real models are: REVOCAB_REAL_MODELS, else resources/inputs/models."""
+    folder = Path(os.environ.get("REVOCAB_REAL_MODELS", repository / "resources/inputs/models"))
     for name in ("smollm2-135m", "gemma3-270m"):
         if not (folder / name / "model/model.safetensors").is_file():
             pytest.skip(f"no {name} in {folder}: python scripts/real_models.py {folder}")

@@ -175,7 +175,9 @@ class EfficiencyOptions(Closed):
     #: Tokens that are written.
     new_tokens: Annotated[int, Field(ge=2), limits.POSITIONS] = 64
     batch_size: limits.BatchSize = Field(default=8, description="prompts per batch")
-    repeats: limits.Times = Field(default=3, description="repetitions; their median is reported")
+    repeats: limits.Times = Field(
+        default=3, description="repetitions; of reading the median counts, of writing the fastest"
+    )
 
 
 class EfficiencyJob(EfficiencyOptions, Job):
