@@ -8,6 +8,7 @@ its default from the same models.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -172,9 +173,12 @@ def of_flags(model: type[AnyModel], values: dict[str, Any]) -> AnyModel:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise RevocabError(_as_flag(line) for line in problems_of(error, model)) from None
+        raise RevocabError(_as_flag(line, model) for line in problems_of(error, model)) from None
 
 
-def _as_flag(problem: str) -> str:
+def _as_flag(problem: str, model: type[BaseModel]) -> str:
+    if problem.startswith("exactly one of "):
+        keys = "|".join(model.model_fields)
+        return re.sub(rf"\b({keys})\b", lambda found: flag_of(found[0]), problem)
     key, mark, rest = problem.partition(": ")
     return f"{flag_of(key)}{mark}{rest}" if mark and " " not in key else problem

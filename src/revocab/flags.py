@@ -197,10 +197,16 @@ def value_of(key: str, kind: Any, value: Any) -> Any:
 
 
 def named_as(key: str, kind: Any, word: str) -> str:
-    """Return what to write for a file without its name, which is the file's where it has one."""
+    """Return what to write for a file without its name, which is the file's where it has one, or
+    the code of the language that the file is named after.
+    """
     if get_args(kind)[1] is not Path or word.endswith("="):
         return ""
+    from revocab.languages import languages
+
     name = Path(word).name.partition(".")[0] or "NAME"
+    codes = {known.name.lower(): code for code, known in languages().items()}
+    name = codes.get(name.lower(), name)
     return f"; write {flag_of(key)} {name}={word}"
 
 

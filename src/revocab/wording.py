@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 #: Most characters of a value that a line repeats.
@@ -113,7 +114,16 @@ def sentence(errors: Sequence[Mapping[str, Any]]) -> str:
     if own:
         return own[0]["msg"].removeprefix("Value error, ") + value
     wanted = dict.fromkeys(filter(None, map(expected, errors)))
-    return f"expected {' or '.join(wanted)}{value}"
+    return f"expected {' or '.join(wanted)}{value}{of_percent(errors[0])}"
+
+
+def of_percent(error: Mapping[str, Any]) -> str:
+    """Return the share that a percentage is, where one was written in place of it."""
+    value, most = error["input"], error.get("ctx", {}).get("le")
+    with suppress(TypeError, ValueError):
+        if most == 1 and 1 < float(value) <= 100:
+            return f"; {value} % is {float(value) / 100:.6g}"
+    return ""
 
 
 def shown(value: Any) -> str:

@@ -44,6 +44,7 @@ TEXTS = {
     "it=image.png": "image.png: allowed are .jsonl, .txt",
     "it=rows.jsonl": "rows.jsonl: a row without text under 'text' (it has: content)",
     "it.txt": "--text 'it.txt': expected NAME=VALUE; write --text it=it.txt",
+    "italian.txt": "--text 'italian.txt': expected NAME=VALUE; write --text it=italian.txt",
     "it=": "--text 'it=': expected NAME=VALUE",
     "klingon=it.txt": "--text klingon=…: not a language code",
     "Italian=it.txt": "write --text it=FILE",

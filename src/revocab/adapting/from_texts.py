@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeVar
 import yaml
 from pydantic import AfterValidator, Field
 
-from revocab.adapting.choices import Choices, check_stand_in_text, choose
+from revocab.adapting.choices import Choices, check_stand_in_text, choose, vocabulary_size
 from revocab.adapting.source import Source, find, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
@@ -250,7 +250,13 @@ def training_speed(source: Source, precision: str, cores: int | None) -> float:
 def choose_for(
     inputs: Inputs, options: TextOptions, minutes: float, *, limited: bool = True
 ) -> Choices:
-    source, precision = inputs.source, precision_for(inputs.source)
+    source = inputs.source
+    if options.vocabulary is not None:  # before the machine is timed
+        size = sum(text.bytes for text in inputs.texts)
+        vocabulary_size(
+            options.vocabulary, source.tokens, size, options.tokens if limited else None
+        )
+    precision = precision_for(source)
     return choose(
         source,
         inputs.texts,
