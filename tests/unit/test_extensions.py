@@ -249,9 +249,6 @@ def test_an_experiment_names_the_folder_and_its_jobs_see_it(experiment):
     again = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
     assert "init_embeddings" in again.stdout and "pack_tokens" not in again.stdout
 
-    line = python(experiment, "-m", "revocab", "job", "mine.yaml", "make_tables", own=None).stdout
-    assert line.startswith("env REVOCAB_EXTENSIONS=mine python ")
-
 
 @pytest.mark.parametrize(
     ("named", "said"),
@@ -264,7 +261,7 @@ def test_an_experiment_names_the_folder_and_its_jobs_see_it(experiment):
 def test_only_a_folder_beside_the_experiment_is_used(experiment, named, said):
     file = experiment / "mine.yaml"
     file.write_text(file.read_text().replace("extensions: mine", f"extensions: {named}"))
-    done = python(experiment, "-m", "revocab", "status", "mine.yaml", own=None)
+    done = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
     assert done.returncode and said in done.stderr, done.stderr
 
 
@@ -278,6 +275,6 @@ def test_nothing_outside_is_looked_into_before_it_is_refused(monkeypatch, named)
 def test_what_is_not_named_is_not_used(experiment):
     file = experiment / "mine.yaml"
     file.write_text(file.read_text().replace("extensions: mine\n", ""))
-    done = python(experiment, "-m", "revocab", "status", "mine.yaml", own=None)
+    done = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
     assert done.returncode and "scaled-mean" in done.stderr
-    assert not python(experiment, "-m", "revocab", "status", "mine.yaml").returncode
+    assert not python(experiment, "-m", "revocab", "run", "mine.yaml", "-n").returncode
