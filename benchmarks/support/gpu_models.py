@@ -68,6 +68,13 @@ def device():
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def trained_in():
+    """Return the precision of trainings: bfloat16, unless only slow products of it are here."""
+    from revocab.adapting.from_texts import has_amx
+
+    return "bfloat16" if device().type == "cuda" or has_amx() else "float32"
+
+
 def now():
     """Return seconds, once the device has done its work: of a CPU those that this process had."""
     import torch

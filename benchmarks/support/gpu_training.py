@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import csv
 import tempfile
+from dataclasses import replace
 from functools import partial
 from itertools import groupby, product
 from operator import itemgetter
 from pathlib import Path
 
-from support.gpu_models import SHAPES, device, now, peak_memory, random_model, release
+from support.gpu_models import (
+    SHAPES,
+    device,
+    now,
+    peak_memory,
+    random_model,
+    release,
+    trained_in,
+)
 
 #: Steps before those that are timed.
 WARM_UP = 2
@@ -36,7 +45,7 @@ def out_of_memory(error):
 
 
 def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
-    """Train by hand: float32 weights, bfloat16 autocast, full logits, clipping, fused AdamW."""
+    """Train by hand: float32 weights, autocast, full logits, clipping, fused AdamW."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -58,7 +67,7 @@ def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
         total = torch.zeros((), device=place)
         ids_BL = torch.from_numpy(tokens[step * rows : (step + 1) * rows].astype("int64"))
         for part_BL in ids_BL.to(place).split(micro):
-            with torch.autocast(place.type, torch.bfloat16):
+            with torch.autocast(place.type, torch.bfloat16, enabled=trained_in() == "bfloat16"):
                 logits = model(input_ids=part_BL, use_cache=False).logits[:, :-1]
                 loss = cross_entropy(logits.flatten(0, 1).float(), part_BL[:, 1:].flatten())
             loss = loss * (len(part_BL) / rows)
@@ -101,7 +110,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
     common = {"steps": steps, "learning_rate": RATE, "schedule": "constant"}
     stages = None if new_V is None else [{"name": "rows", "train": "new_rows", **common}]
     settings = Settings(
-        **common, batch_size=rows, checkpoint_every=steps, precision="bfloat16", seed=0,
+        **common, batch_size=rows, checkpoint_every=steps, precision=trained_in(), seed=0,
         stages=stages,
     )  # fmt: skip
     manifest = {"sequence_length": shape.length, "tokens_per_byte": 1.0}
@@ -113,7 +122,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
             model=root, packed=root, heldout=root, out=root, settings=settings,
             activation_checkpointing=recomputed,
         )  # fmt: skip
-        inputs = TrainingInputs(model, torch.bfloat16, packed, [], {}, {}, new_V)
+        inputs = TrainingInputs(model, getattr(torch, trained_in()), packed, [], {}, {}, new_V)
         micro = MicroBatch(rows, rows, None, 1, root)
         trainer = Timed(run, inputs, training_arguments(run, rows, root), None, micro)
         trainer.work = NoWork()
@@ -164,7 +173,7 @@ def measure_training(name, rows_alone, peaks):
     shape = SHAPES[name]
     rows, steps = shape.rows, shape.steps
     if device().type == "cpu" and shape.parameters > 1e8:
-        rows, steps = 2, 3
+        rows, steps, shape = 4, 3, replace(shape, length=512)
     size = ((steps + WARM_UP) * rows, shape.length)
     tokens = np.random.default_rng(0).integers(0, shape.vocabulary, size).astype(np.uint32)
     new_V = torch.arange(shape.vocabulary) >= shape.vocabulary // 2 if rows_alone else None
@@ -187,6 +196,7 @@ def measure_training(name, rows_alone, peaks):
     ways = {"ours": ours, "plain torch": plain}
     return {
         "parameters": shape.parameters, "rows": rows, "length": shape.length, "timed_steps": steps,
+        "precision": trained_in(),
         "table": [{"by": way, **own} for way, own in ways.items() if own],
     }  # fmt: skip
 

@@ -193,7 +193,7 @@ def mixture(facts: Facts) -> str:
 def chat(facts: Facts) -> str | None:
     if not facts.chat:
         return None
-    return f"it has a chat template, and {published().says['chat'].told()}: see methods lep and sum"
+    return f"it has a chat template, and {published().says['chat'].told()}: see method lep"
 
 
 CHOICES: Sequence[Callable[[Facts], str | None]] = (

@@ -24,7 +24,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         "drop_checkpoints",
     ),
     "scores": (
-        "build_task", "build_prompts", "build_probe", "score_multiple_choice", "generate_text",
+        "build_task", "build_prompts", "score_multiple_choice", "generate_text",
         "score_comet", "measure_efficiency",
     ),
     "report": (),
@@ -35,7 +35,8 @@ STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
 SELDOM = 60.0
 #: Bytes at the end of a job's log in which its bar is looked for.
 TAIL = 4096
-BAR = re.compile(r"\d+%\|")
+#: A bar as it is drawn; what it says before and behind stays.
+BAR = re.compile(r"(?:\w+: )?\s*\d+%\|[^|]*\| ?")
 CLEAR = "\r\x1b[K"
 
 
@@ -147,7 +148,7 @@ class Progress:
         if not (draws or told):
             return
         self._told = now
-        what = f"{job.rule} {job.ids}".strip()
+        what = job.ids if job.ids and told else f"{job.rule} {job.ids}".strip()
         line = self._line(STAGE_OF.get(job.rule, "report"), f"{what}: {told}" if told else what)
         if draws:
             width = shutil.get_terminal_size().columns - 1
@@ -191,7 +192,7 @@ class Progress:
 
 
 def last_bar(log: Path) -> str | None:
-    """Return the progress bar that a job drew last, as its log has it."""
+    """Return what the progress bar says that a job drew last, as its log has it."""
     try:
         with log.open("rb") as handle:
             handle.seek(max(0, log.stat().st_size - TAIL))
@@ -199,4 +200,4 @@ def last_bar(log: Path) -> str | None:
     except OSError:
         return None
     bars = [part.strip() for part in re.split(r"[\r\n]", tail) if BAR.search(part)]
-    return bars[-1] if bars else None
+    return BAR.sub("", bars[-1]) if bars else None
