@@ -33,6 +33,7 @@ from revocab.limits import Bytes
 from revocab.models.folder import check_model_folder
 from revocab.models.hub_or_folder import local
 from revocab.output import OutputFolder
+from revocab.progress import Say, silent, spoken
 from revocab.tokenizers.unseen import Unseen
 
 #: Documents are grouped into parts of at least this many bytes: enough for a batch, and enough
@@ -41,7 +42,10 @@ PART_BYTES = 4096
 FEWEST_PARTS = 8
 #: Prompts of the speed test, characters of each, and tokens written after it. Some prompts have
 #: more tokens than the text has at its mean: prompts leave so much room.
-PROMPTS, FEWEST_CHARACTERS, MOST_CHARACTERS, NEW_TOKENS, MARGIN = 8, 20, 1000, 16, 1.5
+PROMPTS, FEWEST_CHARACTERS, MOST_CHARACTERS, NEW_TOKENS, MARGIN = 4, 20, 500, 16, 1.5
+#: On a CPU a model of 135M parameters reads 100 to 300 tokens a second: this many take it a quarter
+#: of a minute.
+REPEATS = 2
 #: A text is at least this many times as long as its prompts.
 TEXT_FOR_PROMPTS = 2
 ABOUT = """Compare two models on a text: revocab compare OLD NEW --text it=FILE
@@ -85,6 +89,7 @@ def compare(words: Sequence[str]) -> str:
     if len(named) < 2 and not asks_for_help(flags):
         raise UsageError("give two models, folders or Hub ids: revocab compare OLD NEW …")
     options = options_of(CompareOptions, "revocab compare OLD NEW", ABOUT, flags)
+    say = spoken()
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
     calls: list[Callable[[], Any]] = [
@@ -99,7 +104,7 @@ def compare(words: Sequence[str]) -> str:
     comparison = {
         "models": named,
         "texts": [
-            compared(folders, text, documents, options.device, len(texts))
+            compared(folders, text, documents, options.device, len(texts), say=say)
             for text, documents in zip(texts, read, strict=True)
         ],
     }
@@ -124,15 +129,18 @@ def compared(
     device: str,
     texts: int = 1,
     fewest: int = FEWEST_PARTS,
+    *,
+    say: Say = silent,
 ) -> dict[str, Any]:
     """Return how two models differ on one of so many texts, whose intervals hold at once."""
     sources = [look_at(str(folder))[1] for folder in folders]
-    found = loss_difference(folders, documents, device, texts, fewest)
+    found = loss_difference(folders, documents, device, texts, fewest, say=say)
     characters = sum(map(len, documents))
     dense = max(found["tokens"]) / characters
     room = (min(source.context for source in sources) - NEW_TOKENS) / dense / MARGIN
     part = characters // PROMPTS // TEXT_FOR_PROMPTS
     size = int(max(FEWEST_CHARACTERS, min(MOST_CHARACTERS, room, part)))
+    say(f"speed of both models on {text.language}")
     speed = speeds(folders, text, documents, size, device)
     return {
         "language": text.language,
@@ -155,6 +163,8 @@ def loss_difference(
     device: str,
     texts: int = 1,
     fewest: int = FEWEST_PARTS,
+    *,
+    say: Say = silent,
 ) -> dict[str, Any]:
     """Return both models' losses on a text, and how they differ, with an interval.
 
@@ -164,7 +174,10 @@ def loss_difference(
     from revocab.evaluation.resampling import compare as resampled
 
     length = min(look_at(str(folder))[1].row for folder in folders)
-    losses = [measured_loss(folder, documents, length, device, fewest) for folder in folders]
+    losses, size = [], sum(len(document.encode()) for document in documents)
+    for folder in folders:
+        say(f"loss of {folder} on {size / 1000:,.0f} kB")
+        losses.append(measured_loss(folder, documents, length, device, fewest))
     difference = resampled(
         per_byte(losses[1]), per_byte(losses[0]), most_exchanges(RESAMPLES, texts),
         comparisons=texts, level=level_of(texts),
@@ -281,7 +294,7 @@ def speeds(
 
     job = EfficiencyJob(
         run="compared", step=0, corpus="text", language=text.language,
-        prompts=PROMPTS, prompt_characters=characters, new_tokens=NEW_TOKENS,
+        prompts=PROMPTS, prompt_characters=characters, new_tokens=NEW_TOKENS, repeats=REPEATS,
     )  # fmt: skip
     kept = (
         "characters_per_token", "tokens_per_word", "prompt_characters_per_second",

@@ -20,6 +20,7 @@ from revocab.folder_claim import CLAIM
 from revocab.io import read_json, read_jsonl, write_json, write_text
 from revocab.languages import language_label
 from revocab.output import OutputFolder
+from revocab.progress import spoken
 
 FILE, MODEL, PAGE = "verdict.json", "model", "adapted.html"
 #: An interval has about so many parts of the text, each of so many characters at least.
@@ -43,13 +44,13 @@ def judge(
     of = {"model": str(model), "files": [[part.name, part.stat().st_mtime_ns] for part in weights]}
     if file.is_file() and (known := read_json(file))["of"] == of:
         return dict(known)
-    folders, texts = [source, model], []
+    folders, texts, say = [source, model], [], spoken()
     for text in (*new, *old):
         documents = pieces(text)
         if text is new[0] and len(documents) > 1:
-            part = compared(folders, text, documents, "auto", len(new) + len(old), PARTS)
+            part = compared(folders, text, documents, "auto", len(new) + len(old), PARTS, say=say)
         else:
-            part = loss_difference(folders, documents, "auto", len(new) + len(old), PARTS)
+            part = loss_difference(folders, documents, "auto", len(new) + len(old), PARTS, say=say)
         texts.append({**part, "language": text.language, "is_new": text in new})
     verdict = {"of": of, "texts": texts, "training": training_of(run)}
     write_json(file, verdict)
