@@ -43,6 +43,8 @@ MEASURED_SHARE, MEASURINGS, READING = 0.25, 6, 1 / 3
 BFLOAT16_GAIN = 2.0
 #: Bytes of a held-out token, and seconds besides training and measuring: imports, jobs, the report.
 HELDOUT_BYTES_PER_TOKEN, OTHER_SECONDS = 3, 60.0
+#: What the verdict's test of speed costs, in tokens of training.
+SPEED_TEST_TOKENS = 3_000
 #: Rate of embeddings of a model 4,096 wide, inversely proportional to the width, and its ceiling.
 RATE, RATE_WIDTH, HIGHEST_RATE = 1.0e-4, 4096, 2.0e-3
 #: The rate of all other weights as a share of it.
@@ -180,7 +182,7 @@ def check_stand_in_text(keep: Sequence[Text]) -> None:
 
 def tokens_in(minutes: float, speed: float) -> int:
     """Return the training tokens of so many minutes in all, at so many tokens per second."""
-    seconds = max(0.0, minutes * 60 - OTHER_SECONDS)
+    seconds = max(0.0, minutes * 60 - OTHER_SECONDS - SPEED_TEST_TOKENS / speed)
     return int(min(10**15, seconds * (1 - MEASURED_SHARE) * speed))
 
 
@@ -227,7 +229,7 @@ def choose(
     heldout = affordable_heldout(tokens, len(texts) + len(keep), gain)
     choices = Choices(texts, keep, vocabulary, row, rows, steps, rate, 0.0, heldout, precision)
     seconds = choices.trained_tokens / speed / (1 - MEASURED_SHARE) + OTHER_SECONDS
-    return replace(choices, minutes=seconds / 60)
+    return replace(choices, minutes=(seconds + SPEED_TEST_TOKENS / speed) / 60)
 
 
 def learning_rate(width: int) -> float:
