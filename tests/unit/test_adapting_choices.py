@@ -112,7 +112,7 @@ def test_steps_are_what_the_text_or_the_time_allows():
     # Four passes over a million tokens; rows of 512, 8 a step: 976 steps.
     fast = choose(SOURCE, texts, [], minutes=10, speed=1e9)
     assert (fast.row, fast.rows, fast.steps) == (512, 8, 4_000_000 // 4096)
-    # A minute is for what is around training, ten seconds for the test of speed, and a fourth of the
+    # A minute is for what is around training, ten seconds for the test of speed, a fourth of the
     # rest for measuring.
     slow = choose(SOURCE, texts, [], minutes=10, speed=300.0)
     assert slow.steps == int(530 * 0.75 * 300) // (slow.rows * 512)
