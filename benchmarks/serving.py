@@ -4,8 +4,9 @@
 
 Characters a second that one thread reads and writes, of a text that each model cuts in its own
 way, in transformers and, where they are installed (``make vllm``, ``make llama``), in vLLM and
-llama.cpp; and the share of a step that the output matrix takes. Models take turns, ``--repeats``
-times. ``revocab compare`` says what became of the loss. FILE: JSON lines with ``text``, also .gz.
+llama.cpp, as ratios to the first model, too; and the share of a step that the output matrix takes.
+Models take turns, ``--repeats`` times. ``revocab compare`` says what became of the loss. FILE: JSON
+lines with ``text``, also .gz.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PROMPTS, CHARACTERS, NEW_TOKENS, WARM_UP = 4, 600, 64, 8
+
+
+READ, WRITTEN = "prompt_characters_per_second", "generated_characters_per_second"
 
 
 def measured_by_engine(model: Path, text: Path, language: str, engine: str, out: Path) -> Any:
@@ -47,11 +51,7 @@ def measured_by_llama(gguf: Path, prompt_ids: list[int], per_token: float) -> di
         (ids,) = ask_llama(gguf, greedy=[(prompt_ids, count)]).greedy
         seconds.append(time.perf_counter() - begin)
         written.append(len(ids))
-    rate = (written[1] - written[0]) / (seconds[1] - seconds[0])
-    return {
-        "generated_tokens_per_second": rate,
-        "generated_characters_per_second": rate * per_token,
-    }
+    return {WRITTEN: per_token * (written[1] - written[0]) / (seconds[1] - seconds[0])}
 
 
 def head_share(model: Path) -> float:
@@ -85,12 +85,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
 
+    from revocab.evaluation.efficiency import read_text
     from revocab.export.export import export
     from revocab.tokenizers.load import load_tokenizer
 
     os.environ["OMP_NUM_THREADS"] = "1"
     models = {name: Path(folder) for name, _, folder in (m.partition("=") for m in options.models)}
     language, _, text = options.text.partition("=")
+    beginning = read_text(Path(text), CHARACTERS)
     options.work.mkdir(parents=True, exist_ok=True)
     engines = ["transformers", *(["vllm"] if (ROOT / ".venv-vllm").is_dir() else [])]
     llama = (ROOT / ".llama").is_dir()
@@ -99,29 +101,28 @@ def main() -> None:
         for name, model in models.items():
             for engine in engines:
                 out = options.work / f"{name}-{engine}.json"
-                found = measured_by_engine(model, Path(text), language, engine, out)
-                times.setdefault((name, engine), []).append(found)
+                measured = measured_by_engine(model, Path(text), language, engine, out)
+                times.setdefault((name, engine), []).append(measured)
             if llama:
                 folder = options.work / f"{name}-gguf"
                 if not repeat:
                     export([str(model), "--to", "gguf", str(folder)])
-                ids = load_tokenizer(model).encode("La città è")
+                ids = load_tokenizer(model).encode(beginning)
                 per_token = times[name, "transformers"][0]["characters_per_token"]
-                found = measured_by_llama(folder / "model.gguf", ids, per_token)
-                times.setdefault((name, "llama.cpp"), []).append(found)
+                measured = measured_by_llama(folder / "model.gguf", ids, per_token)
+                times.setdefault((name, "llama.cpp"), []).append(measured)
     for name, model in models.items():
         size = times[name, "transformers"][0]["parameter_bytes"] / 4e6
         print(f"{name}: {len(load_tokenizer(model)):,} tokens, {size:.1f} M parameters, "
               f"output matrix {head_share(model):.0%} of a step")  # fmt: skip
         for engine in [*engines, *(["llama.cpp"] if llama else [])]:
-            rows = times[name, engine]
-            values = {
-                key: median(row[key] for row in rows)
-                for key in ("generated_characters_per_second", "prompt_characters_per_second",
-                            "peak_memory_bytes")
-                if key in rows[0]
-            }  # fmt: skip
-            print(f"  {engine}: " + ", ".join(f"{key} {v:,.0f}" for key, v in values.items()))
+            rows, reference = times[name, engine], times[next(iter(models)), engine]
+            for key, what in ((READ, "read"), (WRITTEN, "written")):
+                if key in rows[0]:
+                    rate, base = (median(row[key] for row in side) for side in (rows, reference))
+                    print(
+                        f"  {engine}: {rate:,.0f} characters {what} a second, {rate / base:.2f} x"
+                    )
 
 
 if __name__ == "__main__":

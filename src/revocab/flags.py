@@ -202,11 +202,10 @@ def named_as(key: str, kind: Any, word: str) -> str:
     """
     if get_args(kind)[1] is not Path or word.endswith("="):
         return ""
-    from revocab.languages import languages
+    from revocab.languages import codes_by_name
 
     name = Path(word).name.partition(".")[0] or "NAME"
-    codes = {known.name.lower(): code for code, known in languages().items()}
-    name = codes.get(name.lower(), name)
+    name = codes_by_name().get(name.lower(), name)
     return f"; write {flag_of(key)} {name}={word}"
 
 

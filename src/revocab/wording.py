@@ -119,10 +119,10 @@ def sentence(errors: Sequence[Mapping[str, Any]]) -> str:
 
 def of_percent(error: Mapping[str, Any]) -> str:
     """Return the share that a percentage is, where one was written in place of it."""
-    value, most = error["input"], error.get("ctx", {}).get("le")
     with suppress(TypeError, ValueError):
-        if most == 1 and 1 < float(value) <= 100:
-            return f"; {value} % is {float(value) / 100:.6g}"
+        percent = float(error["input"])
+        if error.get("ctx", {}).get("le") == 1 and 1 < percent <= 100:
+            return f"; {percent:.6g} % is {percent / 100:.6g}"
     return ""
 
 

@@ -40,7 +40,7 @@ def test_a_folder_has_the_weights_and_the_tokens_of_the_gguf(toys, gguf, tmp_pat
     old, new = (load_tokenizer(folder) for folder in (toys / "untied", out))
     assert old.get_vocab() == new.get_vocab()
     manifest = read_json(tmp_path / "manifest.json")
-    assert manifest["gguf"] == gguf.name
+    assert manifest["gguf"] == gguf.name and manifest["splitter"] is None  # a ``▁`` vocabulary
     assert sum(manifest["quantisation"].values()) == len(before)
 
 
@@ -90,6 +90,7 @@ def test_words_are_split_as_the_gguf_says(tmp_path, splitter):
     write_json(model / "tokenizer_config.json", config)
     export([str(model), "--to", "gguf", str(tmp_path / "gguf")])
     fetch_model(tmp_path / "snapshot", FetchJob(), tmp_path / "gguf/model.gguf")
+    assert read_json(tmp_path / "manifest.json")["splitter"]
     before, after = load_tokenizer(model), load_tokenizer(tmp_path / "snapshot")
     for line in [text for text, _ in golden_texts(before)]:
         assert before(line)["input_ids"] == after(line)["input_ids"], line

@@ -148,7 +148,11 @@ def test_a_command_on_an_experiment_is_read_as_far_as_the_experiment(line, monke
             started.append(words)
             raise Accepted
 
-        monkeypatch.setattr("os.execv", lambda program, words: start(words[3:]))
+        def become(program: str, words: list[str]) -> None:
+            assert [program, *words[:3]] == [sys.executable, sys.executable, "-m", "snakemake"]
+            start(words[3:])
+
+        monkeypatch.setattr("os.execv", become)
         monkeypatch.setattr("revocab.workflow.supervise.supervise", start)
         monkeypatch.setattr("revocab.workflow.check_hub.check_hub", start)
         with pytest.raises(Accepted):

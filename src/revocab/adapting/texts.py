@@ -16,7 +16,7 @@ from revocab.corpora.formats import TextDocuments, check_length
 from revocab.corpora.source import Form, read_rows
 from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError, all_of
-from revocab.languages import languages
+from revocab.languages import codes_by_name
 
 #: What separates the documents of a text file, where it has any.
 EMPTY: TextDocuments = "empty_lines"
@@ -78,7 +78,7 @@ def check_language(language: str, flag: str) -> None:
         except ValueError as error:
             raise RevocabError(f"{flag} {language}=…: {error}") from None
         return
-    codes = {known.name.lower(): code for code, known in languages().items()}
+    codes = codes_by_name()
     lower = language.lower()
     meant = lower if re.fullmatch(wording.LANGUAGE, lower) else codes.get(lower)
     hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())

@@ -65,6 +65,11 @@ def languages() -> dict[str, Language]:
     return files
 
 
+def codes_by_name() -> dict[str, str]:
+    """Return the codes of languages by their English names, in small letters."""
+    return {known.name.lower(): code for code, known in languages().items()}
+
+
 def language_label(language: str) -> str:
     return languages()[language].name if language in languages() else language
 

@@ -72,10 +72,11 @@ def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     origin = gguf_source.origin_of(file)
     claim = read_claim(output.path)
     if claim is None or claim.job != origin or not is_whole(output.path):
+        splitter = gguf_source.known_splitter(origin["splitter"])
         with output.replaced(job=origin) as folder:
-            splits_alike = gguf_source.write_folder(file, folder)
+            gguf_source.write_folder(file, splitter, folder)
             check_snapshot(folder, output.path)
-        if not splits_alike:
+        if splitter is None:
             print(
                 f"{output.path}: transformers rebuilt its tokenizer of the GGUF's tokens; to see if"
                 f" it cuts text as llama.cpp does: revocab verify {output.path} --gguf {file}",

@@ -19,7 +19,8 @@ MAGIC = b"GGUF"
 
 
 def origin_of(file: Path) -> dict[str, Any]:
-    """Return a GGUF's name, hash and how many of its tensors are of each type.
+    """Return a GGUF's name, hash, how many of its tensors are of each type, and by which name
+    llama.cpp knows how its byte-level vocabulary splits text; None for another vocabulary.
 
     Raises :class:`RevocabError` for what is no GGUF, or is cut short.
     """
@@ -29,28 +30,32 @@ def origin_of(file: Path) -> dict[str, Any]:
         if opened.read(4) != MAGIC:
             raise RevocabError(f"{file}: not a GGUF file")
     try:
-        tensors = GGUFReader(file).tensors
-        types = Counter(tensor.tensor_type.name for tensor in tensors)
+        reader = GGUFReader(file)
+        types = Counter(tensor.tensor_type.name for tensor in reader.tensors)
+        model, splitter = (
+            field.contents() if (field := reader.get_field(f"tokenizer.ggml.{key}")) else None
+            for key in ("model", "pre")
+        )
     except Exception as error:  # the reader checks nothing: a damaged file fails anywhere
         reason = " ".join(str(error).split())[:200]
         raise RevocabError(f"{file}: a damaged GGUF ({type(error).__name__}: {reason})") from error
-    return {"gguf": file.name, "sha256": sha256(file), "quantisation": dict(sorted(types.items()))}
+    return {
+        "gguf": file.name,
+        "sha256": sha256(file),
+        "quantisation": dict(sorted(types.items())),
+        "splitter": splitter if model == "gpt2" else None,
+    }
 
 
-def splitter_of(file: Path) -> LlamaSplitter | None:
-    """Return how a GGUF's byte-level vocabulary splits text into words, where that is known."""
-    from gguf import GGUFReader
-
-    field = GGUFReader(file).get_field("tokenizer.ggml.pre")
-    name = field.contents() if field else None
+def known_splitter(name: str | None) -> LlamaSplitter | None:
     return next((known for known in LLAMA_CPP_SPLITTERS if known.name == name), None)
 
 
-def write_folder(file: Path, out: Path) -> bool:
+def write_folder(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
     """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
 
-    Return whether the tokenizer splits text as the GGUF says: transformers takes GPT-2's words for
-    every byte-level vocabulary. Raises :class:`RevocabError` for a file that it does not read.
+    Text is split as ``splitter`` does, if there is one: transformers takes GPT-2's words for every
+    byte-level vocabulary. Raises :class:`RevocabError` for a file that transformers does not read.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -75,10 +80,8 @@ def write_folder(file: Path, out: Path) -> bool:
         del model.config.quantization_config
     model.config.architectures = [type(model).__name__]
     model.save_pretrained(out)
-    splitter = splitter_of(file)
-    if splitter:
+    if splitter is not None:
         backend = tokenizer.backend_tokenizer
         backend.pre_tokenizer = splitter.pre_tokenizer()
         backend.model.ignore_merges = splitter.takes_words
     tokenizer.save_pretrained(out)
-    return splitter is not None
