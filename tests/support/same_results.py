@@ -11,6 +11,7 @@ import argparse
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -21,6 +22,8 @@ from same_bytes import CACHE, SMALL, CannotCompare, Runner, say
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KEPT = Path.home() / ".cache/revocab-same-bytes"
+#: The folders that an experiment file reads beside the repository.
+DATA = re.compile(r"\{data_root\}/([\w-]+)")
 
 
 def frozen(runner: Runner, label: str, tree: str) -> dict[str, Any]:
@@ -59,15 +62,16 @@ def frozen(runner: Runner, label: str, tree: str) -> dict[str, Any]:
 
 
 def shipped(checkout: Path) -> list[str]:
-    """Return the experiment files of a checkout; those on real text where that is."""
+    """Return the experiment files of a checkout whose data and models are there."""
+    shared = checkout.parent / "shared"
     files = [
         path for folder in ("config", "config/demos") for path in checkout.glob(f"{folder}/*.yaml")
     ]
-    there = (checkout.parent / "shared").is_dir()
+    needs = {path: set(DATA.findall(path.read_text("utf-8"))) for path in files}
     return sorted(
         str(path.relative_to(checkout))
         for path in files
-        if there or "{data_root}" not in path.read_text("utf-8")
+        if all((shared / name).is_dir() for name in needs[path])
     )
 
 

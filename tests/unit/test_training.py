@@ -35,7 +35,7 @@ def loss_inputs(dtype=torch.float32):
 
 @pytest.mark.parametrize("scale", [1.0, 0.25])
 def test_linear_cross_entropy_and_gradients_equal_the_full_logits(scale, monkeypatch):
-    monkeypatch.setattr("revocab.training.loop.loss.CPU_CHUNK_ELEMENTS", 1)  # 64 rows: three chunks
+    monkeypatch.setattr("revocab.training.loop.loss.chunk_rows", lambda *_: 64)  # three chunks
     results = []
     for function in (
         linear_cross_entropy,
