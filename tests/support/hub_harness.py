@@ -1,4 +1,4 @@
-"""Data sets of the tasks that lm-evaluation-harness ships, for the local Hub: a few rows of each.
+"""Data sets of the tasks that lm-evaluation-harness ships, for the Hub's cache: a few rows of each.
 
 Repositories, configurations, splits and fields are those that the installed harness's own task
 files name (``lm_eval/tasks``); the contents say nothing.
