@@ -124,11 +124,6 @@ def bilingual() -> dict[str, DataSet]:
     return {**ARABIC, **ENGLISH, "cais/mmlu": mmlu}
 
 
-def data_sets() -> dict[str, DataSet]:
-    """Return all of them by repository."""
-    return bilingual() | MULTILINGUAL
-
-
 def write_data_sets(root: Path, sets: dict[str, DataSet], items: int = 2) -> None:
     """Write data sets below a Hub's folder, ``items`` rows in each split."""
     for name, (configurations, splits) in sets.items():
