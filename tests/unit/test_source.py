@@ -6,18 +6,24 @@ import copy
 import csv
 import json
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+import hub_content
 import pytest
 import yaml
+from pydantic import ValidationError
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
 from revocab.closed import Closed
-from revocab.config import validate
+from revocab.config import Experiment, validate
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.corpora.source import (
+    ANY,
     Form,
+    HubData,
+    Kind,
     Source,
 )
 from revocab.errors import RevocabError
@@ -67,6 +73,22 @@ REFUSED = {
     "lines": ": received 'lines:'; allowed here are world, path, hub",
     "joined": ".hub.names: templates name their fields, received {'it': 'ita', 'en': 'eng'}",
 }
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """The same rows on a Hub: in one configuration, and in one per language."""
+    root = tmp_path_factory.mktemp("hub")
+    pairs = [{**row, "italian": {"text": row["it"]}} for row in ROWS]
+    for row in pairs:
+        del row["it"]
+    hub_content.data_set(root / "datasets/o/pairs/main", {"default": {"train": pairs}})
+    parts = {
+        name: {"train": [{"key": row["id"], "text": row[language]} for row in rows]}
+        for name, language, rows in (("ita", "it", ROWS), ("eng", "en", ROWS[::-1]))
+    }
+    hub_content.data_set(root / "datasets/o/parts/main", parts)
+    return root
 
 
 @pytest.fixture
@@ -189,6 +211,15 @@ def places(annotation: Any, key: str = "") -> Iterator[str]:
             yield from places(one, of)
 
 
+def test_the_tables_have_every_place_and_every_form():
+    """A new place of a source, or a new form of it, is missed here first."""
+    asked = {key for key, _ in READERS.values()}
+    known = {*places(Experiment)}  # once for all kinds of tasks
+    assert len(known) == len(asked)
+    assert all(any(fnmatchcase(key, one) for one in known) for key in asked)
+    assert {Source(**given).kind for given in SOURCES.values()} == {*ANY} == {*get_args(Kind)}
+
+
 def test_both_forms_of_the_hub_for_every_reader(job, hub, place, values, toys, expected):
     plain = {reader: expected(reader) for reader in READERS}
     for form in HUB:
@@ -273,3 +304,15 @@ def test_files_that_do_not_go_with_a_source_are_said(place, files, source):
     with pytest.raises(RevocabError, match=r"\bfiles?\b"):
         prepare([Path(file) for file in files], extra_corpus(**source), place / "out")
     assert not (place / "out").exists()
+
+
+def test_the_kind_of_a_form_comes_from_what_is_given():
+    assert Form().kind == "path"
+    assert Form(languages=("it",)).kind == "lines"
+    assert Form(hub=HubData(id="o/d")).kind == "hub"
+    for given in SOURCES.values():
+        source = Source(**given)
+        assert Form.model_validate_json(source.form.model_dump_json()) == source.form
+        assert source.form.kind == source.kind
+    with pytest.raises(ValidationError):
+        Form(kind="folder")
