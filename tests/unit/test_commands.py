@@ -40,9 +40,6 @@ def inside(annotation: Any) -> set[Any]:
     return found
 
 
-# What there is -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
     parts = command(name)
@@ -51,9 +48,6 @@ def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
     for key, field in parts.inputs.model_fields.items():
         assert Path in inside(field.annotation), key
     assert not {one for one in inside(parts.machine) if issubclass(one, Path)}
-
-
-# Defaults ----------------------------------------------------------------------------------------
 
 
 # Both ways to call -------------------------------------------------------------------------------

@@ -106,6 +106,3 @@ def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
 def test_one_row_and_zero_rows_have_no_duplicates():
     assert diagnostics.near_duplicates(torch.ones(1, 4), ids(0))["rows"] == 0
     assert diagnostics.near_duplicates(torch.zeros(3, 4), ids(0, 1))["rows"] == 0
-
-
-# The figure. -------------------------------------------------------------------------------------

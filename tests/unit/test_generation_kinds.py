@@ -123,6 +123,3 @@ def test_a_wrong_language_file_is_named(tmp_path, monkeypatch, content, problem)
             languages()
     finally:
         languages.cache_clear()
-
-
-# Metrics -----------------------------------------------------------------------------------------

@@ -202,6 +202,3 @@ def test_labels_and_titles_are_in_no_job():
     for rule, given in possible_jobs(plain):
         if not rule.startswith("write_"):
             assert plain.step(rule, **given) == other.step(rule, **given), rule
-
-
-# The words of a job ------------------------------------------------------------------------------
