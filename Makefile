@@ -118,7 +118,7 @@ long: install  ## run whole experiments, several processes, kills, the real vLLM
 soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes
 	$(BIN)/python tests/support/soak.py --kills $(or $(KILLS),200) --cores $(CORES)
 
-hub: install  ## run experiments of papers against a local Hub, with pico models (docs/machines.md)
+hub: install  ## run experiments of papers from a filled cache, with pico models (docs/machines.md)
 	$(BIN)/python -m pytest -m hub
 
 test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python

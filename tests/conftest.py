@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import loaded_process
 import pytest
 from hypothesis import HealthCheck, settings
 from once import once
@@ -73,10 +72,6 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     if nextitem is None or nextitem.path != item.path:
         leave_alone()
-
-
-def pytest_sessionfinish() -> None:
-    loaded_process.stop()
 
 
 def leave_alone() -> None:

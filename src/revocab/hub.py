@@ -66,6 +66,18 @@ def cached_commit(repository: str, revision: str | None, kind: Kind) -> str | No
     return path.read_text(encoding="utf-8").strip() if path.is_file() else None
 
 
+def place_of(repository: str, commit: str) -> str:
+    """Return where the files of a data set lie: on the Hub or, offline, in its cache.
+
+    Raises huggingface_hub's ``LocalEntryNotFoundError`` where they lie in neither.
+    """
+    from huggingface_hub import snapshot_download
+
+    if not offline():
+        return f"hf://datasets/{repository}@{commit}"
+    return snapshot_download(repository, revision=commit, repo_type="dataset")
+
+
 def asked_of_datasets(origin: dict[str, Any], name: str | None, split: str) -> dict[str, Any]:
     """Return what `datasets` is asked for: a configuration by name, or files where it has no way.
 
@@ -74,24 +86,28 @@ def asked_of_datasets(origin: dict[str, Any], name: str | None, split: str) -> d
     beside a loading script, for whose sake it refuses the repository.
     """
     from huggingface_hub import HfApi
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     repository, commit = origin["hub"], origin["commit"]
     by_name = {"path": repository, "name": name, "revision": commit}
     configuration = name or "default"
     folder, script = f"{configuration}/{split}", f"{repository.split('/')[-1]}.py"
-    files = {"data_files": {split: f"{folder}/*.parquet"}}
-    converted = {"path": repository, "revision": commit, **files}
-    if offline():
-        on_branch = (origin["revision"] or "").startswith("refs/convert/")
-        return converted if on_branch else by_name
     asked = ["README.md", script, configuration, folder]
-    listed = HfApi().get_paths_info(repository, asked, revision=commit, repo_type="dataset")
-    there = {file.path for file in listed}
+    try:
+        place = place_of(repository, commit)
+    except LocalEntryNotFoundError:  # what `datasets` itself keeps may have it
+        return by_name
+    if offline():
+        there = {path for path in asked if Path(place, path).exists()}
+        if "README.md" in there:
+            by_name = {"path": place, "name": name}
+    else:
+        listed = HfApi().get_paths_info(repository, asked, revision=commit, repo_type="dataset")
+        there = {file.path for file in listed}
     if folder in there and "README.md" not in there:
-        return converted
+        return {"path": "parquet", "data_files": {split: f"{place}/{folder}/*.parquet"}}
     if {configuration, script} <= there:
-        place = f"hf://datasets/{repository}@{commit}/{folder}-*.parquet"
-        return {"path": "parquet", "data_files": {split: place}}
+        return {"path": "parquet", "data_files": {split: f"{place}/{folder}-*.parquet"}}
     return by_name
 
 
@@ -129,7 +145,7 @@ def dataset_rows(
             read_zstd()
         if files:  # whatever script lies beside them
             content, _ = content_of(Path(files)) or ("jsonl", None)
-            place = f"hf://datasets/{origin['hub']}@{origin['commit']}/{files}"
+            place = f"{place_of(origin['hub'], origin['commit'])}/{files}"
             asked = {"path": BUILDERS[content], "data_files": {split: place}}
         else:
             asked = asked_of_datasets(origin, name, split)

@@ -1,13 +1,13 @@
-"""Fills a folder for ``hub_server``: pico models and tiny data sets under the names of paper.yaml.
+"""Fills a folder for ``hub_cache``: pico models and tiny data sets under the names of paper.yaml.
 
 The layouts are those of the real repositories: configurations in the card, converted branches
-without a card, loading scripts on main, sharded weights, gated repositories. The contents are made
-by the demo's generator and are synthetic.
+without a card, loading scripts on main, sharded weights. The contents are made by the demo's
+generator and are synthetic.
 
-    python tests/support/hub_content.py ROOT [--comet FOLDER]
+    python tests/support/hub_content.py HF_HOME [--comet FOLDER]
 
-FOLDER is what ``tests/support/comet_checkpoint.py FOLDER xlm-roberta-large`` wrote, run by the
-Python that has comet: a pico COMET-22 is served under the name of the released one, and its
+FOLDER is what ``tests/support/comet_checkpoint.py FOLDER FacebookAI/xlm-roberta-large`` wrote, run
+by the Python that has comet: a pico COMET-22 lies under the name of the released one, and its
 encoder.
 """
 
@@ -16,20 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import hub_cache
+
 Row = dict[str, Any]
 PARQUET_BRANCH = "refs%2Fconvert%2Fparquet"
 SEED = 17
-GATED = (
-    "datasets/uonlp/CulturaX",
-    "datasets/openlanguagedata/flores_plus",
-    "models/meta-llama/Llama-3.1-8B",
-    "models/sapienzanlp/Minerva-1B-base-v1.0",
-    "models/sapienzanlp/Minerva-350M-base-v1.0",
-)
 #: Languages of FLORES by configuration.
 FLORES = {"eng_Latn": "en", "ita_Latn": "it"}
 #: The commit of facebook/flores with Parquet files by language (config/overlays/flores-200.yaml).
@@ -58,7 +54,6 @@ MODELS |= {
 #: A prompt of 2,048 tokens, as in the release of SAVA, and its answer fit, in bytes too.
 CONTEXT_LENGTH = 4096
 COMET = "Unbabel/wmt22-comet-da"
-#: Under this name and, redirected, its old one: ``xlm-roberta-large``.
 COMET_ENCODER = "FacebookAI/xlm-roberta-large"
 
 
@@ -116,7 +111,7 @@ def converted(repository: Path, script: str, configs: dict[str, dict[str, list[R
 def culturax(root: Path, texts: dict[str, list[str]]) -> None:
     """Write CulturaX with texts by language.
 
-    As on https://huggingface.co/datasets/uonlp/CulturaX: gated; a configuration per language,
+    As on https://huggingface.co/datasets/uonlp/CulturaX: a configuration per language,
     ``it/it_part_00000.parquet``, fields text, timestamp, url and source.
     """
     main = root / "datasets/uonlp/CulturaX/main"
@@ -176,7 +171,7 @@ def flores_plus(root: Path, world: Any, items: int) -> None:
     """Write FLORES+: a configuration per language, a file per split and language.
 
     Fields and files as on https://huggingface.co/datasets/openlanguagedata/flores_plus (card and
-    tree); gated.
+    tree).
     """
     main = root / "datasets/openlanguagedata/flores_plus/main"
     splits = ("dev", "devtest")
@@ -323,23 +318,19 @@ def write_hub(
     shutil.rmtree(root / ".tokenizers")
     if comet_folder:
         comet(root, comet_folder)
-    gate(root, GATED)
     return root
 
 
-def gate(root: Path, names: Iterable[str]) -> None:
-    """Let the server ask for a token that has been granted access."""
-    for name in names:
-        (root / name / ".gated").touch()
-
-
 def fill(write: Callable[..., Path]) -> None:
-    """Fill the folder that the command line names."""
+    """Fill the cache that the command line names."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("root", type=Path, help="for hub_server.py")
+    parser.add_argument("home", type=Path, help="HF_HOME")
     parser.add_argument("--comet", type=Path, dest="comet_folder", help="pico COMET models")
     options = vars(parser.parse_args())
-    write(**{key: value for key, value in options.items() if value})
+    home = options.pop("home")
+    with tempfile.TemporaryDirectory() as root:
+        write(Path(root), **{key: value for key, value in options.items() if value})
+        hub_cache.fill_cache(Path(root), home)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The data sets of Darumeru for a local Hub: a few rows of each task.
+"""The data sets of Darumeru for the Hub's cache: a few rows of each task.
 
 Files, fields, roles and splits as docs/papers.md (section 3) has them; the contents say nothing.
 """

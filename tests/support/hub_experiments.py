@@ -1,15 +1,14 @@
-"""Experiments of papers, run against a local Hub with an overlay that changes budgets only."""
+"""Experiments of papers, run from a filled cache with an overlay that changes budgets only."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import hub_server
+import hub_cache
 import yaml
 from run_snakemake import succeed
 
@@ -36,7 +35,7 @@ def under(profile: str) -> list[str]:
 
 
 def files_of(experiment: str) -> list[str]:
-    """Return an experiment's file and its overlay for the local Hub."""
+    """Return an experiment's file and its overlay for the stand-ins."""
     return [f"config/{experiment}.yaml", f"config/overlays/pico-{experiment}.yaml"]
 
 
@@ -66,27 +65,25 @@ def other_than_budgets(repository: Path, experiment: str) -> set[str]:
     return {name for name in changes(before, after, "") if not BUDGETS.fullmatch(name)}
 
 
-@contextmanager
-def snakemake_against(root: Path, home: Path) -> Iterator[Callable[..., str]]:
-    """Yield what runs Snakemake on a checkout against a Hub of what lies below ``root``.
+def offline_snakemake(root: Path, home: Path) -> Callable[..., str]:
+    """Return what runs Snakemake on a checkout without network, its cache filled from ``root``.
 
-    ``home``: where the client libraries keep what they fetch.
+    ``home``: where the client libraries keep what they fetched.
     """
-    with hub_server.serve(root) as server:
-        environment = {
-            "HF_ENDPOINT": server.endpoint,
-            "HF_HOME": str(home),
-            "HF_TOKEN": hub_server.GRANTED,
-            gpus.PRETENDED: "2",
-            # Locks on pretended GPUs lie there, which other runs on this machine pretend as well.
-            "TMPDIR": str(home),
-        }
+    hub_cache.fill_cache(root, home)
+    environment = {
+        "HF_HOME": str(home),
+        "HF_HUB_OFFLINE": "1",
+        gpus.PRETENDED: "2",
+        # Locks on pretended GPUs lie there, which other runs on this machine pretend as well.
+        "TMPDIR": str(home),
+    }
 
-        def run(repository: Path, *arguments: object, anew: bool = True) -> str:
-            call = ("--cores", "2", *(["--forceall"] if anew else []), *arguments)
-            return succeed(repository, *call, **environment)
+    def run(repository: Path, *arguments: object, anew: bool = True) -> str:
+        call = ("--cores", "2", *(["--forceall"] if anew else []), *arguments)
+        return succeed(repository, *call, **environment)
 
-        yield run
+    return run
 
 
 def rows_of(results: Path, table: str) -> list[dict[str, str]]:

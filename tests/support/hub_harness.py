@@ -1,4 +1,4 @@
-"""Data sets of the tasks that lm-evaluation-harness ships, for the local Hub: a few rows of each.
+"""Data sets of the tasks that lm-evaluation-harness ships, for the Hub's cache: a few rows of each.
 
 Repositories, configurations, splits and fields are those that the installed harness's own task
 files name (``lm_eval/tasks``); the contents say nothing.
@@ -122,11 +122,6 @@ def bilingual() -> dict[str, DataSet]:
     """Return the data sets of ``config/bilingual.yaml`` by repository."""
     mmlu = ({subject: MMLU for subject in mmlu_subjects()}, ("dev", "test"))
     return {**ARABIC, **ENGLISH, "cais/mmlu": mmlu}
-
-
-def data_sets() -> dict[str, DataSet]:
-    """Return all of them by repository."""
-    return bilingual() | MULTILINGUAL
 
 
 def write_data_sets(root: Path, sets: dict[str, DataSet], items: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""ITA-Bench's data sets for the local Hub, laid out as the real ones.
+"""ITA-Bench's data sets for the Hub's cache, laid out as the real ones.
 
 The layout is that of their cards and file listings on https://huggingface.co/sapienzanlp: a JSON
 Lines file per split in the repository's root, named by configurations in the card; both languages

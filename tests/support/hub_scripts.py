@@ -1,4 +1,4 @@
-"""Languages of the local Hub: the world's Italian, written in other letters.
+"""Languages of the papers' stand-ins: the world's Italian, written in other letters.
 
 A model of English spells them in pieces or in bytes, as in real text; nothing is said in them.
 """

@@ -1,8 +1,8 @@
-"""The repositories of ``config/vocadt.yaml`` for a local Hub.
+"""The repositories of ``config/vocadt.yaml`` for the Hub's cache.
 
 Its ten languages beside English are the world's Italian in letters of their scripts.
 
-    python tests/support/hub_vocadt.py ROOT
+    python tests/support/hub_vocadt.py HF_HOME
 """
 
 from __future__ import annotations

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-import hub_server
+import hub_cache
 import pytest
 import yaml
 from construction_toys import base_tokenizers, prepared
+
+from revocab import cli
 
 
 @pytest.fixture(scope="session")
@@ -33,10 +36,20 @@ def demo(repository, monkeypatch) -> dict:
 
 
 @pytest.fixture
-def hub(root):
-    """A local Hub over the folder ``root``, which the test's own file fills."""
-    with hub_server.serve(root) as server:
-        yield server
+def hub(root, tmp_path):
+    """The cache's folder of repositories, those below ``root`` of the test's own file; offline."""
+    with hub_cache.offline(root, tmp_path / "hub-home") as cache:
+        yield cache
+
+
+@pytest.fixture(scope="session")
+def job() -> Callable[..., None]:
+    """Run a job in this process, with the words of its command line."""
+
+    def run(name: str, *words: object) -> None:
+        cli.call(import_module(f"revocab.commands.{name}").COMMAND, [*map(str, words)], name)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from revocab.adapting.choices import (
     vocabulary_size,
 )
 from revocab.adapting.experiment_file import Asked, experiment_text
-from revocab.adapting.from_texts import without_cores
 from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure
 from revocab.config import validate
@@ -80,12 +78,6 @@ def test_bfloat16_where_model_and_processor_have_it(stored, amx, precision, monk
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(from_texts, "has_amx", lambda file=None: amx)
     assert from_texts.precision_for(replace(SOURCE, stored=stored)) == precision
-
-
-@pytest.mark.parametrize("flags", ["fpu sse2", "fpu amx_bf16 amx_tile"])
-def test_a_processor_says_that_it_has_amx(flags, tmp_path):
-    (tmp_path / "cpuinfo").write_text(f"flags\t: {flags}\n", encoding="utf-8")
-    assert from_texts.has_amx(tmp_path / "cpuinfo") == ("amx_bf16" in flags)
 
 
 def test_a_method_that_reads_a_helper_needs_one_and_no_other_takes_it():
@@ -144,37 +136,10 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
     )
 
 
-def test_documents_are_separated_by_empty_lines_also_when_compressed(tmp_path):
-    with gzip.open(tmp_path / "it.txt.gz", "wb") as file:
-        file.write("è\nuno\n\ndue\n".encode())
-    found = measure("it", tmp_path / "it.txt.gz")
-    assert (found.documents, found.bytes, found.by_line) == (2, 9, False)
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("toy")
     return build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "model")
-
-
-def test_all_that_is_missing_is_said_at_once(tmp_path):
-    for words, problems in (
-        ([], ["give either MODEL", "--text: no text"]),
-        (
-            [str(tmp_path / "gone"), "--text", "it=gone.txt"],
-            ["no folder with a model", "no such"],
-        ),
-    ):
-        with pytest.raises(RevocabError) as caught:
-            adapt([*words, "--out", str(tmp_path / "new")])
-        assert len(caught.value.problems) == len(problems), caught.value
-        for line, problem in zip(caught.value.problems, problems, strict=True):
-            assert problem in line
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_command_goes_on_with_other_cores():
-    assert without_cores(["m", "--cores", "2", "--cores=2", "--out", "o"]) == ["m", "--out", "o"]
 
 
 def test_a_row_fills_a_short_context(model):

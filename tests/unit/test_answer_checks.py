@@ -67,12 +67,6 @@ def test_a_judge_by_rule_has_no_model_and_runs_have_to_be_there(values):
     assert any("model.step: run 'mistral-instruct' has no checkpoint 7" in one for one in found)
 
 
-def test_options_of_another_judge_are_none(values):
-    values["corpora"]["own"]["answers"]["judge"]["threshold"] = 3
-    (found,) = problems(values)
-    assert found.startswith("corpora.own.answers.judge.threshold: unknown key (allowed: checks, ")
-
-
 def test_a_model_does_not_answer_what_it_is_trained_on(values):
     """The tuned run would read its own answers; through another run, too."""
     values["mixtures"]["chat"] = {"chat": 0.5, "own": 0.5}

@@ -91,39 +91,6 @@ def test_a_group_that_nothing_shows_is_trained_and_not_scored(values):
 # Empty sections -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "section", ["generation", "multiple_choice", "fertility", "parameters", "similarity", "models"]
-)
-def test_what_an_empty_section_cannot_feed_is_told(values, section):
-    """A table over nothing is a line about the table, before anything runs."""
-    overlay = {
-        "generation": "evaluation: {generation: null}",
-        "multiple_choice": "evaluation: {multiple_choice: null}",
-        "fertility": "fertility: null",
-        "parameters": "tables: {parameters: {kind: parameters, title: Parameters}}",
-        "similarity": "runs: {mistral: {methods: {sava: null}}}",
-        "models": "models: null",
-    }[section]
-    expected = {
-        "generation": "tables.generation: shows generation, and evaluation.generation.tasks is",
-        "multiple_choice": "tables.choices_it.language: no language with tasks 'it'",
-        "fertility": "tables.fertility: kind 'fertility' shows tokenizers; name them",
-        "parameters": "tables.parameters: shows the models of 'parameters', which names none",
-        "similarity": "tables.similarity: no run of group 'mistral' trains rows of a new",
-        "models": "runs.mistral.source: no model 'mistral' (known: none)",
-    }[section]
-    assert any(line.startswith(expected) for line in problems(values, overlay))
-
-
-def test_half_of_a_measurement_is_told(values):
-    assert problems(values, "fertility: {corpora: []}") == [
-        "fertility: 2 tokenizers on 0 corpora; name at least one of each, or none"
-    ]
-    assert problems(values, "evaluation: {heldout: []}") == [
-        "evaluation.heldout: names no corpus, but models.mistral is trained; name one"
-    ]
-
-
 def test_tokenizers_alone(values):
     kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
     plan = planned({key: values[key] for key in kept}, "intersections: [[source, target]]")
@@ -150,24 +117,6 @@ def test_null_says_not_trained_in_a_recipe_alone():
     assert without_nulls(given) == {
         "runs": {"g": {"recipe": None, "methods": {"m": {"recipe": None}}}}
     }
-
-
-def test_a_thing_that_no_file_gives_cannot_be_taken_away(tmp_path, values):
-    """``fvt:`` with nothing behind it is no run with every default, and is not dropped unsaid."""
-    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
-    first.write_text("runs: {mistral: {methods: {sava: {anchors: }, fvt: }}}\ntables: {one: {}}\n")
-    second.write_text(
-        "runs: {mistral: {recipe: , methods: {sava: }}}\ntables: {one: , two: }\nseed: \n"
-        "evaluation: {multiple_choice: {tasks: {x: }}, efficiency: }\nmixtures: {y: {z: }}\n"
-    )
-    with pytest.raises(RevocabError) as caught:
-        validate(copy.deepcopy(values), files=[first, second])
-    assert [line.partition(" removes it")[0] for line in caught.value.problems] == [
-        f"runs.mistral.methods.fvt: null in {first}",
-        f"tables.two: null in {second}",
-        f"evaluation.multiple_choice.tasks.x: null in {second}",
-        f"mixtures.y.z: null in {second}",
-    ]
 
 
 # Languages of a group -----------------------------------------------------------------------------

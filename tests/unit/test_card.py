@@ -6,16 +6,13 @@ import shutil
 
 import pytest
 from huggingface_hub import ModelCard
-from huggingface_hub.repocard_data import model_index_to_eval_results
 from toy_folders import adapt
 
 from revocab.io import read_json, write_json
 from revocab.models.origin import hub_id, licence_of, name_of
-from revocab.training.outputs.card import TRAINING, card
 
 HUB = "owner/model-7B"
 CARD = "---\nlicense: {licence}\nlanguage: en\ntags: [a]\n---\n\n# Its own words\n"
-UNKNOWN = "names no licence"
 
 
 @pytest.fixture
@@ -58,25 +55,6 @@ def test_the_hub_reads_what_the_card_says(toys, source, tmp_path):
     assert read_json(out / "provenance.json")["names"] == names
 
 
-def test_what_is_not_known_is_left_out(toys, tmp_path):
-    out = adapt(toys, tmp_path / "out")
-    card = card_of(out)
-    assert {"base_model", "language", "license"}.isdisjoint(card.data.to_dict())
-    assert UNKNOWN in card.text
-    assert "- Source model: untied" in card.text
-    assert "Helper" not in card.text and "- Language" not in card.text
-    for file in ("README.md", "provenance.json", "manifest.json"):
-        assert str(tmp_path) not in (out / file).read_text()
-        assert str(toys) not in (out / file).read_text()
-
-
-def test_the_models_behind_a_difference_are_named(toys, tmp_path):
-    card = card_of(adapt(toys, tmp_path / "out", method="lep"))
-    names = read_json(tmp_path / "out/provenance.json")["names"]
-    assert f"- Adapted model: {names['adapted']}" in card.text.splitlines()
-    assert f"- Base of the adapted model: {names['base']}" in card.text.splitlines()
-
-
 @pytest.mark.parametrize(
     ("front", "taken"),
     [
@@ -99,23 +77,6 @@ def test_the_models_behind_a_difference_are_named(toys, tmp_path):
 def test_a_licence_is_taken_over_where_it_can_be_read(tmp_path, front, taken):
     (tmp_path / "README.md").write_text(f"---\n{front}\n---\ntext\n", encoding="utf-8")
     assert licence_of(tmp_path) == taken
-
-
-def test_a_card_that_is_none(tmp_path):
-    assert licence_of(tmp_path) == {}
-    (tmp_path / "README.md").write_bytes(b"---\nlicense: \xff\n---\n")
-    assert licence_of(tmp_path) == {}
-    (tmp_path / "README.md").write_text("no metadata")
-    assert licence_of(tmp_path) == {}
-
-
-def test_another_licence_keeps_its_name_and_address(toys, source, tmp_path):
-    front = "other\nlicense_name: gemma\nlicense_link: https://ai.google.dev/gemma/terms"
-    (source / "README.md").write_text(CARD.format(licence=front), encoding="utf-8")
-    card = card_of(adapt(toys, tmp_path / "out", source))
-    assert (card.data.license, card.data.license_name) == ("other", "gemma")
-    assert card.data.license_link == "https://ai.google.dev/gemma/terms"
-    assert "licence is that of the source model: gemma." in card.text
 
 
 @pytest.mark.parametrize(
@@ -151,22 +112,3 @@ def test_a_configuration_names_a_repository_or_a_folder_here(tmp_path, monkeypat
     assert hub_id(tmp_path) is None
     (tmp_path / "config.json").write_text("no JSON")
     assert hub_id(tmp_path) is None
-
-
-def test_the_losses_of_a_checkpoint_stand_at_the_head_of_its_card():
-    loss = {"corpus": "it", "language": "it", "bits_per_byte": 0.75, "bytes": 100}
-    training = {
-        "what": TRAINING, "model": "m", "step": 6, "tokens": 96, "sequence_length": 16,
-        "recipe": {"steps": 6}, "text": {"corpora": {}, "languages": ["it"]}, "heldout": [loss],
-        "inputs": {"model": {}, "packed": "0"},
-    }  # fmt: skip
-    page = ModelCard(card([{"what": "Base model", "name": "owner/base"}, training], {}))
-    assert page.data.base_model == "owner/base" and page.data.base_model_relation == "finetune"
-    (result,) = page.data.eval_results
-    assert (result.dataset_type, result.metric_type, result.metric_value) == (
-        "it",
-        "bits_per_byte",
-        0.75,
-    )
-    _, again = model_index_to_eval_results(page.data.to_dict()["model-index"])
-    assert again == [result]

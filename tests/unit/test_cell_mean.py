@@ -67,16 +67,3 @@ def test_our_mean_is_one_and_another_is_not(root):
         max(abs(cells[*row, "Mean"].value - cells[*row, "ARC"].value) for row in rows) / 100
     )
     assert wrong > 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"tables": ["u"]}, "tables: no table of runs 'u'"),
-        ({"column": "Means"}, "no column of 't', also printed, 'Means'"),
-        ({"weights": {"ARK": 1}}, "no column of 't', also printed, 'ARK'"),
-    ],
-)
-def test_what_is_not_there_is_named(root, changes, said):
-    problems = [*claim(**changes).measure.problems(Results(root).experiment, "k")]
-    assert any(said in problem for problem in problems), problems

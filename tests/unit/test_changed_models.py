@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import subprocess
 import sys
 
@@ -17,22 +16,16 @@ from toy_folders import shard
 from revocab import __main__ as entry
 from revocab.command import read
 from revocab.commands.change_model import COMMAND
-from revocab.config import as_json, validate
+from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.folder_claim import read_claim
-from revocab.models.change import ChangeJob, changes
+from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.folder import ModelFolder
 from revocab.plan import Plan
 from revocab.plan.plan import rules
 
 BLOCKS = ChangeJob(change="blocks", option={"share": 0.5})
-
-
-def test_every_file_is_a_change_with_a_source():
-    for name, change in changes().items():
-        assert change.name == name and change.citation and change.summary
-        assert "model" not in change.options.model_fields  # the key of the body
 
 
 def test_an_unknown_change_is_named(toys, tmp_path):
@@ -144,20 +137,6 @@ def test_a_changed_model_is_planned_from_its_model(given):
     assert step.job == ChangeJob(change="blocks", option={"share": 1.0})
     source = plan.step("init_embeddings", run="mistral-sava").inputs["source"]
     assert source.path == "results/small/models/more"
-
-
-def test_a_record_names_no_change_but_those_that_are_made(given):
-    experiment = validate(with_models(given, grown=GROWN))
-    record = json.loads(json.dumps(as_json(experiment)["experiment"]))
-    assert record["models"]["grown"]["blocks"] == GROWN["blocks"]
-    assert record["models"]["mistral"].keys() == {
-        "tokenizer",
-        "hub",
-        "revision",
-        "path",
-        "pretrain",
-    }
-    assert validate(record) == experiment
 
 
 LAST = {"run": "mistral-sava", "step": "last"}

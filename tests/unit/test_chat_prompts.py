@@ -19,7 +19,7 @@ from revocab.evaluation.generation.prompts import messages, prompt_row
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.multiple_choice import harness
-from revocab.evaluation.multiple_choice.scoring import Scorer, score_checkpoints
+from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Generating, Scoring
 from revocab.io import read_jsonl, write_jsonl
 from revocab.tokenizers.load import load_tokenizer
@@ -192,16 +192,6 @@ def test_choices_follow_the_templates_text_without_a_second_bos(models, task, na
         whole = model.tokenizer(context + choice, add_special_tokens=False)["input_ids"]
         assert context_ids + choice_ids == whole
         assert whole.count(1) == ("bos_token" in TEMPLATES[name][0])
-
-
-def test_scores_say_how_the_model_was_asked(models, task, tmp_path):
-    hashes = set()
-    for number, chat in enumerate((None, ChatOptions(), ChatOptions(shots="one_turn"))):
-        out = tmp_path / f"{number}.csv"
-        options = Scoring(shots=1, limit=2, device="cpu", chat=chat)
-        score_checkpoints("r", {1: models["llama"]}, [task], out, options)
-        hashes |= {row["config_hash"] for row in csv.DictReader(out.open(encoding="utf-8"))}
-    assert len(hashes) == 3
 
 
 def test_checkpoints_with_other_templates_are_asked_by_their_own(models, task):

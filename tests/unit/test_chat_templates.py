@@ -7,7 +7,7 @@ import re
 import pytest
 from chat_toys import messages_of, write_tokenizer
 
-from revocab.chat.template import FOLDER, ChatTemplate, find_template, load_template, template_names
+from revocab.chat.template import FOLDER, find_template, load_template
 from revocab.errors import RevocabError
 from revocab.tokenizers.load import load_tokenizer
 from revocab.training.data.conversations import ConversationCount, encoded, load_chat_tokenizer
@@ -60,10 +60,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tokenizer(folder):
     return load_tokenizer(folder)
-
-
-def test_the_package_has_these_templates():
-    assert template_names() == sorted(TEXTS)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -223,10 +219,3 @@ def test_what_a_template_refuses_names_the_conversation(folder):
     ]
     with pytest.raises(RevocabError, match=r"mistral.jinja: conversation 'x7': .*received tool"):
         list(encoded(chat, rows))
-
-
-def test_rendering_leaves_the_messages_alone():
-    messages = messages_of(0)
-    before = [dict(one) for one in messages]
-    ChatTemplate("{{ messages[0].content }}", "here").rendered(messages, "it")
-    assert messages == before

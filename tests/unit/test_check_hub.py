@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from types import SimpleNamespace
 
 import hub_content
-import hub_server
 import pytest
-import yaml
 
-from revocab.config import read
+from revocab.config import Experiment, read
+from revocab.errors import RevocabError
+from revocab.hub import cached_commit, resolve
 from revocab.plan import Plan
 from revocab.workflow import check_hub
 
+#: Places that are refused, and a word of why.
 PLACES = {
     "corpora.gated.source.hub": "gated",
     "corpora.gone.source.hub": "does not exist",
@@ -22,26 +24,16 @@ PLACES = {
     "models.closed.hub": "gated",
 }
 
-FILL = """
-from datasets import load_dataset
-from huggingface_hub import snapshot_download
-snapshot_download("sound/model")
-load_dataset("sound/data")
-"""
-
 
 @pytest.fixture
 def root(tmp_path):
-    """A Hub with a sound data set, a gated one, and two models, one of them gated."""
+    """A data set and a model."""
     root = tmp_path / "hub"
     rows = [{"text": f"Il gatto numero {number}."} for number in range(4)]
-    for name in ("sound/data", "gated/data"):
-        hub_content.data_set(root / "datasets" / name / "main", {"default": {"train": rows}})
-    for name in ("sound/model", "closed/model"):
-        folder = root / "models" / name / "main"
-        folder.mkdir(parents=True)
-        (folder / "config.json").write_text('{"model_type": "llama"}')
-    hub_content.gate(root, ["datasets/gated/data", "models/closed/model"])
+    hub_content.data_set(root / "datasets/sound/data/main", {"default": {"train": rows}})
+    folder = root / "models/sound/model/main"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"model_type": "llama"}')
     return root
 
 
@@ -69,32 +61,45 @@ def experiment(sound: bool) -> dict:
     }
 
 
-def test_all_that_is_not_there_is_said_at_once(hub, tmp_path):
-    file = tmp_path / "experiment.yaml"
-    file.write_text(yaml.safe_dump(experiment(sound=False)))
-    command = ["-m", "revocab", "run", file, "--check"]
-    done = hub_server.run_against(hub, tmp_path / "hf", command)
-    assert done.returncode == 1, done.stderr
-    lines = [line for line in done.stderr.splitlines() if ".hub:" in line]
-    assert len(lines) == len(PLACES), done.stderr
+@pytest.fixture
+def refusing(hub, monkeypatch):
+    """What the Hub says of a repository: not there, gated, or without the revision."""
+    from huggingface_hub import HfApi, errors
+
+    def refused(_, name: str, *, revision: str | None, repo_type: str):
+        response = SimpleNamespace(headers={}, request=None)
+        if name.startswith("nobody/"):
+            raise errors.RepositoryNotFoundError("no", response=response)
+        if name.startswith(("gated/", "closed/")):
+            raise errors.GatedRepoError("no", response=response)
+        raise errors.RevisionNotFoundError("no", response=response)
+
+    monkeypatch.setattr(HfApi, "repo_info", refused)
+    monkeypatch.setattr(
+        "revocab.hub.cached_commit",
+        lambda name, revision, kind: None if revision else cached_commit(name, revision, kind),
+    )
+
+
+def test_all_that_is_not_there_is_said_at_once(refusing):
+    with pytest.raises(RevocabError) as caught:
+        check_hub.check_hub(Plan(Experiment(**experiment(sound=False))))
+    assert len(caught.value.problems) == len(PLACES)
     for place, word in PLACES.items():
-        (line,) = (line for line in lines if place in line)
+        (line,) = (line for line in caught.value.problems if line.startswith(place))
         assert word in line
-    assert "datasets/gated/data" in done.stderr  # the page where its terms are accepted
 
 
-def test_a_sound_experiment_passes_and_then_passes_from_the_cache_alone(hub, tmp_path, monkeypatch):
-    file = tmp_path / "experiment.yaml"
-    file.write_text(yaml.safe_dump(experiment(sound=True)))
-    command = ["-m", "revocab", "run", file, "--check"]
-    done = hub_server.run_against(hub, tmp_path / "hf", command)
-    assert done.returncode == 0, done.stderr
-    assert hub_server.run_against(hub, tmp_path / "hf", ["-c", FILL]).returncode == 0
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    done = hub_server.run_against(hub, tmp_path / "hf", command)
-    assert done.returncode == 0, done.stderr
-    done = hub_server.run_against(hub, tmp_path / "empty", command)
-    assert done.returncode == 1 and "sound/data" in done.stderr and "sound/model" in done.stderr
+def test_a_sound_experiment_passes_from_the_cache_alone(hub):
+    plan = Plan(Experiment(**experiment(sound=True)))
+    check_hub.check_hub(plan)
+    for folder in hub.iterdir():
+        shutil.rmtree(folder)
+    resolve.cache_clear()
+    with pytest.raises(RevocabError) as caught:
+        check_hub.check_hub(plan)
+    said = str(caught.value)
+    assert "sound/data" in said and "sound/model" in said
 
 
 def test_a_repository_that_was_renamed_is_told(monkeypatch):

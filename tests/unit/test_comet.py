@@ -6,16 +6,14 @@ import csv
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from comet_checkpoint import SAMPLES
 
-from revocab.errors import RevocabError
 from revocab.evaluation.generation import comet
-from revocab.evaluation.generation.comet import Comet, samples, score_run
+from revocab.evaluation.generation.comet import Comet, score_run
 from revocab.evaluation.generation.prompts import prompt_row
 from revocab.io import read_jsonl, write_jsonl
 
@@ -109,27 +107,3 @@ def test_a_killed_run_continues(tmp_path, monkeypatch):
         "comet.csv",
         "comet_items.jsonl.gz",
     }
-
-
-def test_errors_say_what_to_do(tmp_path):
-    with pytest.raises(RevocabError, match="no such COMET checkpoint"):
-        Comet(str(tmp_path / "absent.ckpt")).checkpoint()
-    with pytest.raises(RevocabError, match=r"expected one \*\.ckpt file below it, found none"):
-        Comet(str(tmp_path)).checkpoint()
-    with pytest.raises(RevocabError, match="its items do not match the prompts"):
-        samples([{"id": "1"}], [{"id": "2"}], "x.jsonl")
-
-
-def test_without_the_environment_the_script_names_the_next_step(repository, tmp_path):
-    """The core environment has no comet."""
-    prompts, generation = write_outputs(tmp_path)
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "revocab", "score_comet", "--run", "r",
-            "--generation", generation, "--prompts", f"flores_en_it={prompts}",
-            "--models", "comet22=org/model", "--out", tmp_path / "c.csv",
-        ],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "unbabel-comet is not installed" in done.stderr and "make comet" in done.stderr

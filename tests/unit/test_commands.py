@@ -7,9 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import suppress
-from importlib import import_module, metadata
-from inspect import get_annotations
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -17,58 +15,11 @@ import pytest
 from pydantic import BaseModel
 
 from revocab import __main__ as entry
-from revocab.answering.options import AnswerJob, AnswerOptions
 from revocab.closed import Job
 from revocab.command import Command, read
-from revocab.commands.compare_runs import ComparisonJob
-from revocab.config import schema
-from revocab.config.schema import data, evaluation, experiment, models, runs
-from revocab.corpora.options import CorpusJob, CorpusOptions
-from revocab.demoworld.build import WorldJob, WorldOptions
 from revocab.errors import RevocabError
-from revocab.evaluation import options
-from revocab.evaluation.embedding_similarity import (
-    EmbeddingSimilarityJob,
-    EmbeddingSimilarityOptions,
-)
-from revocab.evaluation.generation.kind import PromptOptions, generation_kinds
-from revocab.evaluation.generation.prompts import PromptJob
-from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
-from revocab.fertility.measure import FertilityJob, FertilityOptions
-from revocab.flags import leaves
-from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions
-from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
-from revocab.intersection.intersect import IntersectionJob
-from revocab.models.parameters import Architecture, StandInJob
-from revocab.training.data.heldout import HeldoutJob
-from revocab.training.data.packing import PackingJob
-from revocab.training.recipe import ConversationOptions, PackingOptions, Recipe, TrainingOptions
-from revocab.training.run import Settings
 
 NAMES = sorted(entry.command_files())
-#: A component's options, the job that adds what an experiment knows, and the part of its file.
-OPTIONS = [
-    (WorldOptions, WorldJob, experiment.Experiment.model_fields["world"].annotation),
-    (CorpusOptions, CorpusJob, data.Corpus),
-    (AnswerOptions, AnswerJob, data.OwnAnswers),
-    (FertilityOptions, FertilityJob, evaluation.Fertility),
-    (EmbeddingSimilarityOptions, EmbeddingSimilarityJob, evaluation.Similarity),
-    (options.ScoringOptions, options.ScoringJob, evaluation.MultipleChoice),
-    (options.GenerationOptions, options.GenerationJob, evaluation.Generation),
-    (options.EfficiencyOptions, options.EfficiencyJob, evaluation.Efficiency),
-    *(
-        (PromptOptions, PromptJob, evaluation.with_sources(one.options))
-        for one in generation_kinds().values()
-    ),
-    (options.SignificanceOptions, ComparisonJob, options.SignificanceOptions),
-    (TaskOptions, TaskJob, evaluation.Task),
-    (Architecture, StandInJob, models.Pretraining.model_fields["architecture"].annotation),
-    (FastTextOptions, AuxiliaryJob, runs.AuxiliaryVectors),
-    (ScaleOptions, ScaleJob, runs.Scale),
-    (PackingOptions, PackingJob, Recipe),
-    (TrainingOptions, Settings, Recipe),
-    (ConversationOptions, HeldoutJob, Recipe),
-]
 
 
 def command(name: str) -> Command:
@@ -89,36 +40,6 @@ def inside(annotation: Any) -> set[Any]:
     return found
 
 
-# What there is -----------------------------------------------------------------------------------
-
-
-def test_every_module_has_a_command_and_a_line_of_help():
-    assert len(NAMES) > 25
-    for name in NAMES:
-        assert isinstance(command(name), Command), name
-        first = import_module(f"revocab.commands.{name}").__doc__.split("\n")[0]
-        assert (
-            entry.summary(entry.command_files()[name]) == first
-            and first.endswith(".")
-            and len(first) > 20
-        )
-    assert set(entry.VERBS.values()) <= set(NAMES)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_key_has_a_name_of_its_own(name):
-    keys = [key for model in command(name).parts.values() for key, _ in leaves(model)]
-    assert len({*keys, "out"}) == len(keys) + 1
-    parts = [key for model in command(name).parts.values() for key in model.model_fields]
-    assert len(set(parts)) == len(parts), "a part and a key of one name"
-
-
-@pytest.mark.parametrize("verb", entry.VERBS)
-def test_every_flag_of_a_verb_has_a_help(verb):
-    parts = command(entry.VERBS[verb]).parts.values()
-    assert [key for model in parts for key, field in leaves(model) if not field.description] == []
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
     parts = command(name)
@@ -127,49 +48,6 @@ def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
     for key, field in parts.inputs.model_fields.items():
         assert Path in inside(field.annotation), key
     assert not {one for one in inside(parts.machine) if issubclass(one, Path)}
-
-
-# Defaults ----------------------------------------------------------------------------------------
-
-
-def owner(model: type[BaseModel], name: str) -> type:
-    """Return the class that says what a field is."""
-    return next(one for one in model.__mro__ if name in get_annotations(one))
-
-
-@pytest.mark.parametrize(
-    ("own", "job", "part"), OPTIONS, ids=lambda one: getattr(one, "__name__", "")
-)
-def test_no_default_is_written_twice(own, job, part):
-    """The job and the experiment's part inherit the component's options."""
-    members = [one for one in get_args(part) if one is not type(None)]
-    part = members[0] if members else part
-    assert issubclass(job, own) and issubclass(part, own) and issubclass(job, Job)
-    for name, field in own.model_fields.items():
-        for user in (job, part):
-            if not user.model_fields[name].is_required():
-                assert owner(user, name) is owner(own, name), f"{user.__name__}.{name}"
-                assert user.model_fields[name].default == field.default
-
-
-def test_the_table_of_options_lists_every_job_that_has_some():
-    """A job without any takes all that it holds from the experiment."""
-    listed = {job for _, job, _ in OPTIONS}
-    for name in NAMES:
-        job = command(name).job
-        bases = [
-            one for one in job.__mro__[1:] if one.__name__.endswith(("Options", "Architecture"))
-        ]
-        assert not bases or job in listed, name
-
-
-def test_what_makes_two_tokens_one_is_bytes_everywhere():
-    places = (InitJob, IntersectionJob, ScaleJob, runs.RunGroup)
-    assert {one.model_fields["identity"].default for one in places} == {"bytes"}
-
-
-def test_the_schema_is_what_it_says():
-    assert schema.Experiment is experiment.Experiment
 
 
 # Both ways to call -------------------------------------------------------------------------------
@@ -232,12 +110,6 @@ def test_a_step_is_a_whole_number():
 # The command itself ------------------------------------------------------------------------------
 
 
-def test_the_version_is_that_of_the_distribution(capsys):
-    for flag in ("--version", "-V"):
-        entry.main([flag])
-        assert capsys.readouterr().out == f"revocab {metadata.version('revocab')}\n"
-
-
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
 def test_the_first_page_shows_four_groups_of_at_most_seven_verbs(words, capsys):
     entry.main(words)
@@ -247,31 +119,6 @@ def test_the_first_page_shows_four_groups_of_at_most_seven_verbs(words, capsys):
     assert verbs == [verb for group in entry.GROUPS.values() for verb in group]
     assert {*verbs} <= {*entry.BEGUN, *entry.VERBS, *entry.PLANNED} and len({*verbs}) == len(verbs)
     assert max(map(len, entry.GROUPS.values())) <= 7
-
-
-def test_every_step_is_one_word_further(capsys):
-    entry.main(["help", "steps"])
-    shown = re.findall(r"^  (\S+) +\S", capsys.readouterr().out, re.MULTILINE)
-    assert shown == [*entry.VERBS, *(name for name in NAMES if name not in entry.VERBS.values())]
-
-
-@pytest.mark.parametrize("verb", ["adapt", "init", "run", "plan", "collect_scores"])
-def test_help_of_a_verb_is_the_verbs_help(verb, capsys):
-    shown = []
-    for words in (["help", verb], [verb, "--help"]):
-        with suppress(SystemExit):
-            entry.main(words)
-        shown.append(capsys.readouterr().out)
-    assert shown[0] == shown[1] and shown[0].startswith(f"usage: revocab {verb} ")
-
-
-@pytest.mark.parametrize("name", [*entry.VERBS, *sorted(set(NAMES) - set(entry.VERBS.values()))])
-def test_every_verb_explains_itself(name, capsys):
-    with pytest.raises(SystemExit) as ended:
-        entry.main([name, "--help"])
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
-    assert f"usage: revocab {name}" in shown and "--out" in shown
 
 
 @pytest.mark.parametrize(

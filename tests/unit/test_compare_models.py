@@ -106,10 +106,3 @@ def test_a_verdict_needs_an_interval_on_one_side(low, high, said):
     assert said in verdict({"difference": {**difference, "texts": 1}})
     assert "No diff" in verdict({"difference": {**difference, "texts": 3}})  # among three
     assert "No diff" in verdict({"difference": {**difference, "texts": 1, "p_value": 0.06}})
-
-
-def test_two_models_and_a_text_are_needed(tmp_path):
-    with pytest.raises(RevocabError, match="give two models"):
-        compare(["a", "--text", "it=b"])
-    with pytest.raises(RevocabError, match="--text: no text"):
-        compare(["a", "b", "--device", "cpu"])

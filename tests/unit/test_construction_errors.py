@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 
 import pytest
-from construction_toys import ENGLISH, build_trained, change, edited, mixture
+from construction_toys import build_trained, change, edited, mixture
 from toy_vocabularies import wordpiece
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizer_building.build import build_tokenizer
-from revocab.tokenizer_building.construction import BuildInputs, constructions
+from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer
 
@@ -132,31 +129,3 @@ def test_constructions_without_a_base(out):
         build_tokenizer("extent", {}, BuildInputs(), out)
     with pytest.raises(RevocabError, match="exactly one of path, hub"):
         build_tokenizer("substitute", {}, BuildInputs(), out)
-
-
-def test_every_construction_says_what_it_is():
-    for name, one in constructions().items():
-        assert one.name == name and one.summary and one.citation
-        assert one.options.model_config["extra"] == "forbid"
-
-
-def test_command_line(repository, tmp_path, corpora, bases):
-    def call(*arguments):
-        job = [repository / "scripts/run_job.py", "build_tokenizer", "--construction"]
-        environment = {**os.environ, "PYTHONPATH": str(repository / "src")}
-        return subprocess.run(
-            [sys.executable, *job, *map(str, arguments)],
-            capture_output=True, text=True, env=environment, check=False,
-        )  # fmt: skip
-
-    text = ("--corpora", f"it={corpora['it']}")
-    base = ("--base", bases["byte_fallback"])
-    made = call("extend", *base, *text, "--option", "add=12", "--out", tmp_path / "x")
-    assert made.returncode == 0, made.stderr
-    manifest = read_json(tmp_path / "x" / "manifest.json")
-    assert manifest["vocabulary_size"] == 652 and manifest["options"]["base"] == "byte_fallback"
-    assert len(load_tokenizer(tmp_path / "x")(ENGLISH[0]).input_ids) > 5
-
-    wrong = call("train", *base, *text, "--out", tmp_path / "y")
-    assert wrong.returncode == 1 and not (tmp_path / "y").exists()
-    assert wrong.stderr.strip() == "error: construction 'train' takes no base"

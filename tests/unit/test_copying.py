@@ -23,7 +23,6 @@ from revocab.evaluation.generation.kinds.copying import (
     copy_length,
     is_released_copy,
     units,
-    written_characters,
 )
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.evaluation.generation.task_scores import task_scores
@@ -231,12 +230,6 @@ def test_of_an_original_counts_what_may_be_written():
     for written, share in ((4, 100), (3, 75)):
         cut = {**row, "output_tokens": written, "finish_reason": "length"}
         assert copy_length([cut], ["it"]).value() == pytest.approx(share)
-
-
-def test_characters_per_token_leave_the_end_out():
-    rows = [{"output": "abcdef", "output_tokens": 3, "finish_reason": "eos"},
-            {"output": "abcd", "output_tokens": 1, "finish_reason": "length"}]  # fmt: skip
-    assert written_characters(rows, ["it"]).value() == pytest.approx((6 / 3 + 4 / 2) / 2)
 
 
 def test_whole_texts_are_copied_however_long(files):

@@ -17,7 +17,6 @@ from revocab.corpora.word_splitters import (
     UNICODE,
     RulesSplitter,
     UnicodeSplitter,
-    choose_splitter,
     count_words,
     start_splitting,
 )
@@ -217,13 +216,6 @@ def test_processes_agree(monkeypatch):
     alone, together = (start_splitting(values, "it", RULES, n)() for n in (1, 2))
     assert together == alone
     assert alone.frequencies["parola"] == 20
-
-
-def test_splitters_by_choice():
-    assert choose_splitter("nltk_rules", "it") == RULES
-    assert choose_splitter("unicode", "it") == UNICODE
-    # No sentence data for this language anywhere.
-    assert choose_splitter("nltk", "sw") == RULES
 
 
 # Conversations ------------------------------------------------------------------------------------

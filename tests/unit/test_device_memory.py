@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib import import_module
 
 import pytest
 import torch
 from evaluation_toys import IT_ROWS, write_model, write_task
 
-from revocab.closed import Closed, Job
-from revocab.commands.measure_heldout import Machine as HeldoutMachine
+from revocab.closed import Job
 from revocab.device_memory import explained
 from revocab.errors import RevocabError
 from revocab.evaluation.generation import comet
@@ -25,9 +22,6 @@ from revocab.evaluation.inference.shared_contexts import SharedContextLM
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.options import (
     CometHardware,
-    EfficiencyJob,
-    GenerationHardware,
-    Hardware,
     ScoringHardware,
 )
 from revocab.io import write_jsonl
@@ -38,45 +32,10 @@ FULL = (
     " which 1.19 GiB is free. Including non-PyTorch memory, this process has 22.48 GiB memory in"
     " use. Of the allocated memory 20.00 GiB is allocated by PyTorch."
 )
-SAID = (
-    "out of memory on the device (CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a"
-    " total capacity of 23.68 GiB of which 1.19 GiB is free); "
-)
-EFFICIENCY = EfficiencyJob(run="r", step=0, corpus="c", language="it", batch_size=8)
 
 
 def full(*_, **__):
     raise torch.OutOfMemoryError(FULL)
-
-
-@pytest.mark.parametrize(
-    ("command", "job", "machine", "said"),
-    [
-        (
-            "score_multiple_choice", Job(), ScoringHardware(batch_size=64),
-            "{score_multiple_choice: {batch_size: 32}}) or with --batch-size 32",
-        ),
-        ("score_comet", Job(), CometHardware(batch_size=3), "{score_comet: {batch_size: 1}}"),
-        (
-            "generate_text", Job(), GenerationHardware(batch_size=1),
-            "batch_size is 1 already: set dtype: bfloat16 for generate_text in the profile, or end",
-        ),
-        (
-            "generate_text", Job(), GenerationHardware(batch_size=1, dtype="bfloat16"),
-            "batch_size is 1 already: end other processes that use the device, take one with more",
-        ),
-        (
-            "measure_efficiency", EFFICIENCY, Hardware(),
-            "lower batch_size of evaluation.efficiency in the experiment (8 now), or end other",
-        ),
-        ("measure_heldout", Job(), HeldoutMachine(), "end other processes that use the device"),
-    ],
-)  # fmt: skip
-def test_the_key_that_helps(command, job, machine, said):
-    with pytest.raises(RevocabError) as caught, explained(command, job, machine):
-        full()
-    assert str(caught.value).startswith(SAID) and said in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -92,20 +51,6 @@ def test_libraries_beside_torch_say_it_in_their_own_words(text, known):
     with pytest.raises(expected) as caught, explained("r", Job(), ScoringHardware()):
         raise RuntimeError(text)
     assert isinstance(caught.value, RevocabError) is known
-
-
-def test_a_command_without_a_choice_of_device_keeps_its_error():
-    with pytest.raises(torch.OutOfMemoryError), explained("train_model", Job(), Closed()):
-        full()
-
-
-def test_no_command_has_to_import_torch_for_it():
-    code = (
-        "import sys; from revocab.device_memory import ran_out;"
-        " print(ran_out(RuntimeError('CUDA error: out of memory')), 'torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
 
 
 class FullComet:

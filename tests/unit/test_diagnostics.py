@@ -37,14 +37,6 @@ def test_statistics_by_hand():
     assert diagnostics.warn("m", "input", found) == []
 
 
-def test_collapse_and_explosion_are_told_with_their_numbers():
-    (collapsed,) = diagnostics.warn("m", "input", described([[0.1, 0.0], [0.0, 0.3]]))
-    assert "0.2 is 4.0% of the copied rows' 5" in collapsed
-    (exploded,) = diagnostics.warn("m", "output", described([[21.0, 0.0], [0.0, 5.0]]))
-    assert "1 new rows have more than 4 times" in exploded
-    assert "21 against 5" in exploded
-
-
 def test_norms_over_a_decade_are_binned_on_a_log_scale():
     histogram = described([[0.005, 0.0], [0.0, 50.0]])["histograms"]["norm"]
     assert histogram["log"]
@@ -114,19 +106,3 @@ def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
 def test_one_row_and_zero_rows_have_no_duplicates():
     assert diagnostics.near_duplicates(torch.ones(1, 4), ids(0))["rows"] == 0
     assert diagnostics.near_duplicates(torch.zeros(3, 4), ids(0, 1))["rows"] == 0
-
-
-# The figure. -------------------------------------------------------------------------------------
-
-
-def test_figure_has_both_kinds_and_repeats(tmp_path):
-    found = described([[0.0, 2.0], [4.0, 0.0]])
-    report = {"method": "fvt", "matrices": {"input": found, "output": found}}
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        diagnostics.draw(report, tmp_path / name)
-    for ending in ("svg", "png"):
-        first, second = (tmp_path / name / f"diagnostics.{ending}" for name in ("a", "b"))
-        assert first.read_bytes() == second.read_bytes()
-    diagnostics.draw({"method": "lapt", "matrices": {}}, tmp_path)
-    assert not (tmp_path / "diagnostics.svg").exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import sys
 
 import pytest
@@ -105,20 +104,6 @@ def test_a_prompt_longer_than_the_context_is_refused(text, tmp_path):
     folder = write_model(tmp_path / "short", context_length=16)
     with pytest.raises(RevocabError, match="its context has 16; lower"):
         measure(folder, text, SMALL, Hardware())
-
-
-def test_script(text, tmp_path, repository, monkeypatch):
-    folder = write_model(tmp_path / "model", context_length=256)
-    arguments = {
-        "run": "r", "step": 5, "model": folder, "text": text, "corpus": "c", "language": "it",
-        "engine": "transformers", "prompts": 2, "prompt-characters": 40, "new-tokens": 3,
-        "repeats": 1, "out": tmp_path / "r.json",
-    }  # fmt: skip
-    line = [part for name, value in arguments.items() for part in (f"--{name}", str(value))]
-    monkeypatch.setattr(sys, "argv", ["run_job.py", "measure_efficiency", *line])
-    runpy.run_path(str(repository / "scripts/run_job.py"), run_name="__main__")
-    found = json.loads((tmp_path / "r.json").read_text())
-    assert (found["run"], found["step"], found["prompts"]) == ("r", 5, 2)
 
 
 def test_vllm_measures_the_same_text(vllm_interpreter, call, text, tmp_path):

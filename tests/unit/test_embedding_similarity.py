@@ -7,7 +7,7 @@ import csv
 import pytest
 import torch
 from helper_toys import build_byte_level, permuted, token_bytes
-from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 
 from revocab.errors import RevocabError
 from revocab.evaluation.embedding_similarity import (
@@ -82,32 +82,6 @@ def test_fewer_tokens_than_asked_are_all_used_and_counted():
 
 
 JOB = EmbeddingSimilarityJob(group="mistral", helper="helper", anchors=8, last_step=100, seed=1)
-
-
-def test_table_of_a_group(tmp_path):
-    tokenizer = build_tokenizer(TARGET_WORDS, 40, tmp_path / "tokenizer")
-    helper = build_model(tokenizer, tmp_path / "helper", seed=1, hidden_size=24)
-    first = build_model(tokenizer, tmp_path / "first", seed=2)
-    last = build_model(tokenizer, tmp_path / "last", seed=3)
-    runs = [RunModels("a", first, last), RunModels("b", helper, helper)]
-    _, anchors, of_helper = measure(JOB, runs, tokenizer, helper)
-    assert of_helper is anchors
-    measure_to(tmp_path / "out", JOB, runs, tokenizer, helper)
-    with (tmp_path / "out" / "similarity.csv").open(newline="") as handle:
-        table = list(csv.DictReader(handle))
-    keys = [(row["kind"], row["run"], row["other"], row["step"]) for row in table]
-    assert keys == [
-        ("helper", "a", "helper", "0"),
-        ("helper", "a", "helper", "100"),
-        ("helper", "b", "helper", "0"),
-        ("helper", "b", "helper", "100"),
-        ("between", "a", "b", "100"),
-        ("between", "b", "a", "100"),
-    ]
-    assert float(table[2]["similarity"]) == pytest.approx(1, abs=1e-6)
-    assert table[4]["similarity"] == table[5]["similarity"]
-    # Random models are related by chance only.
-    assert abs(float(table[0]["similarity"])) < 0.9
 
 
 # A helper of another tokenizer. ------------------------------------------------------------------

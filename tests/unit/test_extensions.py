@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from scratch_package import REPOSITORY, blocks
+from scratch_package import blocks
 
 from revocab import extensions, imports
 from revocab.imports import code_hash
@@ -100,18 +99,6 @@ def test_things_of_every_kind_are_found_outside_the_package(folder):
     assert before["template"]["doc_to_text"] == "Riddel: {{question}}"
     assert before["template"]["output_type"] == "multiple_choice"  # of the package's base.yaml
     assert before["words"] == ["Fraag"]
-
-
-def test_the_page_counts_the_lines_of_each_file(folder):
-    page = (REPOSITORY / "docs/extending.md").read_text(encoding="utf-8")
-    counted = dict(re.findall(r"^\| [^|]+ \| `([^`]+)` \| (\d+) \|", page, re.M))
-    lines = {
-        str(file.relative_to(folder / "mine")): str(
-            sum(bool(line.strip()) for line in file.read_text(encoding="utf-8").splitlines())
-        )
-        for file in (folder / "mine").rglob("*.*")
-    }
-    assert counted == lines
 
 
 def forget() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
-import types
 
 import pytest
 from evaluation_toys import write_model
@@ -17,9 +15,7 @@ from revocab.evaluation.generation.kinds.extraction import KIND, marked, r_preci
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
 from revocab.evaluation.inference.checkpoint import Checkpoint
-from revocab.evaluation.inference.decoding import TextGenerator
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
-from revocab.evaluation.inference.engines.vllm import VllmGenerator
 from revocab.evaluation.options import Generating
 from revocab.io import write_jsonl
 
@@ -129,34 +125,6 @@ def test_a_text_that_does_not_fit_is_not_scored(folder, tmp_path):
     assert short["finish_reason"] == "chosen"
     (score,) = score_rows(rows, [long, short], Generating())
     assert score["reason"] == "1 of 2 prompts too long, scored as empty"
-
-
-def test_vllm_is_asked_for_the_same(monkeypatch):
-    def generate(requests, settings, use_tqdm):
-        assert settings.prompt_logprobs == 0 and settings.max_tokens == 1
-        texts = [request["prompt_token_ids"] for request in requests]
-        return [
-            types.SimpleNamespace(
-                prompt_logprobs=[None] + [
-                    {token: types.SimpleNamespace(logprob=-token / 8)} for token in ids[1:]
-                ]
-            )
-            for ids in texts
-        ]  # fmt: skip
-
-    fake = types.SimpleNamespace(SamplingParams=types.SimpleNamespace)
-    monkeypatch.setitem(sys.modules, "vllm", fake)
-    engine = VllmGenerator.__new__(VllmGenerator)
-    engine.model, engine.dtype = types.SimpleNamespace(generate=generate), "float32"
-    engine.tokenizer = types.SimpleNamespace(decode=lambda ids, **_: f"{ids}")
-    assert engine.log_probabilities([5, 6], [[8, 16], [4, 4]]) == [-3, -1]
-    with pytest.raises(RevocabError, match=r"1 of 1 log-probabilities are not finite, first that"):
-        engine.log_probabilities([5], [[float("inf")]])
-
-
-def test_an_engine_without_likelihoods_says_so():
-    with pytest.raises(RevocabError, match="take the engine transformers"):
-        TextGenerator.log_probabilities(types.SimpleNamespace(), [1], [[2]])
 
 
 def test_the_answer_begins_at_the_token_of_its_first_character(folder, tmp_path):

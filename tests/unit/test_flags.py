@@ -11,7 +11,6 @@ from pydantic import Field
 from revocab.closed import Closed, Job
 from revocab.command import Command, Nothing, read
 from revocab.errors import RevocabError
-from revocab.flags import flag_of
 
 
 class Place(Closed):
@@ -180,35 +179,3 @@ def test_what_is_required_is_said():
         "--count: required and not given (how many)",
         "--out: required and not given (where to)",
     ]
-
-
-def test_a_name_given_twice_is_said():
-    """Not the last of them in silence: a checkpoint would be missing from a table."""
-    for words in (["--folders", "0=a", "0=b"], ["--shares", "it=1", "--shares", "it=0.5"]):
-        found = problems("--count", "1", "--out", "o", *words)
-        assert len(found) == 1 and "twice" in found[0]
-
-
-def test_help(capsys):
-    with pytest.raises(SystemExit) as ended:
-        read(COMMAND, "revocab try", ["--help"])
-    assert ended.value.code == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    for words in (
-        "usage: revocab try",
-        "--count N how many; required",
-        "--rate X default: 0.25",
-        "--all-of-it, --no-all-of-it",
-        "--kind {one,two} default: one",
-        "--shares NAME=X [NAME=X ...]",
-        "--folders STEP=PATH [STEP=PATH ...] folders, by step",
-        "--files PATH [PATH ...] 50% of them",
-        "--place.split VALUE default: train",
-        "--layers JSON [JSON ...]",
-        "--out PATH where to; required",
-    ):
-        assert words in shown, shown
-
-
-def test_underscores_become_hyphens():
-    assert flag_of("all_of_it") == "--all-of-it" and flag_of("place.id") == "--place.id"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-
-import pytest
 from fake_results import fake_results
 from splitter_toys import HINDI
 from toy_vocabularies import wordpiece
 
-from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.fertility import floor as floors
-from revocab.fertility.floor import FLOOR_COLUMNS, floor_sentence, measure_floors
-from revocab.fertility.measure import FertilityJob, Text, fertility_of_folders
+from revocab.fertility.floor import FLOOR_COLUMNS, measure_floors
+from revocab.fertility.measure import Text
 from revocab.io import write_csv
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
@@ -40,42 +36,6 @@ def test_floors_by_hand(bases, monkeypatch):
     text = Text("it", "it", ["cane"], "unicode")
     (words,) = measure_floors({"wordpiece": wordpiece()}, [text], {"it": [1]})
     assert (words["tokens"], words["floor"], words["joined_floor"]) == (1, 1.0, None)
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ((1.16, 1.0, None), None),
-        ((1.15, 1.0, None), "1.15 tokens per word are close to 1.00, the fewest that any"),
-        ((1.1, 1.0, 0.9), "can have here"),
-        ((1.1, 1.0, 0.5), "can have here; with marks joined to words (extend, join_marks: true) 0"),
-        ((4.0, 2.0, 1.1), "4.00 tokens per word, and 2.00 at least with any vocabulary, since"),
-        ((4.0, None, None), None),
-        ((None, 1.0, 1.0), None),
-    ],
-)
-def test_what_a_floor_means_is_said(values, said):
-    sentence = floor_sentence("mine", "hi", *values)
-    assert sentence is None if said is None else said in (sentence or "")
-    assert sentence is None or sentence.startswith("mine on hi: ")
-
-
-def test_the_report_and_the_verb_say_it(tmp_path, bases, capsys):
-    from revocab.__main__ import main
-
-    job = CorpusJob(corpus="hi", language="hi")
-    prepare_corpus([{"text": HINDI}], {"label": "x"}, job, tmp_path / "hi")
-    folders = {"byte_level": bases["byte_level"]}, {"hi": tmp_path / "hi"}
-    _, rows = fertility_of_folders(*folders, tmp_path / "one", FertilityJob(splitter="unicode"))
-    with (tmp_path / "one/floors.csv").open() as handle:
-        (row,) = csv.DictReader(handle)
-    assert float(row["floor"]) == rows[0]["floor"] == 7 / 3
-    given = [f"byte_level={bases['byte_level']}", "--corpora", f"hi={tmp_path / 'hi'}"]
-    out = ["--out", str(tmp_path / "two")]
-    main(["fertility", "--tokenizers", *given, "--splitter", "unicode", *out])
-    assert "2.33 at least with any vocabulary, since words are cut at marks; with marks" in (
-        capsys.readouterr().out
-    )
 
 
 def test_table(tmp_path):

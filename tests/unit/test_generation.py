@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 import types
 
 import pytest
 from evaluation_toys import write_model
 
-from revocab.errors import RevocabError
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.generation.prompts import prompt_row
@@ -18,7 +16,6 @@ from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_tokens, finished
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
-from revocab.evaluation.inference.engines.vllm import VllmGenerator
 from revocab.evaluation.options import Generating
 from revocab.folder_claim import CLAIM
 from revocab.io import read_json, read_jsonl, write_jsonl
@@ -107,23 +104,6 @@ def test_end_tokens_are_all_that_are_named():
     assert end_tokens(settings, Words()) == [1, 2, 30, 40]
     nothing = types.SimpleNamespace(eos_token_id=None, bos_token_id=None)
     assert end_tokens(nothing, nothing) == []
-
-
-def test_vllm_is_told_the_same_end(monkeypatch):
-    asked = []
-
-    def generate(requests, settings, use_tqdm):
-        asked.append(settings)
-        output = types.SimpleNamespace(token_ids=[7, 1, 9], cumulative_logprob=-1.0)
-        return [types.SimpleNamespace(outputs=[output]) for _ in requests]
-
-    vllm = types.SimpleNamespace(SamplingParams=types.SimpleNamespace)
-    monkeypatch.setitem(sys.modules, "vllm", vllm)
-    engine = VllmGenerator.__new__(VllmGenerator)
-    engine.model = types.SimpleNamespace(generate=generate)
-    engine.tokenizer, engine.eos, engine.dtype = Words(), [1, 2], "float32"
-    assert engine.generate([[5]], 4, BLANK_LINE) == [Output("w7", 2, "eos")]
-    assert asked[0].stop_token_ids == [1, 2]
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])
@@ -331,15 +311,3 @@ def test_what_decides_numbers_decides_what_is_kept(tmp_path, monkeypatch, first,
 def test_a_prompt_has_room():
     with pytest.raises(ValueError, match="max_new_tokens: 64 must be less than context_length 64"):
         Generating(max_new_tokens=64, context_length=64)
-
-
-def test_bad_arguments_are_all_listed(models, tmp_path):
-    with pytest.raises(RevocabError) as caught:
-        generate_checkpoints(
-            "r",
-            {0: tmp_path / "absent"},
-            {"t": tmp_path / "absent.jsonl"},
-            tmp_path / "out",
-            Generating(max_new_tokens=63, context_length=64),
-        )
-    assert len(caught.value.problems) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from revocab.models.folder import copy_tokenizer
 from revocab.tokenizer_building.build import save_tokenizer
 from revocab.tokenizers.golden_ids import (
     GOLDEN_IDS,
-    added_texts,
     file_hashes,
     fixed_texts,
     keep_golden_ids,
@@ -56,30 +54,6 @@ def test_ids_are_those_that_the_tokenizer_gives_to_text_and_chat_turns(chatty):
     assert asked.ids.count(0) == 1 and answered.text.endswith("<|im_end|>\n")
     assert len(all_turns.ids) > len(answered.ids) > len(asked.ids)
     assert any("<|eot_id|>" in text for text in texts)
-
-
-def test_strings_have_many_scripts_and_what_tokenizers_disagree_about():
-    text = "\n".join(fixed_texts())
-    for script in ("α", "ж", "ა", "ح", "ש", "न", "ব", "த", "ท", "人", "す", "인", "հ", "ọ", "ả"):
-        assert script in text, script
-    for other in ("\t", "\r\n", "  ", "\u00a0", "🙂", "\u200d", "e\u0301", "▁", "12345", "def f("):
-        assert other in text, other
-    assert "" in fixed_texts() and len({*fixed_texts()}) == len(fixed_texts())
-
-
-def test_of_many_added_tokens_the_first_and_the_last_are_shown():
-    tokenizer = load_tokenizer_with([f"<x{number}>" for number in range(40)])
-    shown = {*re.findall(r"<x\d+>", "".join(added_texts(tokenizer)))}
-    assert {"<x0>", "<x39>"} < shown and len(shown) == 16
-
-
-def load_tokenizer_with(tokens: list[str]):
-    from tokenizers import Tokenizer, models
-    from transformers import PreTrainedTokenizerFast
-
-    backend = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
-    backend.add_tokens(tokens)
-    return PreTrainedTokenizerFast(tokenizer_object=backend)
 
 
 def test_the_same_folder_gives_the_same_bytes(chatty, tmp_path):

@@ -1,32 +1,39 @@
-"""The loading code against a server that speaks the Hub's protocol: what arrives, what is said."""
+"""Models and tasks from the Hub: what is taken from the cache, and what is refused."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 
 import hub_content
-import hub_server
+import huggingface_hub
 import pytest
+from huggingface_hub.errors import (
+    GatedRepoError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 
-from revocab.io import read_json, read_jsonl
+from revocab.errors import RevocabError
+from revocab.hub import resolve
+from revocab.hub_errors import explain
+from revocab.io import read_json
+
+NAME = "mistralai/Mistral-7B-v0.1"
+SCIQ = "sapienzanlp/sciq_italian"
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """A Hub with one data set of each layout and two models, one gated."""
+    """A model, with a pickle beside its weights, and a data set of a task."""
+    from revocab.models.parameters import Architecture, build_stand_in
+    from revocab.tokenizer_building.trainers import train_tokenizer
+    from revocab.tokenizer_building.training_text import batched
+    from revocab.tokenizers.load import write_tokenizer
+
     root = tmp_path_factory.mktemp("hub")
-    rows = [{"text": f"Il gatto numero {n} dorme sul tappeto."} for n in range(40)]
-    culturax = root / "datasets/uonlp/CulturaX"
-    hub_content.card(culturax / "main", {"it": {"train": "it/*.parquet"}})
-    for number, part in enumerate((rows[:20], rows[20:])):
-        hub_content.parquet(culturax / f"main/it/it_part_{number}.parquet", part)
-    (culturax / ".gated").touch()
-    pairs = [{"id": n, "sentence_eng_Latn": f"Cat {n}.", "sentence_ita_Latn": f"Gatto {n}."}
-             for n in range(8)]  # fmt: skip
-    splits = {"dev": pairs[:6], "devtest": pairs[6:]}
-    flores = root / "datasets/facebook/flores"
-    hub_content.converted(flores, "flores.py", {"eng_Latn-ita_Latn": splits})
     item = {
         "id": "1",
         "input_translation": "Dov'è il gatto?",
@@ -34,228 +41,130 @@ def root(tmp_path_factory) -> Path:
         "label": 0,
         "metadata": {"subject": "x", "category": "question", "passage_translation": ""},
     }
-    sciq = root / "datasets/sapienzanlp/sciq_italian/main"
-    hub_content.data_set(sciq, {"default": {"test": [item] * 3}})
-    texts = {"en": [f"The cat number {n} sleeps on the mat." for n in range(300)], "it": []}
-    from revocab.models.parameters import Architecture, build_stand_in
-    from revocab.tokenizer_building.trainers import train_tokenizer
-    from revocab.tokenizer_building.training_text import batched
-    from revocab.tokenizers.load import write_tokenizer
-
-    tokenizer = train_tokenizer(batched(texts["en"]), "byte_level", 270)
-    write_tokenizer(tokenizer, root / ".tokenizer")
+    hub_content.data_set(root / "datasets" / SCIQ / "main", {"default": {"test": [item] * 3}})
+    texts = [f"The cat number {n} sleeps on the mat." for n in range(300)]
+    write_tokenizer(train_tokenizer(batched(texts), "byte_level", 270), root / ".tokenizer")
     shape = {"hidden_size": 16, "intermediate_size": 32, "layers": 1, "heads": 2, "kv_heads": 1}
-    for name in ("mistralai/Mistral-7B-v0.1", "meta-llama/Llama-3.1-8B"):
-        out = root / "models" / name / "main"
-        build_stand_in(root / ".tokenizer", Architecture(family="llama", **shape), 64, 1, out)
-        (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
-    (root / "models/meta-llama/Llama-3.1-8B/.gated").touch()
-    (root / "models/mistralai/Mistral-7B-v0.1/main/LICENSE").write_text("free")
+    out = root / "models" / NAME / "main"
+    build_stand_in(root / ".tokenizer", Architecture(family="llama", **shape), 64, 1, out)
+    (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
+    (out / "LICENSE").write_text("free")
     return root
 
 
-@pytest.fixture
-def call(hub, repository, tmp_path):
-    """Run a command against the Hub; return what it printed and whether it succeeded."""
-
-    def run(script: str, *arguments: str | Path, token: str | None = None):
-        command = ["-m", "revocab", script, *arguments]
-        return hub_server.run_against(hub, tmp_path / "cache", command, token=token)
-
-    return run
+def commit(hub: Path, repository: str, kind: str = "models") -> str:
+    return (hub / f"{kind}--{repository.replace('/', '--')}/refs/main").read_text()
 
 
-def commit(hub, kind: str, name: str, ref: str = "main") -> str:
-    return hub.repositories[kind, name].refs[ref]
-
-
-CORPUS = (
-    *("--corpus", "c", "--source.hub.id", "uonlp/CulturaX", "--source.hub.name", "it"),
-    *("--language", "it"),
-)
-
-
-def test_a_gated_data_set_is_read_with_access_and_refused_in_words(call, hub, tmp_path):
-    out = tmp_path / "corpus"
-    done = call("prepare_corpus", *CORPUS, "--out", out)
-    assert done.returncode == 1 and not out.exists()
-    assert "'uonlp/CulturaX' is gated" in done.stderr and "set HF_TOKEN" in done.stderr
-    done = call("prepare_corpus", *CORPUS, "--out", out, token="hf_other")
-    assert done.returncode == 1 and "the token in use has no access" in done.stderr
-    limits = ("--limit-documents", "30", "--heldout-bytes", "100")
-    done = call("prepare_corpus", *CORPUS, *limits, "--out", out, token=hub_server.GRANTED)
-    assert done.returncode == 0, done.stderr
-    manifest = read_json(out / "manifest.json")
-    assert manifest["train"]["documents"] + manifest["heldout"]["documents"] == 30
-    source, taken = manifest["source"], commit(hub, "datasets", "uonlp/CulturaX")
-    assert (source["commit"], source["pinned"]) == (taken, False)
-    assert f"pin it with 'revision: {taken}'" in done.stderr
-    done = call(
-        *("prepare_corpus", *CORPUS, *limits, "--source.hub.revision", taken, "--out", out),
-        token=hub_server.GRANTED,
-    )
-    assert "pin it with" not in done.stderr
-    assert read_json(out / "manifest.json")["source"]["pinned"] is True
-
-
-FLORES = {
-    "id": "facebook/flores",
-    "name": "eng_Latn-ita_Latn",
-    "fields": ("en=sentence_eng_Latn", "it=sentence_ita_Latn"),
-}
-PROMPTS = ("--task", "f", "--kind", "translation", "--direction", "en", "it")
-
-
-def flags(part: str, data: dict) -> list[str]:
-    """Return the flags that name a data set for a part of a job."""
-    found = []
-    for key, value in data.items():
-        found += [f"--{part}.hub.{key}", *([value] if isinstance(value, str) else value)]
-    return found
-
-
-def test_a_converted_branch_is_read_by_name_and_by_commit(call, hub, tmp_path):
-    found = commit(hub, "datasets", "facebook/flores", "refs/convert/parquet")
-    rows = {}
-    for revision in ("refs/convert/parquet", found):
-        out = tmp_path / f"{len(rows)}.jsonl"
-        at = {**FLORES, "revision": revision}
-        sources = [
-            *flags("pool", {**at, "split": "dev"}),
-            *flags("test", {**at, "split": "devtest"}),
-        ]
-        numbers = ("--shots", "2", "--seed", "1")
-        done = call("build_prompts", *PROMPTS, *numbers, *sources, "--out", out)
-        assert done.returncode == 0, done.stderr
-        rows[revision] = list(read_jsonl(out))
-        manifest = read_json(out.with_suffix(".manifest.json"))
-        assert manifest["test"]["commit"] == manifest["pool"]["commit"] == found
-        assert manifest["test"]["pinned"] is (revision == found)
-    first, second = rows.values()
-    assert first == second and [row["query"]["en"] for row in first] == ["Cat 6.", "Cat 7."]
-
-
-def test_what_is_not_there_is_named(call, tmp_path):
-    numbers = ("--shots", "2", "--seed", "1", "--out", tmp_path / "p.jsonl")
-    for data, words in (
-        ({"id": "facebook/floress"}, "'facebook/floress' does not exist on the Hub"),
-        ({**FLORES, "revision": "v9"}, "'facebook/flores' has no such revision"),
-        ({**FLORES, "split": "dev"}, "'facebook/flores' is a loading script"),
-    ):
-        sources = [*flags("pool", data), *flags("test", data)]
-        done = call("build_prompts", *PROMPTS, *numbers, *sources)
-        assert done.returncode == 1 and words in done.stderr, done.stderr
-    assert not (tmp_path / "p.jsonl").exists()
-
-
-def test_a_model_is_fetched_without_pickles_and_its_commit_is_kept(call, hub, tmp_path):
-    out = tmp_path / "model/snapshot"
-    name = "mistralai/Mistral-7B-v0.1"
-    done = call("fetch_model", "--hub", name, "--out", out)
-    assert done.returncode == 0, done.stderr
-    assert not (out / "pytorch_model.bin").exists()
-    taken = commit(hub, "models", name)
+def test_a_model_is_fetched_without_pickles_and_its_commit_is_kept(job, hub, root, tmp_path):
+    out, taken = tmp_path / "model/snapshot", commit(hub, NAME)
+    job("fetch_model", "--hub", NAME, "--out", out)
+    assert not (out / "pytorch_model.bin").exists() and (out / "LICENSE").is_file()
     manifest = read_json(out.parent / "manifest.json")
     assert (manifest["commit"], manifest["pinned"]) == (taken, False)
-    source = hub.repositories["models", name].commits[taken]["model.safetensors"].data
-    assert (out / "model.safetensors").read_bytes() == source
-    tokenizer = tmp_path / "tokenizer"
-    done = call(
-        *("build_tokenizer", "--construction", "substitute", "--option", f"hub={name}"),
-        *("--out", tokenizer),
-    )
-    assert done.returncode == 0, done.stderr
-    assert read_json(tokenizer / "manifest.json")["commit"] == taken
-    for arguments, words in {
-        ("--hub", "meta-llama/Llama-3.1-8B"): "'meta-llama/Llama-3.1-8B' is gated",
-        ("--hub", "mistralai/Mistral"): "'mistralai/Mistral' does not exist on the Hub",
-        ("--hub", name, "--revision", "v3"): "has no such revision",
-    }.items():
-        done = call("fetch_model", *arguments, "--out", tmp_path / "other/snapshot")
-        assert done.returncode == 1 and words in done.stderr, done.stderr
+    source = root / "models" / NAME / "main/model.safetensors"
+    assert (out / "model.safetensors").read_bytes() == source.read_bytes()
+    (out / "config.json").unlink()
+    job("fetch_model", "--hub", NAME, "--revision", taken, "--out", out)
+    assert (out / "config.json").is_file()
+    assert read_json(out.parent / "manifest.json")["pinned"] is True
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(RevocabError, match=r"notes\.txt"):
+        job("fetch_model", "--hub", NAME, "--out", out)
 
 
-def test_a_fetch_that_is_lost_goes_on_and_a_finished_one_is_left_alone(call, hub, tmp_path):
+def test_a_fetch_that_is_lost_goes_on(job, hub, root, tmp_path, monkeypatch):
     """What has arrived waits beside the snapshot, whose place it takes when it is whole."""
     out = tmp_path / "model/snapshot"
-    name = "mistralai/Mistral-7B-v0.1"
-    weights = hub.repositories["models", name].commits[commit(hub, "models", name)]
-    lost = weights["model.safetensors"].sha256
-    hub.breaks[lost] = 5000
-    done = call("fetch_model", "--hub", name, "--out", out)
-    assert done.returncode == 1 and "what was downloaded is kept" in done.stderr
+    download = huggingface_hub.snapshot_download
+
+    def lost(name: str, *, local_dir: Path | None = None, **options):
+        cached = Path(download(name, **options))
+        (out.parent / ".snapshot.part/config.json").write_bytes(
+            (cached / "config.json").read_bytes()
+        )
+        raise ConnectionError("lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(huggingface_hub, "snapshot_download", lost)
+        with pytest.raises(RevocabError, match=NAME):
+            job("fetch_model", "--hub", NAME, "--out", out)
     assert not out.exists() and not (out.parent / "manifest.json").exists()
-    config = out.parent / ".snapshot.part/config.json"
-    config_time = config.stat().st_mtime_ns
-    hub.breaks.clear()
-    done = call("fetch_model", "--hub", name, "--out", out)
-    assert done.returncode == 0, done.stderr
-    assert (out / "config.json").stat().st_mtime_ns == config_time
-    assert (out / "model.safetensors").read_bytes() == weights["model.safetensors"].data
+    assert (out.parent / ".snapshot.part/config.json").is_file()
+    job("fetch_model", "--hub", NAME, "--out", out)
     assert {path.name for path in out.parent.iterdir()} == {"manifest.json", "snapshot"}
-    assert not (out / ".cache").exists()
-    (out.parent / "manifest.json").unlink()  # as Snakemake does
-    asked = len(hub.requests)
-    done = call("fetch_model", "--hub", name, "--out", out)
-    assert done.returncode == 0, done.stderr
-    assert not [path for _, path, _, _ in hub.requests[asked:] if "resolve" in path]
-    (out / "config.json").unlink()
-    done = call("fetch_model", "--hub", name, "--out", out)
-    assert done.returncode == 0 and (out / "config.json").is_file()
-    assert (out / "LICENSE").is_file()
-    other = "meta-llama/Llama-3.1-8B"
-    done = call("fetch_model", "--hub", other, "--out", out, token=hub_server.GRANTED)
-    assert done.returncode == 0, done.stderr
-    assert read_json(out.parent / "manifest.json")["hub"] == other
-    assert not (out / "LICENSE").exists()
-    (out / "notes.txt").write_text("mine")
-    done = call("fetch_model", "--hub", name, "--out", out)
-    assert done.returncode == 1 and "did not write: notes.txt" in done.stderr
+    weights = root / "models" / NAME / "main/model.safetensors"
+    assert (out / "model.safetensors").read_bytes() == weights.read_bytes()
 
 
-def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
-    call, hub, root, repository, tmp_path
-):
-    template = ("--task", "t", "--template", "itabench_sciq")
-    data = ("--hub.id", "sapienzanlp/sciq_italian", "--hub.split", "test")
-    done = call("build_task", *template, *data, "--out", tmp_path / "t.yaml")
-    assert done.returncode == 0, done.stderr
-    taken = commit(hub, "datasets", "sapienzanlp/sciq_italian")
-    assert f"revision: {taken}" in (tmp_path / "t.yaml").read_text()
-    model = root / "models/mistralai/Mistral-7B-v0.1/main"
-    scoring = ("--run", "r", "--models", f"0={model}", "--tasks", tmp_path / "t.yaml")
-    out = tmp_path / "results/runs/r/multiple_choice.csv"
-    done = call("score_multiple_choice", *scoring, "--out", out)
-    assert done.returncode == 0, done.stderr
+def test_damaged_weights_are_not_taken(job, hub, tmp_path):
+    weights = next(hub.glob("models--*/snapshots/*/model.safetensors"))
+    blob = weights.resolve()
+    blob.write_bytes(blob.read_bytes()[:-5])
+    with pytest.raises(RevocabError, match=r"model\.safetensors"):
+        job("fetch_model", "--hub", NAME, "--out", tmp_path / "model/snapshot")
+    assert not (tmp_path / "model/snapshot").exists()
+
+
+@pytest.mark.parametrize("task", ["built", "named"])
+def test_a_task_is_scored_at_the_commit_of_its_data(job, hub, root, tmp_path, task):
+    taken, named = commit(hub, SCIQ, "datasets"), "itabench_sciq"
+    if task == "built":
+        named = tmp_path / "t.yaml"
+        data = ("--hub.id", SCIQ, "--hub.split", "test")
+        job("build_task", "--task", "t", "--template", "itabench_sciq", *data, "--out", named)
+        assert f"revision: {taken}" in named.read_text()
+    out = tmp_path / "scores.csv"
+    model = root / "models" / NAME / "main"
+    words = ("--run", "r", "--models", f"0={model}", "--tasks", named, "--out", out)
+    job("score_multiple_choice", *words)
     with out.open(encoding="utf-8", newline="") as handle:
         scores = list(csv.DictReader(handle))
-    assert {row["data_revision"] for row in scores} == {taken}
-    # The template alone, by its name.
-    named = (*scoring[:-1], "itabench_sciq")
-    done = call("score_multiple_choice", *named, "--out", tmp_path / "named.csv")
-    assert done.returncode == 0, done.stderr
-    with (tmp_path / "named.csv").open(encoding="utf-8", newline="") as handle:
-        again = list(csv.DictReader(handle))
-    assert {row["task"] for row in again} == {"itabench_sciq"}
-    for key in ("value", "items", "data_revision"):
-        assert [row[key] for row in again] == [row[key] for row in scores]
+    assert {(row["data_revision"], row["items"]) for row in scores} == {(taken, "3")}
 
 
-def test_offline_the_cache_says_which_commit(tmp_path, monkeypatch):
-    from huggingface_hub import constants
-
-    from revocab.errors import RevocabError
-    from revocab.hub import resolve
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    resolve.cache_clear()
-    with pytest.raises(RevocabError, match="the Hub cannot be reached"):
+def test_offline_the_cache_says_which_commit(hub):
+    with pytest.raises(RevocabError, match="'a/b'"):
         resolve("a/b", None, "dataset")
-    refs = tmp_path / "datasets--a--b/refs"
-    refs.mkdir(parents=True)
-    (refs / "main").write_text("c" * 40)
-    assert resolve("a/b", None, "dataset")["commit"] == "c" * 40
+    found = resolve(NAME, None, "model")
+    assert (found["commit"], found["pinned"]) == (commit(hub, NAME), False)
     pinned = resolve("x/y", "d" * 40, "model")
     assert (pinned["commit"], pinned["pinned"]) == ("d" * 40, True)
-    resolve.cache_clear()
+
+
+RESPONSE = SimpleNamespace(headers={}, request=None)
+
+
+@pytest.mark.parametrize(
+    ("error", "token", "said"),
+    [
+        (GatedRepoError("no", response=RESPONSE), None, "set HF_TOKEN"),
+        (GatedRepoError("no", response=RESPONSE), "hf_x", "has no access"),
+        (RuntimeError("o/d is a gated dataset on the Hub."), "hf_x", "has no access"),
+        (RepositoryNotFoundError("no", response=RESPONSE), None, "does not exist"),
+        (RevisionNotFoundError("no", response=RESPONSE), None, "no such revision"),
+        (LocalEntryNotFoundError("no"), None, "not in the cache"),
+        (RuntimeError("Dataset scripts are no longer supported, but found x"), None, "script"),
+        (ValueError("odd"), None, "ValueError: odd"),
+    ],
+)
+def test_what_cannot_be_had_is_told_apart(monkeypatch, error, token, said):
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: token)
+    raised = RuntimeError("loading failed")
+    raised.__cause__ = error
+    assert "'o/d'" in explain(error, "o/d") and said in explain(error, "o/d")
+    if not isinstance(error, ValueError):
+        assert said in explain(raised, "o/d")
+
+
+def test_a_gated_model_whose_files_may_not_be_read_is_refused(monkeypatch):
+    """What a repository is may be seen without access."""
+    info = SimpleNamespace(sha="c" * 40, gated="manual")
+    monkeypatch.setattr(huggingface_hub.HfApi, "repo_info", lambda *_, **__: info)
+
+    def refused(*_, **__):
+        raise GatedRepoError("no", response=RESPONSE)
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "auth_check", refused)
+    with pytest.raises(RevocabError, match="'o/gated' is gated"):
+        resolve("o/gated", None, "model")

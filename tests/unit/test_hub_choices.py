@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 
 import darumeru
-import hub_server
 import pytest
 from evaluation_toys import write_model
 
 from revocab.chat.template import find_template
 
 NAMES = ("darumeru_parus", "darumeru_rcb", "darumeru_rucola")
+STORED = ("RefalMachine--darumeru", "RussianNLP--rucola")
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +29,12 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.mark.hub
 @pytest.mark.parametrize("chat", [[], ["--chat.shots", "turns"]], ids=["plain", "chat"])
-def test_tasks_are_scored_by_name(hub, tmp_path, chat):
+def test_tasks_are_scored_by_name(job, hub, tmp_path, chat):
     template = find_template("llama-3").read_text(encoding="utf-8")
     model = write_model(tmp_path / "model", context_length=1024, chat_template=template)
     out = tmp_path / "scores.csv"
     words = ["--models", f"0={model}", "--tasks", *NAMES, "--run", "r", "--out", out, *chat]
-    command = ["-m", "revocab", "score", *map(str, words)]
-    done = hub_server.run_against(hub, tmp_path / "cache", command)
-    assert done.returncode == 0, done.stderr
+    job("score_multiple_choice", *words)
     with out.open(encoding="utf-8", newline="") as handle:
         rows = {(row["task"], row["metric"]): row for row in csv.DictReader(handle)}
     assert [*rows] == [
@@ -44,10 +42,6 @@ def test_tasks_are_scored_by_name(hub, tmp_path, chat):
         for name, own in zip(NAMES, ("acc_together", "acc_f1", "acc_mcc"), strict=True)
         for metric in ("acc", own)
     ]
-    commits = {
-        name: hub.repositories["datasets", name].refs["main"]
-        for name in ("RefalMachine/darumeru", "RussianNLP/rucola")
-    }
-    read = {row["data_revision"] for row in rows.values()}
-    assert read == {*commits.values()}
+    refs = [hub / f"datasets--{name}/refs/main" for name in STORED]
+    assert {row["data_revision"] for row in rows.values()} == {path.read_text() for path in refs}
     assert rows["darumeru_rucola", "acc"]["items"] == "120"

@@ -1,4 +1,4 @@
-"""Corpora streamed from a server that speaks the Hub's protocol, through `datasets` itself."""
+"""Data sets of the Hub in the layouts that papers' data have there, read from the cache."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import json
 from pathlib import Path
 
 import hub_content
-import hub_server
 import pytest
+import yaml
 
+from revocab.config.load import overlaid, substitute, without_nulls
 from revocab.corpora.source import HubData
+from revocab.demoworld.stories import build
+from revocab.errors import RevocabError
+from revocab.hub_errors import explain_streamed
 from revocab.io import read_json, read_jsonl
 
 WEB, BOOKS, SCRIPT = "example/web", "example/books", "example/script"
@@ -18,21 +22,11 @@ WEB, BOOKS, SCRIPT = "example/web", "example/books", "example/script"
 ESCAPED = "example/escaped"
 ROLES = ("user", "assistant")
 CHAT = [[{"role": role, "content": f"{role} {number}"} for role in ROLES] for number in range(8)]
-#: Runs a script with fewer and quicker attempts than `datasets` makes by itself (20, 5 s apart).
-IMPATIENT = """
-import runpy, sys, time
-from datasets import config
-config.STREAMING_READ_MAX_RETRIES = config.STREAMING_OPEN_MAX_RETRIES = 2
-time.sleep = lambda seconds: None
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
+ITEMS = 3
 
 
 def rows(kind: str, count: int) -> list[dict]:
-    """Return documents that do not compress to nothing."""
-    words = [" ".join(f"{n * k % 997:x}" for k in range(60)) for n in range(count)]
-    return [{"id": f"{kind}-{n}", "text": f"{kind} {text}"} for n, text in enumerate(words)]
+    return [{"id": f"{kind}-{n}", "text": f"{kind} {n}"} for n in range(count)]
 
 
 def lines(documents: list[dict]) -> bytes:
@@ -40,58 +34,60 @@ def lines(documents: list[dict]) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory) -> Path:
+def world():
+    return build(hub_content.SEED)
+
+
+@pytest.fixture(scope="module")
+def root(world, tmp_path_factory) -> Path:
     """Parquet in two splits; JSONL as gz and as zst, where another field holds the text."""
-    import pyarrow
 
     root = tmp_path_factory.mktemp("hub")
     main = root / "datasets" / WEB / "main"
     splits = {split: f"pages/{split}-*" for split in ("train", "validation")}
     hub_content.card(main, {"pages": splits})
     for number in range(2):
-        part = rows(f"train{number}", 300)
+        part = rows(f"train{number}", 30)
         hub_content.parquet(main / f"pages/train-0000{number}-of-00002.parquet", part)
     hub_content.parquet(main / "pages/validation-00000-of-00001.parquet", rows("validation", 5))
-    main = root / "datasets" / BOOKS / "main"
-    hub_content.card(main, {one: {"train": f"{one}/*"} for one in ("long", "short")})
     books = [{"title": row["id"], "content": row["text"]} for row in rows("book", 40)]
-    for one in ("long", "short"):
-        (main / one).mkdir()
+    main = root / "datasets" / BOOKS / "main"
+    hub_content.card(main, {"long": {"train": "long/*"}})
+    (main / "long").mkdir()
     for number, part in enumerate((books[:20], books[20:])):
         (main / f"long/{number}.jsonl.gz").write_bytes(gzip.compress(lines(part)))
-    packed = pyarrow.compress(lines(books[:7]), codec="zstd", asbytes=True)
-    (main / "short/0.jsonl.zst").write_bytes(packed)
     beside = root / "datasets" / SCRIPT / "main"
-    (beside / "short").mkdir(parents=True)
-    (beside / "short/0.jsonl.zst").write_bytes(packed)
+    hub_content.jsonl_zst(beside / "short/0.jsonl.zst", books[:7])
     (beside / "script.py").write_text("raise SystemExit('never run')\n")
     own = root / "datasets" / ESCAPED / "main/data/sw"
     own.mkdir(parents=True)
     (own.parent.parent / "escaped.py").write_text("raise SystemExit('never run')\n")
     for part in ("clean_0000", "clean_0001", "noisy_0000"):
-        said = lines([{"text": f"{part}: Habari.\\nNjema \\\\nane."}])
-        (own / f"sw_{part}.jsonl.gz").write_bytes(gzip.compress(said))
+        text = lines([{"text": f"{part}: Habari.\\nNjema \\\\nane."}])
+        (own / f"sw_{part}.jsonl.gz").write_bytes(gzip.compress(text))
     chat = [{"id": f"c{number}", "messages": said} for number, said in enumerate(CHAT)]
     hub_content.data_set(root / "datasets/example/chat/main", {"default": {"train": chat}})
-    hub_content.data_set(
-        root / "datasets/example/gated/main", {"default": {"train": rows("secret", 3)}}
+    pairs = [{"id": n, "sentence_eng_Latn": f"Cat {n}.", "sentence_ita_Latn": f"Gatto {n}."}
+             for n in range(8)]  # fmt: skip
+    converted = {"eng_Latn-ita_Latn": {"dev": pairs[:6], "devtest": pairs[6:]}}
+    hub_content.converted(root / "datasets/example/pairs", "pairs.py", converted)
+    hub_content.flores_plus(root, world, ITEMS)
+    languages = hub_content.FLORES.items()
+    hub_content.flores_200(
+        root, {code: hub_content.flores_rows(world, one, ITEMS) for code, one in languages}
     )
-    (root / "datasets/example/gated/.gated").touch()
     return root
 
 
 @pytest.fixture
-def prepare(hub, repository, tmp_path):
-    """Run prepare_corpus on a data set of the Hub; return the process and the corpus folder."""
+def prepare(job, hub, tmp_path):
+    """Run prepare_corpus on a data set of the Hub; return the corpus folder."""
 
-    def run(*arguments: str, impatient: bool = False, data_set: str = WEB):
+    def run(*arguments: str, data_set: str = WEB) -> Path:
         out = tmp_path / "corpus"
-        script = repository / "scripts/run_job.py"
-        start = ["-c", IMPATIENT, script] if impatient else [script]
-        start.append("prepare_corpus")
-        given = ("--corpus", "c", "--source.hub.id", data_set, "--language", "it", "--out", out)
-        command = [*start, *given, *arguments]
-        return hub_server.run_against(hub, tmp_path / "cache", command), out
+        words = ("--corpus", "c", "--source.hub.id", data_set, "--language", "it", "--out", out)
+        job("prepare_corpus", *words, *arguments)
+        return out
 
     return run
 
@@ -101,118 +97,141 @@ def texts(out: Path) -> list[str]:
 
 
 def test_parquet_shards_come_in_order_and_splits_stay_apart(prepare, hub):
-    done, out = prepare("--source.hub.name", "pages")
-    assert done.returncode == 0, done.stderr
-    assert texts(out) == [row["text"] for n in range(2) for row in rows(f"train{n}", 300)]
+    out = prepare("--source.hub.name", "pages")
+    assert texts(out) == [row["text"] for n in range(2) for row in rows(f"train{n}", 30)]
     assert next(read_jsonl(out / "train.jsonl.gz"))["id"] == "train0-0"
-    done, out = prepare("--source.hub.name", "pages", "--source.hub.split", "validation")
-    assert texts(out) == [row["text"] for row in rows("validation", 5)]
+    taken = (hub / "datasets--example--web/refs/main").read_text()
     source = read_json(out / "manifest.json")["source"]
-    assert (source["name"], source["split"]) == ("pages", "validation")
-    # Streamed: nothing of the data was kept in the cache.
-    assert not list(out.parent.rglob("cache/**/blobs/*.parquet"))
+    assert (source["commit"], source["pinned"]) == (taken, False)
+    limited = ("--source.hub.split", "validation", "--limit-documents", "3")
+    out = prepare("--source.hub.name", "pages", "--source.hub.revision", taken, *limited)
+    assert texts(out) == [row["text"] for row in rows("validation", 3)]
+    source = read_json(out / "manifest.json")["source"]
+    assert (source["name"], source["split"], source["pinned"]) == ("pages", "validation", True)
 
 
-def test_conversations_keep_their_messages(prepare, hub):
-    done, out = prepare("--messages-field", "messages", data_set="example/chat")
-    assert done.returncode == 0, done.stderr
+def test_conversations_keep_their_messages(prepare):
+    out = prepare("--messages-field", "messages", data_set="example/chat")
     assert [row["messages"] for row in read_jsonl(out / "train.jsonl.gz")] == CHAT
-    assert read_json(out / "manifest.json")["messages_field"] == "messages"
-    done, out = prepare(data_set="example/chat")
-    assert "no field 'text'; fields found: id, messages" in done.stderr
+    with pytest.raises(RevocabError, match="no field 'text'"):
+        prepare(data_set="example/chat")
 
 
-@pytest.mark.parametrize(("name", "count"), [("long", 40), ("short", 7)])
-def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub, name, count):
-    commit = hub.repositories["datasets", BOOKS].refs["main"]
-    chosen = f"--source.hub.name {name} --text-field content --source.hub.revision {commit}"
-    done, out = prepare(*chosen.split(), data_set=BOOKS)
-    assert done.returncode == 0, done.stderr
-    assert "pin it with" not in done.stderr
+@pytest.mark.parametrize(
+    ("data_set", "chosen", "count"),
+    [(BOOKS, ("name", "long"), 40), (SCRIPT, ("files", "short/*.jsonl.zst"), 7)],
+)
+def test_compressed_jsonl_with_a_field_renamed(prepare, data_set, chosen, count):
+    key, value = chosen
+    out = prepare(f"--source.hub.{key}", value, "--text-field", "content", data_set=data_set)
     assert texts(out) == [row["text"] for row in rows("book", count)]
-    manifest = read_json(out / "manifest.json")
-    assert (manifest["source"]["commit"], manifest["source"]["pinned"]) == (commit, True)
-    assert manifest["text_field"] == "content"
 
 
-def test_files_by_a_pattern_whatever_the_configurations_and_scripts_say(prepare, hub):
-    chosen = ("--source.hub.files", "short/*.jsonl.zst", "--text-field", "content")
-    done, out = prepare(*chosen, data_set=SCRIPT)
-    assert done.returncode == 0, done.stderr
-    assert texts(out) == [row["text"] for row in rows("book", 7)]
-    done, _ = prepare("--source.hub.files", "long/*.jsonl.zst", data_set=SCRIPT)
-    assert done.returncode == 1 and "long/*.jsonl.zst" in done.stderr
-
-
-def test_escaped_line_ends_of_files_by_a_pattern_are_undone(prepare, hub):
-    chosen = ("--source.hub.files", "data/sw/sw_clean_*.jsonl.gz")
-    done, out = prepare(*chosen, "--escaped-line-ends", data_set=ESCAPED)
-    assert done.returncode == 0, done.stderr
+def test_escaped_line_ends_of_files_by_a_pattern_are_undone(prepare):
+    chosen = ("--source.hub.files", "data/sw/sw_clean_*.jsonl.gz", "--escaped-line-ends")
     clean = "clean_0000", "clean_0001"
+    out = prepare(*chosen, data_set=ESCAPED)
     assert texts(out) == [f"{part}: Habari.\nNjema \\\nane." for part in clean]
-    assert read_json(out / "manifest.json")["escaped_line_ends"] is True
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "data_set"),
     [
-        ({"files": "a/*.csv"}, "allowed are .jsonl or .txt"),
-        ({"files": "a/*.jsonl", "name": "a"}, "leave out name and names"),
+        ("", "example/nothing"),
+        ("--source.hub.name pages --source.hub.revision v9", WEB),
+        ("--source.hub.name pages --text-field body", WEB),
+        ("--source.hub.name poems", WEB),
+        ("--source.hub.name pages --source.hub.split dev", WEB),
+        ("--source.hub.files long/*.jsonl.zst", SCRIPT),
     ],
 )
-def test_a_pattern_that_cannot_be_is_refused(given, said):
-    with pytest.raises(ValueError, match=said):
-        HubData(id="a/b", **given)
+def test_what_cannot_be_read_is_said_and_nothing_is_written(prepare, tmp_path, arguments, data_set):
+    with pytest.raises(RevocabError):
+        prepare(*arguments.split(), data_set=data_set)
+    assert not (tmp_path / "corpus").exists()
 
 
-def test_a_limit_ends_the_stream_early(prepare, hub):
-    done, out = prepare("--source.hub.name", "pages", "--limit-documents", "10")
-    assert done.returncode == 0, done.stderr
-    assert len(texts(out)) == 10
-    second = hub.repositories["datasets", WEB].refs["main"]
-    file = hub.repositories["datasets", WEB].commits[second]["pages/train-00001-of-00002.parquet"]
-    assert not any(file.sha256 in path for _, path, *_ in hub.requests)
-
-
-ABSENT = "check name, configuration, split and revision"
+def test_a_stream_that_is_lost_is_another_matter_than_one_that_never_was():
+    assert "after 7 rows" in explain_streamed(ConnectionError("lost"), "a/b", 7)
+    assert "rows" not in explain_streamed(ConnectionError("lost"), "a/b", 0)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "data_set", "words"),
-    [
-        ("", "example/nothing", "'example/nothing' does not exist on the Hub"),
-        ("", "example/gated", "'example/gated' is gated"),
-        ("--source.hub.name pages --source.hub.revision v9", WEB, "has no such revision"),
-        ("--source.hub.name pages --text-field body", WEB, "no field 'body'; fields found: id"),
-        ("--source.hub.name poems", WEB, ABSENT),
-        ("--source.hub.name pages --source.hub.split dev", WEB, ABSENT),
-    ],
+    "values", [{"files": "a/*.csv"}, {"files": "a/*.jsonl", "name": "a"}], ids=["csv", "both"]
 )
-def test_what_cannot_be_read_is_said_and_nothing_is_written(prepare, arguments, data_set, words):
-    done, out = prepare(*arguments.split(), data_set=data_set)
-    assert done.returncode == 1 and words in done.stderr, done.stderr
-    assert not out.exists()
+def test_a_pattern_that_cannot_be_is_refused(values):
+    with pytest.raises(ValueError, match="files"):
+        HubData(id="a/b", **values)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("data_set", "path", "arguments"),
-    [
-        (WEB, "pages/train-00001-of-00002.parquet", ("--source.hub.name", "pages")),
-        (BOOKS, "long/1.jsonl.gz", ("--source.hub.name", "long", "--text-field", "content")),
-    ],
-)
-def test_a_connection_lost_half_way_is_said_and_nothing_is_written(
-    prepare, hub, data_set, path, arguments
-):
-    repository = hub.repositories["datasets", data_set]
-    file = repository.commits[repository.refs["main"]][path]
-    hub.breaks[file.sha256] = len(file.data) // 2
-    done, out = prepare(*arguments, data_set=data_set, impatient=True)
-    assert done.returncode == 1, done.stderr
-    assert f"'{data_set}': the connection to the Hub was lost" in done.stderr, done.stderr
-    assert "run the same command again" in done.stderr
-    assert not out.exists()
-    del hub.breaks[file.sha256]
-    done, out = prepare(*arguments, data_set=data_set)
-    assert done.returncode == 0, done.stderr
+# Pairs -------------------------------------------------------------------------------------------
+
+
+def flags(part: str, data: dict) -> list[str]:
+    """Return the flags that name a data set for a part of a job."""
+    found = []
+    for key, value in data.items():
+        pairs = [f"{a}={b}" for a, b in value.items()] if isinstance(value, dict) else [value]
+        found += [f"--{part}.hub.{key}", *pairs]
+    return found
+
+
+@pytest.fixture
+def pairs(job, hub, tmp_path):
+    """Build the prompts of a translation; return its pairs and its manifest."""
+
+    def run(pool: list[str], test: list[str]) -> tuple[list[tuple[str, str]], dict]:
+        out = tmp_path / "prompts.jsonl"
+        task = ("--task", "f", "--kind", "translation", "--direction", "en", "it")
+        job("build_prompts", *task, "--shots", "2", "--seed", "1", *pool, *test, "--out", out)
+        found = [(row["query"]["en"], row["references"][0]) for row in read_jsonl(out)]
+        return found, read_json(out.with_suffix(".manifest.json"))
+
+    return run
+
+
+def test_a_converted_branch_is_read_by_name_and_by_commit(pairs, hub):
+    branch = "refs/convert/parquet"
+    commit = (hub / "datasets--example--pairs" / "refs" / branch).read_text()
+    data = {
+        "id": "example/pairs",
+        "name": "eng_Latn-ita_Latn",
+        "fields": {"en": "sentence_eng_Latn", "it": "sentence_ita_Latn"},
+    }
+    for revision in (branch, commit):
+        parts = [
+            flags(part, {**data, "split": split, "revision": revision})
+            for part, split in (("pool", "dev"), ("test", "devtest"))
+        ]
+        found, manifest = pairs(*parts)
+        assert found == [("Cat 6.", "Gatto 6."), ("Cat 7.", "Gatto 7.")]
+        assert {manifest[part]["commit"] for part in ("pool", "test")} == {commit}
+        assert manifest["test"]["pinned"] is (revision == commit)
+
+
+def task(repository: Path, overlay: str | None, data_root: str = "") -> dict:
+    """Return the paper's task from English, with an overlay over it."""
+    files = ["config/paper.yaml", *([f"config/overlays/{overlay}.yaml"] if overlay else [])]
+    found = {}
+    for file in files:
+        found = overlaid(found, yaml.safe_load((repository / file).read_text(encoding="utf-8")))
+    found = found["evaluation"]["generation"]["tasks"]["flores_en_it"]
+    return substitute(without_nulls(found), data_root)
+
+
+@pytest.mark.parametrize("home", [None, "flores-200", "flores-files"])
+def test_flores_has_the_same_pairs_in_each_of_its_homes(pairs, repository, tmp_path, world, home):
+    for code, language in hub_content.FLORES.items():
+        for split, sentences in hub_content.flores_rows(world, language, ITEMS).items():
+            path = tmp_path / f"flores200_dataset/{split}/{code}.{split}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{text}\n" for _, text in sentences), encoding="utf-8")
+    given = task(repository, home, str(tmp_path))
+    parts = []
+    for part in ("pool", "test"):
+        words = flags(part, given[part].get("hub", {}))
+        if files := given[part].get("lines"):
+            words += [f"--{part}.languages", *files, f"--{part}-files", *files.values()]
+        parts.append(words)
+    sides = [dict(hub_content.flores_rows(world, one, ITEMS)["devtest"]) for one in ("en", "it")]
+    assert pairs(*parts)[0] == [(sides[0][n], sides[1][n]) for n in range(ITEMS)]

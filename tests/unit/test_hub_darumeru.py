@@ -4,16 +4,14 @@ theirs (docs/papers.md, 3.1, 3.9, 3.11 to 3.14), and what they give to answerers
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hub_cache
 import hub_darumeru
-import hub_server
 import pytest
-from test_hub_lep import CALLS
 
 from revocab.config import read
 from revocab.evaluation.generation.generate import generate_task, score_rows
@@ -44,19 +42,15 @@ def root(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def prompts(repository, root, tmp_path_factory):
+def prompts(repository, root, job, tmp_path_factory):
     """The prompts of every task, by its name without the benchmark's."""
     folder = tmp_path_factory.mktemp("prompts")
     plan = Plan(read(str(repository / "config/lep.yaml")))
     named = [t for t in plan.experiment.evaluation.generation.tasks if t.startswith("daru_")]
     steps = [plan.step("build_prompts", task=task) for task in named]
-    calls = [
-        (step.command, [*step.arguments()[:-1], f"{folder}/{task}.jsonl"])
-        for task, step in zip(named, steps, strict=True)
-    ]
-    with hub_server.serve(root) as hub:
-        done = hub_server.run_against(hub, folder / "cache", ["-c", CALLS, json.dumps(calls)])
-    assert done.returncode == 0, done.stderr
+    with hub_cache.offline(root, folder / "home"):
+        for task, step in zip(named, steps, strict=True):
+            job(step.command, *step.arguments()[:-1], folder / f"{task}.jsonl")
     return {
         task.removeprefix("daru_"): list(read_jsonl(folder / f"{task}.jsonl")) for task in named
     }

@@ -10,21 +10,12 @@ import json
 from pathlib import Path
 
 import hub_lep
-import hub_server
 import pytest
 
 from revocab.config import read
 from revocab.io import read_json, read_jsonl, write_text
 from revocab.plan import Plan
 
-#: Runs several commands in one process: each start of Python with its libraries takes seconds.
-CALLS = """
-import json, sys
-from importlib import import_module
-from revocab import cli
-for command, words in json.loads(sys.argv[1]):
-    cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
-"""
 #: Of which files each corpus is.
 DARULM = {
     "habr": "rulm_habr", "pikabu": "rulm_pikabu",
@@ -54,7 +45,7 @@ def texts_of(root: Path, begins: str | tuple[str, ...]) -> set[str]:
 
 @pytest.mark.hub
 def test_every_corpus_is_prepared_and_copied_from_what_none_trains_on(
-    repository, root, hub, tmp_path, monkeypatch
+    repository, root, job, hub, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(repository)
     small = {
@@ -68,14 +59,10 @@ def test_every_corpus_is_prepared_and_copied_from_what_none_trains_on(
     tasks = ("copy_sentences_ru", "copy_paragraphs_ru")
     steps += [plan.step("build_prompts", task=task) for task in tasks]
     below = f"{tmp_path}/resources/lep"
-    calls = [
-        (one.command, [word.replace("resources/lep", below) for word in one.arguments()])
-        for one in steps
-    ]
-    for _, words in calls:
+    for step in steps:
+        words = [word.replace("resources/lep", below) for word in step.arguments()]
         words[-1] = words[-1].replace("results/lep", f"{tmp_path}/results/lep")
-    done = hub_server.run_against(hub, tmp_path / "cache", ["-c", CALLS, json.dumps(calls)])
-    assert done.returncode == 0, done.stderr
+        job(step.command, *words)
     found = {name: read_json(Path(f"{below}/corpora/{name}/manifest.json")) for name in corpora}
     assert all(one["train"]["documents"] > 0 for one in found.values())
     for name, begins in DARULM.items():

@@ -23,30 +23,6 @@ def test_reports_beside_the_model(toys, tmp_path):
         assert -1 <= statistics["cosine_to_mean_new"] <= 1
 
 
-def test_collapsed_rows_are_reported(toys, tmp_path, capsys):
-    out = adapt(toys, tmp_path / "out", method="mean")
-    assert "have collapsed" in capsys.readouterr().err
-    # In each matrix: collapsed, and all the same.
-    warnings = read_json(out / "diagnostics.json")["warnings"]
-    assert len(warnings) == 4
-    assert all(warning in (out / "README.md").read_text() for warning in warnings)
-
-
-def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
-    out = adapt(toys, tmp_path / "out", method="sava", options={"solver": "lstsq"}, figure=True)
-    card = (out / "README.md").read_text()
-    counts = read_json(out / "provenance.json")["counts"]
-    assert f"{counts['overlap']} of the {counts['target_tokens']} tokens" in card
-    assert "solver=lstsq" in card
-    assert "base_model" not in card  # the toy has no Hub id
-    assert str(tmp_path) not in card
-    assert (out / "diagnostics.png").stat().st_size > 1000
-    assert (out / "diagnostics.svg").read_text().startswith("<?xml")
-    norms = read_json(out / "provenance.json")["norms"]
-    assert norms["input"]["source"]["mean"] > 0
-    assert norms["output"]["new"]["rows"] == counts["missing"]
-
-
 def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
     names = (("someone/model-7B", True), ("/home/someone/model", False))
     for number, (name, wanted) in enumerate(names):
@@ -65,13 +41,6 @@ def test_the_folder_says_which_rows_are_new(toys, tmp_path, method):
     new_V = read_new_rows(out, counts["target_tokens"])
     assert int(new_V.sum()) == counts["missing"]
     assert not new_V[shared_pairs(toys)[0]].any()
-
-
-def test_progress_is_told(toys, tmp_path):
-    said = []
-    adapt(toys, tmp_path / "out", say=said.append)
-    assert said[-1] == "done"
-    assert any("model.embed_tokens.weight" in line for line in said)
 
 
 def test_what_a_method_lacks_is_said_at_once_and_before_anything_is_read(toys, tmp_path):
@@ -108,24 +77,4 @@ def test_only_vocabulary_tensors_are_read(toys, tmp_path, monkeypatch):
         (source, "model.embed_tokens.weight"),
         (source, "lm_head.weight"),
         (toys / "helper", "model.embed_tokens.weight"),
-    }
-
-
-def test_the_command_says_what_it_does(toys, tmp_path):
-    import subprocess
-    import sys
-
-    result = subprocess.run(
-        [
-            sys.executable, "-m", "revocab", "init",
-            "--source", toys / "tied", "--target-tokenizer", toys / "target-tokenizer",
-            "--method", "fvt", "--out", tmp_path / "out",
-        ],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    lines = result.stderr.splitlines()
-    assert any("are new" in line for line in lines)
-    assert lines[-1].endswith("done")
-    assert {"README.md", "diagnostics.svg", "manifest.json"} <= {
-        file.name for file in (tmp_path / "out").iterdir()
     }

@@ -20,7 +20,6 @@ from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import Generating
 from revocab.evaluation.resampling import mean_items, wilson
 from revocab.io import write_json, write_jsonl
-from revocab.report.kind import table_kinds
 from revocab.report.results import Results
 from revocab.report.tables.gate import verdict
 
@@ -253,24 +252,3 @@ def test_a_tolerance_is_what_a_share_may_fall_by(results):
     assert (verdict(fall, 0.01, 0.0), verdict(fall, 0.01, 2.0)) == ("worse", "no change shown")
     assert verdict(fall, 0.2, 0.0) == "no change shown"  # among as many as it is adjusted for
     assert verdict(None, None, 0.0) == "not comparable"
-
-
-def test_what_an_experiment_lacks_for_a_gate_is_named(results):
-    kind = table_kinds()["gate"]
-    content = results.experiment.model_dump(mode="json")
-
-    def said(tasks=None, **options):
-        values = {**content, "evaluation": {**content["evaluation"]}}
-        if tasks is not None:
-            values["evaluation"]["generation"] = {
-                **values["evaluation"]["generation"],
-                "tasks": tasks,
-            }
-        given = kind.model_validate({"kind": "gate", "title": "t", "group": "mistral"} | options)
-        return list(given.problems(Experiment.model_validate(values), "tables.gate"))
-
-    assert said() == []
-    assert "no generation task of kind 'instructions'" in said(tasks={})[0]
-    assert "no run 'mistral-saba'" in said(before={"run": "mistral-saba"})[0]
-    assert "has no outputs at 7 (at: " in said(before={"run": "mistral-sava", "step": 7})[0]
-    assert said(before={"run": "mistral-sava", "step": "last"}) == []

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from revocab.__main__ import BEGUN, PLANNED, VERBS
-
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
 FENCE = re.compile(r"^ {0,3}```.*?^ {0,3}```[^\n]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -44,32 +42,3 @@ def broken(page: Path, root: Path) -> list[str]:
 def test_every_link_resolves(repository):
     problems = [one for page in documents(repository) for one in broken(page, repository)]
     assert not problems, "\n".join(problems)
-
-
-def test_every_page_is_reached_from_the_readme(repository):
-    """A page that no other links to is not found by a reader."""
-    reached, to_read = set(), [repository / "README.md"]
-    while to_read:
-        page = to_read.pop()
-        if page in reached:
-            continue
-        reached.add(page)
-        for target in LINK.findall(page.read_text(encoding="utf-8")):
-            place = (page.parent / target.partition("#")[0]).resolve()
-            if place.suffix == ".md" and place.is_file():
-                to_read.append(place)
-    lost = [page for page in documents(repository) if page not in reached]
-    assert not lost, [str(page.relative_to(repository)) for page in lost]
-
-
-def test_architecture_names_every_folder_and_file_of_the_package(repository):
-    text = (repository / "docs/architecture.md").read_text(encoding="utf-8")
-    package = repository / "src/revocab"
-    parts = [f"{one.parent.name}/" for one in package.glob("*/__init__.py")]
-    parts += [one.name for one in package.glob("*.py") if one.name != "__init__.py"]
-    assert [one for one in parts if f"`{one}`" not in text] == []
-
-
-def test_the_readme_names_every_command(repository):
-    text = (repository / "README.md").read_text(encoding="utf-8")
-    assert [verb for verb in (*BEGUN, *VERBS, *PLANNED) if f"`{verb}`" not in text] == []

@@ -15,7 +15,6 @@ from revocab.evaluation.measures import (
     label_items,
     together,
 )
-from revocab.evaluation.metric import LABEL_METRICS
 from revocab.evaluation.multiple_choice.task_keys import Metadata
 from revocab.evaluation.resampling import bootstrap, compare, mean_items, mean_of_tasks
 
@@ -122,10 +121,6 @@ def test_a_mean_over_tasks_of_any_measure():
     assert bootstrap(both, 4000).stderr == pytest.approx(
         np.sqrt(np.square(errors).sum()) / 3, rel=0.1
     )
-
-
-def test_every_measure_is_a_metric():
-    assert list(OF_LABELS) == [metric.name for metric in LABEL_METRICS]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from method_inputs import CHANGING, SOURCE, make, new_rows, random_inputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import RowsOptions, methods
+from revocab.initialise.method import methods
 from revocab.initialise.methods import omp
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import weighted_means
@@ -254,28 +253,6 @@ def test_fill_refuses_what_is_not_finite():
 
 
 # Registry and options. ---------------------------------------------------------------------------
-
-
-def test_every_method_says_what_it_is():
-    for name, method in methods().items():
-        assert method.name == name
-        assert method.summary
-        assert method.citation or not method.trains
-        assert method.keeps_vocabulary or method.initialise or method.source_weights
-
-
-def test_every_method_is_documented(repository):
-    """docs/methods.md: a section each, with every option and the authors of the citation."""
-    text = (repository / "docs/methods.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", text, re.M | re.S))
-    assert sorted(sections) == list(methods())
-    common = RowsOptions.model_fields.keys()  # of all that make rows, told once
-    assert all(f"`{option}`" in text.partition("\n## Each method")[0] for option in common)
-    for name, method in methods().items():
-        for option in method.options.model_fields.keys() - common:
-            assert f"`{option}`" in sections[name], (name, option)
-        authors = re.match(r"(.*?\d{4})?", method.citation)[0]
-        assert authors in " ".join(sections[name].split()), (name, authors)
 
 
 def test_registry_imports_no_torch():

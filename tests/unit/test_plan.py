@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-import hypothesis
 import pytest
 from bilingual_files import make_files
-from hypothesis import strategies as st
 from parallel_files import make_pairs
 from planned_jobs import possible_jobs
 from real_files import make_real
@@ -154,35 +151,6 @@ def test_every_job_has_a_reader(files):
     assert unread == set()
 
 
-@hypothesis.settings(max_examples=8)
-@hypothesis.given(st.data())
-def test_what_is_not_shown_is_not_made(data):
-    """Without some tables and figures: no new job, and no score but those that the rest show."""
-    files = [REPOSITORY / "tests/experiments" / f"{name}.yaml" for name in ("small", "runs")]
-    plan = Plan(read_experiment(*files))
-    shown = {**plan.experiment.tables, **plan.experiment.figures}
-    taken = data.draw(st.sets(st.sampled_from(sorted(shown))), label="taken away")
-    fewer = {
-        key: {one: of for one, of in getattr(plan.experiment, key).items() if one not in taken}
-        for key in ("tables", "figures")
-    }
-    less = Plan(plan.experiment.model_copy(update=fewer))
-    jobs = less.needed_jobs()
-    assert jobs.keys() <= plan.needed_jobs().keys()
-    left = shown.keys() - taken
-    made = {job.rule for job in jobs.values()}
-    assert ("measure_similarity" in made) == ("similarity" in left)
-    assert ("count_parameters" in made) == ("parameters" in left)
-    compared = {"significance", "answers", "differences"}
-    assert ("compare_runs" in made) == bool(compared & left)
-    assert ("generate_text" in made) == bool({"generation", "answers", "examples"} & left)
-    both = {"categories", "languages"}
-    italian = {"choices_it", "significance", "average_score", "runs", *both}
-    scored = less.choice_tasks(less.runs["mistral-sava"])
-    shows = (bool(italian & left), bool({"choices_en", *both} & left))
-    assert ("hellaswag_it" in scored, "arc_easy_en" in scored) == shows
-
-
 @pytest.mark.shared_data
 @pytest.mark.parametrize(
     "files",
@@ -220,25 +188,6 @@ def test_every_job_with_files_of_a_user(tmp_path, files, make):
     assert unread == set()
 
 
-def test_every_file_is_planned():
-    files = {*REPOSITORY.glob("config/*.yaml"), *REPOSITORY.glob("config/overlays/*.yaml")}
-    planned = {Path(one).stem for names in SHIPPED for one in names}
-    # They read a data folder, or files of a user.
-    planned |= {"local-data", "tasks-local", "flores-files", "bilingual-own", "nllb-files"}
-    planned |= {"bilingual-local", "vocadt-local", "real"}
-    assert {file.stem for file in files} == planned - {"small", "helper"}
-
-
-def test_rules_and_functions_have_the_same_names():
-    files = [*REPOSITORY.glob("workflow/rules/*.smk")]
-    text = "\n".join(file.read_text() for file in files)
-    named = {
-        *re.findall(r"^rule (\w+):", text, re.M),
-        *re.findall(r"^use rule \w+ as (\w+)", text, re.M),
-    }
-    assert named - {"job"} == set(rules())
-
-
 def test_equal_experiments_have_equal_jobs_and_the_plan_reads_no_result(tmp_path):
     first, second = plan_of("config/demo.yaml"), plan_of("config/demo.yaml")
     for rule, given in possible_jobs(first):
@@ -253,37 +202,3 @@ def test_labels_and_titles_are_in_no_job():
     for rule, given in possible_jobs(plain):
         if not rule.startswith("write_"):
             assert plain.step(rule, **given) == other.step(rule, **given), rule
-
-
-# The words of a job ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("make_tables",),
-        ("adapt_model", "run=mistral-sava"),
-        ("intersect_vocabularies", "source=source", "target=target"),
-        ("pack_tokens", "tokenizer=target", "mixture=bilingual", "recipe=train"),
-        ("pack_heldout", "tokenizer=target", "length=128"),
-    ],
-)
-def test_the_words_of_a_job_are_read_as_the_job(words):
-    plan = plan_of("tests/experiments/small.yaml")
-    step = plan.step(words[0], **dict(word.split("=") for word in words[1:]))
-    script, name, *arguments = plan.words(step)
-    assert (REPOSITORY / script).is_file()
-    what = import_module(f"revocab.commands.{name}").COMMAND
-    asked = read(what, name, arguments)
-    assert (asked.job, asked.out) == (step.job, Path(step.out))
-
-
-def test_a_job_is_closed():
-    class Own(Job):
-        names: dict[str, int] = {}  # noqa: RUF012
-        number: float = 1e-3
-
-    assert Own().canonical() == '{"names":{},"number":0.001}'
-    assert Own(names={"b": 1, "a": 2}).canonical() == '{"names":{"b":1,"a":2},"number":0.001}'
-    with pytest.raises(ValueError, match="frozen"):
-        Own().number = 2

@@ -1,7 +1,7 @@
 """Every command line that README and docs print: read by the program that it calls.
 
 Names of files may be made up; flags, choices, targets, experiments and profiles may not. What of
-them is run is in ``test_quickstart.py``, ``test_adapt.py`` and ``test_printed_runs.py``.
+them is run is in ``test_quickstart.py`` and ``test_adapt.py``.
 """
 
 from __future__ import annotations

@@ -66,12 +66,6 @@ def test_the_instruction_may_stand_before_every_shot_and_the_query(files):
     assert render(row, 0) == "Traduci dall'Inglese all'Italiano\nText: trial 0\nTranslation:"
 
 
-def test_the_option_left_alone_leaves_no_trace(files):
-    said = translations(files, option={"repeat_instruction": False})
-    assert said == translations(files)
-    assert "layout" not in said[0]
-
-
 #: How ALMA and VocADT lay translations out, whatever the languages.
 ENGLISH = {
     "language": "en",
@@ -115,12 +109,6 @@ def test_a_layout_in_words_of_a_language_needs_no_file_of_another(files):
     own = {"instruction": "Verte in Latinum:", "labels": ["Anglice", "Latine"]}
     row = translations(files, direction=["en", "la"], layout=own, shots=1)[0]
     assert row["prompt"] == "Verte in Latinum:\nAnglice: a\nLatine: b\n\nAnglice: c\nLatine:"
-
-
-def test_english_translation_prompt(files):
-    row = translations(files, direction=["it", "en"], shots=0)[1]
-    assert row["prompt"] == ("Translate from Italian to English\nText: prova 1\nTranslation:")
-    assert row["references"] == ["trial 1"]
 
 
 def test_question_prompt_reads_as_table_9_on_single_lines(files):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from inspect import getdoc
 
 import pytest
 import torch
@@ -49,15 +48,6 @@ def test_the_page_runs(toys, page, tmp_path, monkeypatch):
     assert "language:\n- it\n" in card and "- Helper model: minerva-3b" in card
 
 
-def test_every_function_is_on_the_page_and_says_what_it_does(page, repository):
-    for name in revocab.__all__:
-        assert f"`{name}`" in page or f"revocab.{name}" in page
-        assert getdoc(getattr(revocab, name))
-    assert "(docs/quickstart.md)" in (repository / "README.md").read_text(encoding="utf-8")
-    with pytest.raises(AttributeError, match="no attribute 'adapt'"):
-        _ = revocab.adapt
-
-
 def test_importing_loads_nothing_heavy():
     code = "import sys, revocab; assert not {'torch', 'transformers', 'pydantic'} & {*sys.modules}"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -79,27 +69,3 @@ def test_a_matrix_is_that_of_the_adapted_model(toys, tmp_path, method, which):
         seed=4,
     )
     assert torch.equal(found, rows(out, which))
-
-
-def test_what_is_lacking_is_said_at_once(toys):
-    tokenizers = {
-        "source_tokenizer": toys / "untied",
-        "target_tokenizer": toys / "target-tokenizer",
-    }
-    few = torch.zeros(5, 4)
-    with pytest.raises(revocab.RevocabError) as caught:
-        revocab.target_matrix(few, "sava", **tokenizers)
-    problems = caught.value.problems
-    assert [line.partition(":")[0] for line in problems] == ["helper_VD", "source_VD"]
-    assert "needs it" in problems[0] and "(5, 4)" in problems[1]
-    for method, options, said in (
-        ("savaa", {}, "did you mean 'sava'"),
-        ("lapt", {}, "keeps the vocabulary"),
-        ("lep", {}, "'lep' reads whole models"),
-        ("fvt", {"pad_to": 64}, "pad_to = 64: a matrix alone cannot say"),
-        ("focus", {"auxiliary": "fasttext"}, "auxiliary_VA"),
-    ):
-        with pytest.raises(revocab.RevocabError, match=said):
-            revocab.target_matrix(rows(toys / "untied"), method, options=options, **tokenizers)
-    with pytest.raises(revocab.RevocabError, match="absent: no such folder"):
-        revocab.shared_tokens(toys / "absent", toys / "helper")

@@ -141,23 +141,6 @@ def test_budgets_of_stages_keep_their_proportions_or_are_changed_one_by_one():
     assert steps({"stages": {"embeddings": {"steps": 7}, "everything": {"tokens": 1}}}) == [7, 1]
 
 
-def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
-    stages = {"embeddings": {"mixture": "adaptation"}}
-    unknown = {"from": "nope", "tokens": 10**12, "warmup_share": 0.1, "stages": stages}
-    values["recipes"]["adapt"] = unknown
-    with pytest.raises(RevocabError) as alone:
-        validate(values)
-    assert len(alone.value.problems) == 1, alone.value.problems
-    known = "(known: alma, answers, answers-lora, gosal, "
-    assert f"recipes.adapt.from: no recipe 'nope' {known}" in alone.value.problems[0]
-    unknown["wieght_decay"] = 0.1
-    with pytest.raises(RevocabError) as both:
-        validate(values)
-    first, second = both.value.problems
-    assert "no recipe 'nope'" in first and "wieght_decay" in second
-
-
 def staged_demo(repository, **mixtures):
     """Return the demo's values with Gosal et al.'s recipe, its stages' mixtures given by name."""
     values = yaml.safe_load((repository / "config/demo.yaml").read_text())
@@ -189,16 +172,6 @@ def test_a_stage_without_a_mixture_has_the_groups(repository):
     }  # fmt: skip
     # Both the same: laid out without regard to stages, as if neither were named.
     assert stage_mixtures(adapt, "bilingual") == {}
-
-
-def test_unknown_mixtures_of_stages_are_reported_with_everything_else(repository):
-    values = staged_demo(repository, embeddings="adaptatoin")
-    values["mixtures"]["english"] = {"world-en": 0.9}
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    problems = "\n".join(caught.value.problems)
-    assert "recipes.adapt.stages.embeddings.mixture: no mixture 'adaptatoin'" in problems
-    assert "did you mean 'adaptation'?" in problems and "mixtures.english: shares" in problems
 
 
 def test_a_run_that_keeps_its_vocabulary_has_no_new_rows_to_train(repository):

@@ -8,12 +8,11 @@ import sys
 import threading
 
 import pytest
-import torch
 
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.loop.step_callback import Asked, LossWatch, Saving
-from revocab.training.machine.micro_batch import FILE, MicroBatch, halved
+from revocab.training.machine.micro_batch import FILE, MicroBatch
 
 
 class Time:
@@ -112,13 +111,6 @@ def test_no_signal_is_lost_while_signals_are_read(before, signalled, expected):
     assert instruction > 10
 
 
-def test_one_process_agrees_with_itself_at_once():
-    saving = Saving()
-    with saving.listening():
-        os.kill(os.getpid(), signal.SIGUSR1)
-        assert saving.agreed(torch.device("cpu")) == Asked.SAVE
-
-
 def test_a_thread_trains_without_signals():
     def train():
         with Saving().listening():
@@ -129,14 +121,6 @@ def test_a_thread_trains_without_signals():
     thread.start()
     thread.join()
     assert done == [before]
-
-
-@pytest.mark.parametrize(
-    ("size", "share", "expected"),
-    [(64, 64, 32), (12, 12, 6), (3, 12, 1), (9, 9, 3), (7, 7, 1), (5, 15, 1), (1, 8, None)],
-)
-def test_a_half_divides_the_step(size, share, expected):
-    assert halved(size, share) == expected
 
 
 def test_the_record_holds_for_the_same_request_and_processes(tmp_path):

@@ -31,11 +31,6 @@ def test_the_first_host_of_a_list(nodes, host):
     assert first_host(nodes) == host
 
 
-def test_a_list_without_nodes():
-    with pytest.raises(ValueError, match="no list of nodes"):
-        first_host("")
-
-
 def test_a_task_of_a_step():
     found = process_variables(STEP)
     assert found["RANK"] == "5" and found["LOCAL_RANK"] == "1" and found["WORLD_SIZE"] == "8"

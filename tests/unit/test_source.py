@@ -7,18 +7,15 @@ import csv
 import json
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import hub_content
-import hub_server
 import pytest
 import yaml
 from pydantic import ValidationError
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
-from revocab import cli
 from revocab.closed import Closed
 from revocab.config import Experiment, validate
 from revocab.corpora.prepare import CorpusJob, prepare
@@ -160,7 +157,7 @@ def found_by(reader: str, out: Path):
 
 
 @pytest.fixture
-def expected(place, values, toys):
+def expected(job, place, values, toys):
     """Return what a reader makes of the plain file."""
     prepare([place / "data/rows.jsonl"], extra_corpus(), place / "corpus-extra")
 
@@ -171,7 +168,7 @@ def expected(place, values, toys):
                 word.replace(str(place / "expected/corpus"), str(place / "corpus"))
                 for word in words
             ]
-        cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
+        job(command, *words)
         return found_by(reader, out)
 
     return run
@@ -186,7 +183,7 @@ def extra_corpus(**source) -> CorpusJob:
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("form", [name for name in OFFLINE if name != "file"])
-def test_every_local_form_for_every_reader(place, values, toys, expected, reader, form):
+def test_every_local_form_for_every_reader(job, place, values, toys, expected, reader, form):
     if reader == "task" and form in REFUSED:
         with pytest.raises(RevocabError) as caught:
             validate(laid(values, READERS[reader][0], SOURCES[form]))
@@ -195,7 +192,7 @@ def test_every_local_form_for_every_reader(place, values, toys, expected, reader
         return
     plain = expected(reader)
     command, words, out = call_of(values, reader, SOURCES[form], place, toys)
-    cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
+    job(command, *words)
     assert found_by(reader, out) == plain
     if reader == "corpus":
         assert plain == [row["it"] for row in ROWS]
@@ -223,19 +220,8 @@ def test_the_tables_have_every_place_and_every_form():
     assert {Source(**given).kind for given in SOURCES.values()} == {*ANY} == {*get_args(Kind)}
 
 
-#: Runs several commands in one process: each start of Python with its libraries takes seconds.
-CALLS = """
-import json, sys
-from importlib import import_module
-from revocab import cli
-for command, words in json.loads(sys.argv[1]):
-    cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
-"""
-
-
-@pytest.mark.long
-def test_both_forms_of_the_hub_for_every_reader(hub, place, values, toys, expected):
-    calls, outs = [], []
+def test_both_forms_of_the_hub_for_every_reader(job, hub, place, values, toys, expected):
+    plain = {reader: expected(reader) for reader in READERS}
     for form in HUB:
         for reader in READERS:
             if reader != "task" or form not in REFUSED:
@@ -243,14 +229,8 @@ def test_both_forms_of_the_hub_for_every_reader(hub, place, values, toys, expect
                 source = SOURCES[form] if reader != "task" else {"hub": {"id": "o/pairs"}}
                 command, words, out = call_of(values, reader, source, folder, toys)
                 words[1] = words[1].replace(str(folder / "corpus"), str(place / "corpus"))
-                calls.append((command, words))
-                outs.append((reader, form, out))
-    plain = {reader: expected(reader) for reader in READERS}
-    done = hub_server.run_against(hub, place / "cache", ["-c", CALLS, json.dumps(calls)])
-    assert done.returncode == 0, done.stderr
-    assert len(outs) == 9
-    for reader, form, out in outs:
-        assert found_by(reader, out) == plain[reader], (reader, form)
+                job(command, *words)
+                assert found_by(reader, out) == plain[reader], (reader, form)
     source = read_json(place / "joined/prepare_corpus-corpus/manifest.json")["source"]
     assert source["names"] == {"it": "ita", "en": "eng"} and len(source["commit"]) == 40
     task = yaml.safe_load((place / "hub/build_task-task").read_text())

@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.corpora.source import Form, Source, aligned_rows, joined, read_rows, renamed
 from revocab.errors import RevocabError
 from revocab.io import write_jsonl
-
-CORPUS = CorpusJob(corpus="extra", language="it", text_field="it", source=Form(kind="pattern"))
 
 
 @pytest.fixture
@@ -32,14 +29,6 @@ def test_a_pattern_names_files_in_order(place):
         Source(pattern="*.csv").files("w")
 
 
-def test_a_manifest_names_every_file_of_a_pattern(place):
-    write_jsonl(place / "more/a.jsonl", [{"it": "altro"}])
-    files = [Path(one) for one in Source(pattern="*[res]/*.jsonl").files("w")]
-    assert [str(one) for one in files] == ["more/a.jsonl", "parts/a.jsonl", "parts/b.jsonl"]
-    manifest = prepare(files, CORPUS, place / "out")
-    assert len(manifest["source"]["files"]) == 3
-
-
 def test_aligned_text_files(place):
     (place / "it.txt").write_text("uno\u2028ancora\ndue\n", encoding="utf-8")
     (place / "en.txt").write_text("one\r\ntwo", encoding="utf-8")
@@ -54,12 +43,6 @@ def test_aligned_text_files(place):
     (place / "en.txt").write_bytes("è\n".encode("latin-1"))
     with pytest.raises(RevocabError, match=r"en\.txt: not UTF-8"):
         list(aligned_rows({"it": Path("it.txt"), "en": Path("en.txt")}))
-
-
-def test_a_corpus_of_lines_names_the_languages_that_there_are(place):
-    job = CorpusJob(corpus="c", language="it", source=Form(languages=("it", "en")))
-    with pytest.raises(RevocabError, match="no field 'text'; fields found: en, id, it; name the"):
-        prepare([place / "it.txt", place / "en.txt"], job, place / "out")
 
 
 def test_fields_are_renamed():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -114,16 +112,6 @@ def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
     }
     write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
     assert path.read_bytes() == first
-
-
-def test_hub_data_is_pinned():
-    hub = tasks.HubData(id="org/data", name="name", split="validation", revision="abc123")
-    config = tasks.build_task("t", tasks.TEMPLATES / "itabench_hellaswag.yaml", hub=hub)
-    pinned = {
-        "dataset_path": "org/data", "dataset_name": "name", "test_split": "validation",
-        "dataset_kwargs": {"revision": "abc123"},
-    }  # fmt: skip
-    assert pinned.items() <= config.items()
 
 
 @pytest.mark.parametrize(
@@ -263,31 +251,6 @@ def test_fields_of_choices_and_targets_are_required_too(repository):
     folder = tasks.TEMPLATES
     for name, fields in (("xnli", ["context", "question"]), ("winogrande", ["question"])):
         assert tasks.required_fields(tasks.load_template(folder / f"{name}.yaml")) == fields
-
-
-def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path):
-    script = [sys.executable, repository / "scripts/run_job.py", "build_task"]
-    out = ["--out", tmp_path / "mmlu_en.yaml"]
-    subprocess.run([*script, "--task", "mmlu_en", "--harness", "mmlu", *out], check=True)
-    assert yaml.safe_load((tmp_path / "mmlu_en.yaml").read_text()) == {"harness": "mmlu"}
-    pinned = ["--harness", "mmlu", "--revision", "abc", "--shots", "5", *out]
-    subprocess.run([*script, "--task", "mmlu_en", *pinned], check=True)
-    assert yaml.safe_load((tmp_path / "mmlu_en.yaml").read_text()) == {
-        "harness": "mmlu",
-        "num_fewshot": 5,
-        "revision": "abc",
-    }
-    template = ["--template", "arc_easy_it", "--templates", tasks.TEMPLATES]
-    data = ["--data", tmp_path / "absent.jsonl"]
-    failed = subprocess.run(
-        [*script, "--task", "t", *template, *data, "--out", tmp_path / "t.yaml"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert failed.returncode == 1
-    assert failed.stderr == f"error: {tmp_path / 'absent.jsonl'}: no such file\n"
-    assert not (tmp_path / "t.yaml").exists()
 
 
 def local_tasks() -> dict[str, dict]:

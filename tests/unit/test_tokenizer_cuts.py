@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
-import types
 
 import pytest
 from evaluation_toys import IT_ROWS, write_model, write_task
@@ -95,35 +93,6 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
         scoring.score_checkpoints("r", {0: folder}, [task], out, Scoring())
         written.append(out.read_bytes())
     assert written[0] == written[1]
-
-
-def test_the_harness_scores_with_the_tokenizer_of_the_one_place(plain, monkeypatch):
-    made = load_tokenizer(plain)
-    monkeypatch.setattr(transformers, "load_prompt_tokenizer", lambda folder: made)
-    loaded = scoring.Scorer([], Scoring(device="cpu")).load(plain)
-    assert loaded.tokenizer is made
-
-
-def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeypatch):
-    from revocab.evaluation.inference.engines import vllm
-
-    class Harness:
-        """What of the harness's class is used."""
-
-        _DEFAULT_MAX_LENGTH = max_length = 2048
-
-        def __init__(self, **_):
-            from transformers import AutoTokenizer
-
-            self.tokenizer = AutoTokenizer.from_pretrained(cutting)
-
-    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
-    monkeypatch.setattr(vllm, "harness_class", lambda: Harness)
-    monkeypatch.setattr(vllm, "start_settings", lambda *_: {})
-    loaded = scoring.Scorer([], Scoring(device="cpu", engine="vllm")).load(cutting)
-    expected = load_tokenizer(plain).backend_tokenizer.encode_batch(SENTENCES)
-    received = loaded.tokenizer.backend_tokenizer.encode_batch(SENTENCES)
-    assert [one.ids for one in received] == [one.ids for one in expected]
 
 
 def test_efficiency_counts_whole_prompts(plain, cutting, tmp_path):

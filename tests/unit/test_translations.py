@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import pytest
@@ -257,17 +256,6 @@ def test_what_cannot_be_is_refused(options, message):
     given = {"corpus": "c", "language": "it", "translation": pair, **options}
     with pytest.raises(RevocabError, match=message):
         checked(CorpusJob, given)
-
-
-def test_other_corpora_keep_their_jobs():
-    """No corpus is prepared again because there is a kind more."""
-    assert "translation" not in CorpusJob(corpus="c", language="it").canonical()
-
-
-def test_directions_differ_by_order():
-    options = Translations(languages=["en", "it"], both_directions=True)
-    assert options.directions == [("en", "it"), ("it", "en")]
-    assert len({*itertools.chain(*(one.labels for one in options.layouts))}) == 2
 
 
 def test_a_model_is_tuned_as_by_almas_recipe(tmp_path):

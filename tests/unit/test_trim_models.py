@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import numpy as np
@@ -15,9 +14,8 @@ from revocab.adapting.trim import trim
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.model_check.kind import look_at
-from revocab.models.folder import INDEX, ModelFolder
+from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
-from revocab.models.origin import history_of
 from revocab.models.trimmed_model import named_ids, renumbered
 from revocab.models.weights.files import Part
 from revocab.tokenizers.load import load_tokenizer
@@ -86,22 +84,6 @@ def test_every_architecture_keeps_its_rows_states_and_logits(made, name):
         assert torch.equal(received.logits, logits)
     else:  # blocks of a matrix product end elsewhere: see the test below
         assert torch.allclose(received.logits, logits, rtol=0, atol=1e-5)
-
-
-def test_the_field_has_all_kinds_of_tables(made):
-    tables = {name: {*read_json(made(name)[1] / "manifest.json")["tensors"]} for name in FIELD}
-    assert tables["llama-2"] == {"model.embed_tokens.weight", "lm_head.weight"}
-    assert tables["gemma"] == {"model.embed_tokens.weight"}
-    assert tables["phi-2"] == {"model.embed_tokens.weight", "lm_head.weight", "lm_head.bias"}
-    per_layer = {"model.embed_tokens.weight", "model.embed_tokens_per_layer.weight"}
-    assert tables["gemma-3n"] == tables["gemma-4"] == per_layer
-    untied = {*per_layer, "lm_head.weight"}
-    assert tables["gemma-3n-untied"] == tables["gemma-4-untied"] == untied
-    settings = ModelFolder(made("gemma-3n")[1]).text_config
-    rows = ModelFolder(made("gemma-3n")[1]).tensors["model.embed_tokens_per_layer.weight"][1][0]
-    assert settings["vocab_size_per_layer_input"] == rows < settings["vocab_size"]
-    assert rows == sum(number < 300 for number in ids_of(made("gemma-3n")[1]))
-    assert (made("llama-sharded")[1] / INDEX).is_file()
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -254,16 +236,6 @@ def test_a_dry_run_says_what_it_saves_and_writes_nothing_but_its_picture(made, t
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
 
 
-def test_texts_that_lose_nothing_are_drawn(made, tmp_path, text):
-    """All tokens of the first stay anyway; alone, and beside one that loses some."""
-    (tmp_path / "digits.txt").write_text("0\n\n0\n")
-    for number, others in enumerate(([], [f"en={text}"])):
-        out = tmp_path / f"{number}"
-        words = [str(made("gpt2")[0]), f"it={tmp_path / 'digits.txt'}", *others]
-        assert " 100.0000%" in trim([*words, "--keep", "280", "--out", str(out)])
-        assert (out / "coverage.png").stat().st_size > 1000
-
-
 def test_languages_need_no_text(made, tmp_path):
     source = made("mistral-instruct")[0]
     with pytest.raises(RevocabError, match="--picture"):
@@ -272,22 +244,6 @@ def test_languages_need_no_text(made, tmp_path):
         trim([str(source), "--languages", "it,ru,zh", "--out", str(tmp_path / "o")])
     told = trim([str(source), "--languages", "zh", "--out", str(tmp_path / "o")])
     assert "trimmed" in told and not (tmp_path / "o/coverage.png").exists()
-
-
-def test_the_folder_says_what_was_done(made, text):
-    source, out, keep = made("mistral-instruct")
-    made_of = read_json(out / "manifest.json")
-    assert made_of["change"] == "trim" and made_of["kept"] == keep
-    assert 0 < made_of["coverage"]["en"] <= 1 and made_of["compared_lines"] > 50
-    assert history_of(out)[-1]["change"] == "trim"
-    assert (out / "coverage.svg").is_file() and f"{keep:,} of" in (out / "README.md").read_text()
-    assert json.loads((out / "token_ids.json").read_text())
-    again = run(source, text, out, "--keep", keep)  # its own folder is replaced
-    assert "written" in again
-    (out / "notes.txt").write_text("mine")
-    with pytest.raises(RevocabError, match=r"did not write: notes\.txt"):
-        run(source, text, out, "--keep", keep)
-    (out / "notes.txt").unlink()
 
 
 def test_a_model_without_weights_is_refused(made, tmp_path, text):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,10 @@ from safetensors.torch import load_file, save_file
 from toy_models import TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.environment import Environment
 from revocab.io import read_json, write_json
 from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids, read_golden_ids
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
-from revocab.verify import verify as verifying
-from revocab.verify.runtime import Answer, Asked, Runtime, ask_there, runtimes
-from revocab.verify.verify import Result, Verified, VerifyOptions, page, verified_model, verify
+from revocab.verify.verify import Result, VerifyOptions, verified_model, verify
 
 State = dict[str, Any]
 HERE = ["tokenizers", "transformers"]
@@ -173,21 +168,6 @@ def test_without_golden_ids_the_raw_library_says_what_is_right(model):
     assert verified.notes[0] == expected
 
 
-def test_the_page_shows_first_differences_and_ends_with_status_1(model, capsys):
-    edit(model, swap_ids)
-    words = [str(model), "--runtime", "tokenizers", "--shown", "2"]
-    with pytest.raises(SystemExit) as ended:
-        verify(words)
-    shown = capsys.readouterr().out
-    assert ended.value.code == 1 and shown.count("expected ") == 2 + 2 + 1
-    vocabulary = read_json(model / "tokenizer.json")["model"]["vocab"]
-    assert f"'t':{vocabulary['t']}" in shown and "DIFFERENT: ids " in shown
-    with pytest.raises(SystemExit):
-        verify([*words, "--json"])
-    (result,) = json.loads(capsys.readouterr().out)["results"]
-    assert result["state"] == "different" and len(result["differences"]) == 4
-
-
 def test_an_equal_folder_ends_well(model):
     assert verify([str(model), "--runtime", *HERE]).endswith(
         "Everything that was compared is equal."
@@ -200,22 +180,6 @@ def test_what_does_not_load_has_failed(model):
     failed = [result for result in results if result.state == "failed"]
     assert all("AutoTokenizer" in result.about for result in failed)
     assert [r.state for r in results if r.runtime == "tokenizers"] == ["equal"]
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"runtime": ["onnx"]}, "--runtime: no runtime 'onnx' (known: llama.cpp, tokenizers"),
-        ({"runtime": ["llama.cpp"]}, "--runtime llama.cpp: give --gguf FILE"),
-        ({"text": ["nowhere.txt"]}, "--text: nowhere.txt is not a file"),
-        ({"gguf": "nowhere.gguf"}, "--gguf: nowhere.gguf is not a file"),
-        ({"gguf": "x", "runtime": HERE}, "--gguf: only llama.cpp reads it; add it to --runtime"),
-    ],
-)
-def test_wrong_options_are_told(model, options, problem):
-    with pytest.raises(RevocabError) as told:
-        verified_model(str(model), VerifyOptions.model_validate(options))
-    assert problem in "\n".join(told.value.problems)
 
 
 def test_wrong_files_are_told(model, tmp_path):
@@ -237,36 +201,6 @@ def test_wrong_files_are_told(model, tmp_path):
         states(model)
 
 
-def test_a_runtime_is_one_file(repository, model, monkeypatch):
-    folder = repository / "src/revocab/verify/runtimes"
-    assert len(runtimes()) == len([*folder.glob("*.py")]) - 1
-    rows = [[0.0] * 10]
-    mine = Runtime("mine", lambda asked: [Answer("1", logits=rows, error=None, **same(asked))])
-    monkeypatch.setattr(verifying, "runtimes", lambda: {"mine": mine})
-    (result,) = verified_model(str(model), VerifyOptions()).results
-    assert result.state == "failed" and "logits of 10 tokens" in result.about
-
-
-def same(asked: Asked) -> dict[str, Any]:
-    return {"ids": [e.ids for e in asked.texts], "decoded": [e.decoded for e in asked.texts]}
-
-
-@pytest.mark.parametrize(
-    ("states", "verdict"),
-    [
-        (["equal", "missing"], "equal"),
-        (["equal", "failed"], "not run"),
-        (["missing"], "not run"),
-        (["equal", "failed", "different"], "different"),
-    ],
-)
-def test_what_did_not_run_is_no_difference(states, verdict):
-    results = [Result(str(at), state, "") for at, state in enumerate(states)]
-    verified = Verified("m", [], results)
-    assert verified.verdict == verdict
-    assert ("differs" in page(verified)) == (verdict == "different")
-
-
 def test_a_gguf_without_llama_cpp_is_not_compared(model, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("REVOCAB_LLAMA", str(tmp_path / "nowhere"))
     gguf = write_gguf(model, tmp_path / "sound.gguf")
@@ -281,30 +215,6 @@ def test_an_unknown_type_of_model_is_not_compared(model):
     verified = verified_model(str(model), VerifyOptions(runtime=["tokenizers"]))
     assert verified.verdict == "not run"
     assert [r.state for r in verified.results if r.runtime == "logits"] == ["failed"]
-
-
-@pytest.mark.parametrize(
-    ("ends", "parts"),
-    [
-        ("os.kill(os.getpid(), 9)", ["SIGKILL"]),
-        ("say('ValueError: heads'); say('Loading: 100%|###| 1/1 [00:01, 1.2it/s]'); os._exit(3)",
-         ["exit status 3", "ValueError: heads"]),
-        ("say('loading'); say('shards:  50% Completed | 1/2'); os._exit(3)",
-         ["status 3", "loading"]),
-    ],
-)  # fmt: skip
-def test_a_death_is_told_by_its_signal_and_its_last_words(monkeypatch, tmp_path, ends, parts):
-    script = tmp_path / "dies.py"
-    script.write_text(
-        "import os, sys\nsay = lambda line: print(line, file=sys.stderr, flush=True)\n"
-        f"say('Loading safetensors checkpoint shards: 100% Completed')\n{ends}\n"
-    )
-    place = Environment("dying", "json", install="make it", docs="x")
-    monkeypatch.setenv(place.variable, sys.executable)
-    with pytest.raises(RevocabError) as caught:
-        ask_there(place, [str(script)], {})
-    (problem,) = caught.value.problems
-    assert all(part in problem for part in parts) and "100%" not in problem and "50%" not in problem
 
 
 # Real parts -------------------------------------------------------------------------------------

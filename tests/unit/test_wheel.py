@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from revocab.io import read_json, write_jsonl
+from revocab.io import write_jsonl
 
 pytestmark = pytest.mark.long
 
@@ -90,19 +89,6 @@ def run(contents, tmp_path) -> Callable[..., str]:
     return call
 
 
-#: Several verbs in one process: each start of Python with its libraries takes seconds.
-VERBS = """
-import sys
-
-import revocab
-from revocab.__main__ import main
-
-assert revocab.__file__.startswith(sys.argv[1])
-for line in sys.argv[2].splitlines():
-    main(line.split())
-"""
-
-
 def test_the_wheel_has_every_file_of_the_package(contents):
     kept = {file.relative_to(contents / "revocab") for file in (contents / "revocab").rglob("*.*")}
     for file in (REPOSITORY / "src" / "revocab").rglob("*.*"):
@@ -129,48 +115,3 @@ def test_an_experiment_runs_in_an_empty_folder_by_the_wheel_alone(contents, run,
     assert str(contents / "revocab/dag/scripts/run_job.py") in run(
         "-m", "revocab", "run", "mine.yaml", "-n", "-p", "--forceall"
     )
-
-
-def test_a_model_is_adapted_and_scored_by_the_wheel_alone(contents, run, toys, tmp_path):
-    """On a task of a shipped template."""
-    item = {"id": "1", "question": "dove?", "choices": ["il gatto", "la casa"], "answer": 0}
-    write_jsonl(tmp_path / "rows.jsonl", [item] * 4)
-    verbs = (
-        f"init --source {toys / 'untied'} --target-tokenizer {toys / 'target-tokenizer'}"
-        " --method fvt --out adapted --quiet",
-        "task --task arc --template question_it --data rows.jsonl --out arc.yaml",
-        "score --models 0=adapted --tasks arc.yaml --run mine --device cpu --out scores.csv",
-    )
-    run("-c", VERBS, contents, "\n".join(verbs))
-    assert (tmp_path / "adapted/model.safetensors").is_file()
-    assert (tmp_path / "adapted/diagnostics.png").is_file()
-    assert "Domanda: {{question}}" in (tmp_path / "arc.yaml").read_text(encoding="utf-8")
-    with (tmp_path / "scores.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert {(row["task"], row["metric"], row["items"]) for row in rows} == {
-        ("arc", "acc", "4"),
-        ("arc", "acc_norm", "4"),
-    }
-
-
-def test_a_model_is_trained_by_a_named_recipe_by_the_wheel_alone(contents, run, toys, tmp_path):
-    texts = [f"il gatto e il cane sono a casa {number}" for number in range(60)]
-    write_jsonl(tmp_path / "rows.jsonl", [{"text": text} for text in texts])
-    verbs = (
-        "prepare --corpus c --language it --files rows.jsonl --heldout-bytes 200 --out corpus",
-        f"pack --tokenizer {toys / 'source-tokenizer'} --corpora c=corpus --shares c=1 --seed 1"
-        " --recipe lep --rows 8 --sequence-length 16 --repeat-corpora --out packed",
-        f"pack_heldout --tokenizer {toys / 'source-tokenizer'} --corpora c=corpus"
-        " --sequence-length 16 --out heldout",
-        f"train --model {toys / 'untied'} --packed packed --heldout heldout --seed 1"
-        " --recipe lep --steps 4 --batch-size 2 --checkpoint-every 4 --precision float32"
-        " --out trained",
-    )
-    for number, line in enumerate(verbs):  # each needs the libraries that another does without
-        run("-c", VERBS, contents, line)
-        assert len(list(tmp_path.iterdir())) == number + 2
-    trained = tmp_path / "trained/checkpoints/step-000004"
-    assert (trained / "model.safetensors").is_file()
-    job = read_json(tmp_path / "trained/job.json")["job"]
-    assert (job["steps"], job["weight_decay"]) == (4, 0.1)
-    assert [(stage["name"], stage["steps"]) for stage in job["stages"]] == [("embeddings", 4)]

@@ -1,4 +1,4 @@
-"""config/paper.yaml from end to end against a local Hub: only budgets differ (docs/machines.md).
+"""config/paper.yaml from end to end from a filled cache: only budgets differ (docs/machines.md).
 
 COMET takes part where its environment is (``make comet``); else without-comet.yaml is laid over.
 """
@@ -10,13 +10,13 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import hub_content
 import pytest
 import yaml
-from hub_experiments import PROFILES, files_of, rows_of, snakemake_against, under
+from hub_experiments import PROFILES, files_of, offline_snakemake, rows_of, under
 from training_pico import table
 
 from revocab.corpora.word_splitters import SENTENCES, available_splitter
@@ -27,31 +27,29 @@ FILES = ["--configfile", *files_of("paper")]
 
 @pytest.fixture(scope="module")
 def comet_folder(repository, tmp_path_factory) -> Path | None:
-    """A random COMET checkpoint that asks the Hub for its encoder, as the released ones do."""
+    """A random COMET checkpoint that names its encoder on the Hub, as the released ones do."""
     python = Path(os.environ.get("REVOCAB_COMET_PYTHON", repository / ".venv-comet/bin/python"))
     if not python.is_file():
         return None
     out = tmp_path_factory.mktemp("comet")
     script = repository / "tests/support/comet_checkpoint.py"
-    subprocess.run([python, script, out, "xlm-roberta-large"], check=True)
+    subprocess.run([python, script, out, hub_content.COMET_ENCODER], check=True)
     return out
 
 
 @pytest.fixture(scope="module")
-def hub(repository, comet_folder, tmp_path_factory) -> Iterator[Callable[..., None]]:
-    """Runs the paper's files with more overlays against a local Hub."""
+def hub(repository, comet_folder, tmp_path_factory) -> Callable[..., None]:
+    """Runs the paper's files with more overlays from a filled cache."""
     root = hub_content.write_hub(tmp_path_factory.mktemp("hub"), comet_folder=comet_folder)
     last = [] if comet_folder else ["config/overlays/without-comet.yaml"]
-    with snakemake_against(root, tmp_path_factory.mktemp("home")) as snakemake:
+    snakemake = offline_snakemake(root, tmp_path_factory.mktemp("home"))
 
-        def run(
-            *overlays: str | Path, profile: str = "default", targets: Sequence[str] = ()
-        ) -> None:
-            """Make everything anew, or of ``targets`` what the overlays change."""
-            files = [*FILES, *overlays, *last]
-            snakemake(repository, *targets, *under(profile), *files, anew=not targets)
+    def run(*overlays: str | Path, profile: str = "default", targets: Sequence[str] = ()) -> None:
+        """Make everything anew, or of ``targets`` what the overlays change."""
+        files = [*FILES, *overlays, *last]
+        snakemake(repository, *targets, *under(profile), *files, anew=not targets)
 
-        yield run
+    return run
 
 
 @pytest.fixture(scope="module", params=PROFILES)

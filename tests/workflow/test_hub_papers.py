@@ -1,4 +1,4 @@
-"""Papers' experiments from end to end against a local Hub: only budgets differ (docs/machines.md).
+"""Papers' experiments from end to end from a filled cache: only budgets differ (docs/machines.md).
 
 What config/paper.yaml alone has is tested in ``test_hub_paper.py``.
 """
@@ -19,9 +19,9 @@ from hub_experiments import (
     PROFILES,
     beside_published,
     files_of,
+    offline_snakemake,
     other_than_budgets,
     rows_of,
-    snakemake_against,
     under,
 )
 from safetensors.torch import load_file
@@ -31,7 +31,7 @@ from revocab.evaluation.metric import COMET_METRICS
 from revocab.io import read_json
 from revocab.plan import Plan
 
-#: What fills a local Hub for an experiment.
+#: What writes the stand-ins of an experiment.
 EXPERIMENTS: dict[str, ModuleType] = {
     "bilingual": hub_bilingual,
     "lep": hub_lep,
@@ -91,8 +91,8 @@ def made(request, repository, tmp_path_factory) -> Made:
     content = EXPERIMENTS[name]
     root = content.write_hub(tmp_path_factory.mktemp("hub"))
     files = [*files_of(name), WITHOUT_COMET]
-    with snakemake_against(root, tmp_path_factory.mktemp("home")) as run:
-        run(repository, *under(profile), "--configfile", *files)
+    run = offline_snakemake(root, tmp_path_factory.mktemp("home"))
+    run(repository, *under(profile), "--configfile", *files)
     plan = Plan(read(*(repository / file for file in files)))
     places = (repository / one / plan.experiment.experiment for one in ("results", "resources"))
     return Made(plan, *places)
@@ -106,7 +106,7 @@ def test_every_table_is_filled_with_published_values_beside_ours(made):
     for table, options in made.plan.experiment.tables.items():
         rows = rows_of(made.results, table)
         assert rows, table
-        # The local Hub has no model for what is measured in an environment of its own.
+        # The cache has no model for what is measured in an environment of its own.
         beside = (published / f"{table}.csv").is_file() and vars(options).get("metric") not in apart
         assert not beside or beside_published(rows), table
     for figure in made.plan.experiment.figures:

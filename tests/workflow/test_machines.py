@@ -7,23 +7,19 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from planning import config_of, job_name, workflow_of
+from planning import config_of, workflow_of
 from snakemake.cli import parse_set_resources
 
 from revocab.plan.plan import rules as planned_rules
 from revocab.training.run import TrainingMachine
 from revocab.workflow import gpus
 from revocab.workflow.launch import nodes_and_tasks
-
-#: Options by which a profile places a job's model.
-PLACING = ("device", "dtype", "batch_size")
-PROFILES = ("default", "one-gpu", "one-node", "slurm")
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +50,6 @@ def test_every_rule_that_uses_a_gpu_asks_for_one_and_no_other_does(rules):
     assert {name for name, rule in rules.items() if "gpu" in rule.resources} == with_gpu(rules)
 
 
-def test_every_rule_passes_on_what_a_profile_says_of_the_device(rules, finished, monkeypatch):
-    monkeypatch.chdir(finished.folder)
-    with finished.workflow(finished.values) as workflow:
-        plan = workflow.globals["PLAN"]
-        rules = {rule.name: rule for rule in workflow.rules}
-    for name in with_gpu(rules):
-        fields = machine_of(rules[name]).model_fields
-        job = next(job for job in plan.jobs.values() if job.rule == name)
-        ids = dict(zip(planned_rules()[name].wildcards, job.ids, strict=True))
-        words = rules[name].params["words"](ids, dict.fromkeys(fields, 1), threads=1)
-        passed = json.loads(words[words.index("--machine") + 1])
-        assert {one for one in PLACING if one in fields} <= {*passed}, name
-
-
 def test_slurm_gives_each_of_them_threads_memory_and_time(rules, repository):
     """Those of all rules are for short jobs on a CPU."""
     given = yaml.safe_load((repository / "profiles/slurm/config.yaml").read_text())
@@ -75,44 +57,6 @@ def test_slurm_gives_each_of_them_threads_memory_and_time(rules, repository):
         own = given["set-resources"][name]
         assert "mem_mb" in own and ("runtime" in own or name == "measure_efficiency"), name
         assert given["set-threads"][name] > 1, name
-
-
-PAPERS = ("paper", "vocadt", "bilingual", "lep")
-#: GPUs of a training, and what starts its processes, by profile.
-TRAININGS = {
-    "default": (1, []),
-    "one-node": (8, ["torch.distributed.run", 8]),
-    "slurm": (64, ["srun", 16, 4]),
-}
-#: Batches that so many processes do not divide, and what starts those that do.
-FEWER = {
-    ("one-node", 500): ["torch.distributed.run", 5],
-    ("slurm", 500): ["srun", 5, 4],
-    ("slurm", 1440): ["srun", 15, 4],
-}
-#: Engines of the rules that run one, by paper: what the papers ran, but for sampling among beams.
-ENGINES = {
-    "paper": dict.fromkeys(
-        ("score_multiple_choice", "generate_text", "measure_efficiency"), "vllm"
-    ),
-    "vocadt": {
-        "score_multiple_choice": "vllm", "generate_text": "transformers",
-        "measure_efficiency": "transformers",
-    },
-    "bilingual": {"score_multiple_choice": "vllm", "measure_efficiency": "transformers"},
-    "lep": dict.fromkeys(
-        ("score_multiple_choice", "generate_text", "measure_efficiency", "answer_prompts",
-         "judge_answers"), "vllm"),
-}  # fmt: skip
-#: GPUs of jobs whose models one GPU of 80 GB does not hold; all others have one, under any profile.
-DIVIDED = {
-    "score_multiple_choice:llama-2-70b-base": 2,
-    "score_multiple_choice:llama-2-70b-adapted": 4,
-    "score_multiple_choice:llama-2-70b-released": 4,
-    "measure_heldout:llama-2-70b-base": 4,
-    "measure_heldout:llama-2-70b-released": 4,
-    "judge_answers:own-answers": 4,
-}
 
 
 @contextmanager
@@ -176,53 +120,6 @@ class Started:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("profile", TRAININGS)
-def test_the_commands_of_a_dry_run(rules, repository, monkeypatch, tmp_path, profile, paper):
-    """Of each job how many GPUs it gets, that it uses all of them, and the engine, interpreter and
-    environment that it runs with; eight GPUs are here, and so are all environments.
-
-    A profile's ``fsdp`` reaches the recipes that can be sharded, and no other.
-    """
-    monkeypatch.setenv(gpus.PRETENDED, "8")
-    pythons = {"core": sys.executable}
-    for name in ("vllm", "comet"):
-        pythons[name] = str(tmp_path / f"python-{name}")
-        Path(pythons[name]).touch()
-        monkeypatch.setenv(f"REVOCAB_{name.upper()}_PYTHON", pythons[name])
-    gpu, processes = TRAININGS[profile]
-    seen = set()
-    with under(repository, profile, paper) as workflow:
-        plan = workflow.globals["PLAN"]
-        for job in workflow.dag.jobs:
-            name, rule = job_name(job), job.rule.name
-            if not job.shellcmd:
-                continue
-            engine = ENGINES[paper].get(rule)
-            own = "vllm" if engine == "vllm" else "comet" if rule == "score_comet" else "core"
-            run_by = (engine, pythons[own], f"{own}.yaml")
-            seen.add(name)
-            if rule not in with_gpu(rules):
-                assert Started.of(job) == Started(0, 0, [], False, 1, *run_by), name
-                continue
-            if rule == "adapt_model":
-                settings = plan.step(rule, run=job.wildcards.run).job
-                fsdp = profile != "default" and settings.can_be_sharded
-                starts = FEWER.get((profile, settings.batch_size), processes)
-                expected = Started(gpu, starts[1] if starts else 1, starts, fsdp, 1, *run_by)
-            else:
-                count = DIVIDED.get(name, 1)
-                expected = Started(count, count, [], False, count, *run_by)
-            if profile == "slurm":  # which gives a job its GPUs itself
-                expected = replace(expected, taken=0)
-            assert Started.of(job) == expected, name
-    assert {name.partition(":")[0] for name in seen} >= {*ENGINES[paper]}
-    if paper == "lep":
-        calibrated = [run for run in plan.trained if run.endswith(("-saiga", "-self"))]
-        assert len(calibrated) >= 8 and {f"adapt_model:{run}" for run in calibrated} <= seen
-    assert {name for name in DIVIDED if paper == ("lep" if "own" in name else "bilingual")} <= seen
-
-
 @pytest.mark.parametrize("engines", [("vllm", "transformers"), ("transformers", "vllm")])
 def test_answers_and_their_judge_have_their_own_engines(repository, monkeypatch, tmp_path, engines):
     """Whatever ``evaluation.generation.engine`` is."""
@@ -264,17 +161,3 @@ def test_several_processes_whose_memory_runs_out_start_again_by_themselves(repos
     given = yaml.safe_load((repository / f"profiles/{profile}/config.yaml").read_text())
     assert nodes_and_tasks(given["set-resources"]["adapt_model"])[1] > 1
     assert given["retries"] >= 3
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_profiles_name_rules_that_there_are(rules, repository, profile):
-    file = repository / f"profiles/{profile}/config.yaml"
-    given = yaml.safe_load(file.read_text())
-    named = {*given.get("set-resources", {}), *given.get("set-threads", {})}
-    assert named | {*given.get("groups", {})} <= {*rules}
-
-
-def test_every_profile_is_tested(repository):
-    assert {Path(one).parent.name for one in repository.glob("profiles/*/config.yaml")} == {
-        *PROFILES
-    }

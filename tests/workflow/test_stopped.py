@@ -17,7 +17,6 @@ from waiting import steps_made, wait_until
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
 from revocab.training.outputs import resume_state
-from revocab.workflow.progress import Progress
 
 pytestmark = pytest.mark.long
 
@@ -76,30 +75,3 @@ def test_a_signal_ends_everything_says_what_is_kept_and_the_same_command_goes_on
         assert f"up to step {reached}" in line
         step = reached
         assert not [*(out / ".snakemake/locks").glob("*")]
-
-
-def test_a_line_for_each_stage_and_the_reason_of_a_failure(tmp_path, capsys):
-    import sys as system
-
-    log = tmp_path / "job.log"
-    bar = "training:   6%|█▏        | 5/85 steps [00:59, loss 6.828, 76 tokens/s, 9 min 49 s left]"
-    failed = "\nerror: it.txt: too short; give more\n"
-    progress = Progress(tmp_path, system.stderr)
-    job = {"event": "job_info", "wildcards": {"corpus": "it"}, "output": [], "log": ["job.log"]}
-    stats = {"prepare_corpus": 1, "adapt_model": 1, "all": 1, "total": 3}
-    for event in (
-        {"event": "run_info", "stats": stats},
-        {**job, "rule_name": "prepare_corpus", "jobid": 1},
-        {"event": "job_finished", "job_id": 1},
-        {**job, "rule_name": "adapt_model", "jobid": 2},
-    ):
-        progress.take(event)
-    log.write_text(f"noise\r{bar}", encoding="utf-8")
-    progress.look()  # there is no terminal: what counts of the bar, on a line of its own
-    log.write_text(f"noise\r{bar}{failed}", encoding="utf-8")
-    progress.take({"event": "job_error", "rule_name": "adapt_model", "jobid": 2})
-    said = capsys.readouterr().err.splitlines()
-    assert [line.split()[2] for line in said[:3]] == ["jobs", "text", "training"]
-    assert said[2].endswith(f"it: {bar[bar.index('5/85') :]}") and "|" not in said[2]
-    assert "it.txt: too short" in said[3] and str(log) in said[4]
-    assert progress.kept() == "kept: 1 of 2 jobs"

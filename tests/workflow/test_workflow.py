@@ -6,11 +6,10 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 
 import pytest
 import yaml
-from planning import all_jobs, config_of, workflow_of
+from planning import all_jobs
 from run_snakemake import BIN, snakemake, succeed
 
 from revocab.config import read
@@ -116,56 +115,3 @@ def check_style(repository, program, *arguments):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-#: Runs each script's help; says which failed, and what they imported together.
-HELP = """
-import contextlib, io, json, sys
-from revocab.__main__ import command_files, main
-
-failed = []
-for name in command_files():
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said):
-            main([name, "--help"])
-    except SystemExit as end:
-        if not end.code and "usage: " in said.getvalue():
-            continue
-    failed.append(name)
-print(json.dumps({"failed": failed, "modules": [*sys.modules]}))
-"""
-
-
-def test_every_command_explains_itself_without_heavy_imports():
-    """``--help`` works, and importing no torch keeps it instant."""
-    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
-    printed = json.loads(done.stdout)
-    assert printed["failed"] == []
-    assert not {*printed["modules"]} & {"torch", "transformers", "lm_eval", "vllm"}
-
-
-def test_vllm_runs_in_its_own_environment(repository, tmp_path, monkeypatch):
-    overlay = tmp_path / "vllm.yaml"
-    both = "{generation: {engine: vllm}, multiple_choice: {engine: vllm}}"
-    overlay.write_text(f"evaluation: {both}")
-    interpreter = tmp_path / "python"
-    interpreter.touch()
-    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", str(interpreter))
-    files = ("config/demo.yaml", "config/overlays/evaluation-extra.yaml", overlay)
-    with workflow_of(repository, config_of(repository, *files), forceall=True) as workflow:
-        lines = [job.shellcmd for job in workflow.dag.needrun_jobs() if job.shellcmd]
-    mine = {line for line in lines if str(interpreter) in line}
-    assert all('"engine":"vllm"' in line for line in mine)
-    scripts = ("generate_text", "score_multiple_choice", "measure_efficiency")
-    theirs = {name: {line for line in lines if f"run_job.py {name} " in line} for name in scripts}
-    assert all(theirs.values()) and mine == set().union(*theirs.values())
-
-
-def test_an_environment_that_is_not_there_ends_a_run(repository, tmp_path):
-    overlay = tmp_path / "vllm.yaml"
-    overlay.write_text("evaluation: {generation: {engine: vllm}}")
-    call = ("--dry-run", "--configfile", "config/demo.yaml", overlay)
-    done = snakemake(repository, *call, REVOCAB_VLLM_PYTHON="nowhere")
-    assert done.returncode != 0 and "REVOCAB_VLLM_PYTHON: 'nowhere'" in done.stderr
-    assert "Traceback" not in done.stderr

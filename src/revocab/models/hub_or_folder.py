@@ -13,8 +13,9 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM
-from revocab.hub import resolve
+from revocab.hub import offline, resolve
 from revocab.hub_errors import explain
+from revocab.links import link_or_copy
 from revocab.wording import HUB_NAME
 
 What = Literal["model", "tokenizer"]
@@ -82,15 +83,33 @@ def snapshot(
     """Download a repository at a commit, but for what is there of it; return where it is."""
     from huggingface_hub import snapshot_download
 
+    chosen = list(PATTERNS[what] if patterns is None else patterns)
+    fetch = partial(
+        snapshot_download,
+        name,
+        revision=commit,
+        allow_patterns=chosen,
+        ignore_patterns=list(IGNORED),
+    )
     try:
-        return snapshot_download(
-            name,
-            revision=commit,
-            local_dir=folder,
-            allow_patterns=list(PATTERNS[what] if patterns is None else patterns),
-            ignore_patterns=list(IGNORED),
-        )
+        if folder is None or not offline():
+            return fetch(local_dir=folder)
+        lay_chosen(Path(fetch()), chosen, folder)
+        return str(folder)
     # The client raises many unrelated types: all mean that the files did not all arrive.
     except Exception as error:
         reason = explain(error, name, "model")
         raise RevocabError(f"{reason}; run again; what was downloaded is kept") from error
+
+
+def lay_chosen(cached: Path, patterns: list[str], folder: Path) -> None:
+    """Lay the files of a cached snapshot that fit the patterns in a folder."""
+    from huggingface_hub.utils._paths import filter_repo_objects
+
+    paths = sorted(path for path in cached.rglob("*") if path.is_file())
+    names = [path.relative_to(cached).as_posix() for path in paths]
+    ignored = list(IGNORED)
+    for name in filter_repo_objects(names, allow_patterns=patterns, ignore_patterns=ignored):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).unlink(missing_ok=True)
+        link_or_copy(cached / name, folder / name)

@@ -24,7 +24,7 @@ from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
 from revocab.evaluation.multiple_choice.task_keys import Metadata, rendered_texts
 from revocab.evaluation.multiple_choice.tasks import FIELDS, read_task
 from revocab.evaluation.options import Scoring
-from revocab.hub import COMMIT
+from revocab.hub import COMMIT, place_of
 from revocab.hub_errors import explain
 from revocab.io import read_jsonl
 
@@ -99,26 +99,25 @@ def files_of_hub(config: dict[str, Any]) -> dict[str, Any]:
     repository, files = config.get("dataset_path"), options.get("data_files")
     if not repository or not isinstance(files, dict) or Path(repository).exists():
         return {}
-    place = f"hf://datasets/{repository}@{options.get('revision') or 'main'}/"
-    named = {
-        split: [place + name for name in ([names] if isinstance(names, str) else names)]
-        for split, names in files.items()
-    }
+    named = {split: [names] if isinstance(names, str) else names for split, names in files.items()}
     endings = {Path(name).suffix for names in named.values() for name in names}
     if len(endings) > 1 or not endings <= FILES.keys():
         return {}
-    read = functools.partial(load_files, repository, FILES[endings.pop()], named)
+    commit = options.get("revision") or "main"
+    read = functools.partial(load_files, repository, commit, FILES[endings.pop()], named)
     return {"custom_dataset": read, "dataset_kwargs": None}
 
 
 def load_files(
-    repository: str, content: str, files: dict[str, list[str]], /, **_: Any
+    repository: str, commit: str, content: str, files: dict[str, list[str]], /, **_: Any
 ) -> DatasetDict:
     """Return the splits of a Hub data set; raise :class:`RevocabError` if they cannot be had."""
     import datasets
 
     try:
-        return datasets.load_dataset(content, data_files=files)
+        place = place_of(repository, commit)
+        placed = {split: [f"{place}/{name}" for name in names] for split, names in files.items()}
+        return datasets.load_dataset(content, data_files=placed)
     except Exception as error:
         raise RevocabError(f"{repository}: {explain(error, repository)}") from error
 
