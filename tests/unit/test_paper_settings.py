@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from write_papers import Compared, shown
 
 from revocab.errors import RevocabError
-from revocab.report.paper_settings import Compared, shown
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = sorted(REPOSITORY.glob("config/*/settings.yaml"))
