@@ -204,7 +204,11 @@ class Compared:
             "",
         ]
         for section, title in SECTIONS.items():
-            rows_shown = [HEADER, ["---"] * len(HEADER), *map(self.cells, getattr(settings, section))]
+            rows_shown = [
+                HEADER,
+                ["---"] * len(HEADER),
+                *map(self.cells, getattr(settings, section)),
+            ]
             lines += [f"## {title}", "", *(f"| {' | '.join(cells)} |" for cells in rows_shown), ""]
         return "\n".join([*lines, *([settings.notes.strip(), ""] if settings.notes else [])])
 

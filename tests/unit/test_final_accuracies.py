@@ -1,22 +1,10 @@
-"""What the report says first of final averages; the order of methods over seeds as a claim."""
+"""The order of methods over seeds as a claim."""
 
 from __future__ import annotations
 
 import pytest
 
 from revocab.report.claims import early_order
-from revocab.report.page.cautions import line
-
-
-def test_averages_that_lie_within_their_error_rank_nothing():
-    """Errors of 1 point: 2.39 * sqrt(2) * 1 = 3.39 points for three pairs, 2.77 for one."""
-    said = line("Toy, Italian", [(0.40, 0.01), (0.42, 0.01), (0.41, 0.008)])
-    assert said == (
-        "Toy, Italian: 3 runs end within 2.0 points of each other, and the items alone can make "
-        "two of them differ by up to 3.4 (95 %, all pairs at once): they do not rank the methods."
-    )
-    apart = line("Toy", [(0.40, 0.01), (0.45, 0.01)])
-    assert "2.8 (95 %" in apart and apart.endswith("only larger differences rank methods.")
 
 
 class Seeds:

@@ -26,6 +26,7 @@ from revocab.report.figure_parts.palette import Palette
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.names import method_label
 from revocab.report.results import Results
+from revocab.report.template import environment
 
 #: Where the files of docs/extending.md belong, and the sections that show them.
 PLACES = {
@@ -99,7 +100,9 @@ def test_every_kind_is_found_under_its_own_name():
     for kinds in (table_kinds(), figure_kinds()):
         assert all(name == kind_of(kind) for name, kind in kinds.items())
     assert len({kind.place for kind in claim_kinds().values()}) == len(claim_kinds())
-    assert all(kind.caption.endswith(".") for kind in figure_kinds().values())
+    for what, kinds in (("table", table_kinds()), ("figure", figure_kinds())):
+        written = environment().get_template("notes.j2").module
+        assert all(hasattr(written, f"{what}_{name}") for name in kinds)
 
 
 def test_a_kind_that_there_is_not_is_refused(demo, repository, monkeypatch):

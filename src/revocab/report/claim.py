@@ -52,9 +52,3 @@ def claim_kinds() -> dict[str, ClaimKind]:
 def all_claims(results: Results) -> list[Claim]:
     kinds = sorted(claim_kinds().values(), key=lambda kind: kind.place)
     return [claim for kind in kinds for claim in kind.find(results)]
-
-
-def nothing_claimed(results: Results) -> str:
-    if not results.scores.rows:
-        return "No results yet."
-    return "Nothing that this page claims by itself applies here; the tables show the results."

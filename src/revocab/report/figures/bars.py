@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -24,9 +24,6 @@ COLOUR = "#8FB4D9"
 
 class BarsFigure(FigureOptions):
     """One column of tables; a model that several of them have stands once."""
-
-    caption: ClassVar[str] = "One column of tables, a bar for each model, with the tables' errors."
-    caption_published: ClassVar[str] = "Black lines: the values that the paper published."
 
     kind: Literal["bars"]
     #: Ids of tables of kind ``runs``, in the order of their bars.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from revocab.io import read_parquet
 from revocab.languages import language_colours, language_label
@@ -24,10 +24,6 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
     """Distribution of fertility over documents."""
 
     kind: Literal["fertility"]
-    caption: ClassVar[str] = (
-        "Tokens per word of each document, smoothed; bars mark the mean over documents. Lower "
-        "is better. Up to half a per cent of documents lie outside the range."
-    )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         from matplotlib import pyplot

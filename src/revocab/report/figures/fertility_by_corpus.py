@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -27,10 +27,6 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
     tokenizers: list[MeasuredTokenizerId] = Field(min_length=1)
     #: A colour each.
     corpora: list[MeasuredCorpusId] = Field(min_length=1, max_length=len(COLOURS))
-    caption: ClassVar[str] = (
-        "Tokens per word of each document, smoothed, every curve to the same height; bars "
-        "mark the mean over documents. Up to half a per cent of documents lie outside the range."
-    )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         from matplotlib import pyplot

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -45,12 +45,6 @@ class HeldoutFigure(FigureOptions, shared.LossAxes):
     reference: Id | None = Field(
         default=None, description="run that stands out: its line is black, bold and dashed"
     )
-    caption: ClassVar[str] = (
-        "Loss on text held out from training, wherever it was measured; lower is better. "
-        "Dashed: the base model before any training. Where drawn: the difference from one run at "
-        "the same point of training."
-    )
-    caption_seeds: ClassVar[str] = shared.SEED_BANDS
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return the losses by language, a column each, and below them the differences; of a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import Literal
 
 from revocab.closed import ShownRunId
 from revocab.languages import language_label
@@ -28,12 +28,6 @@ class LossFigure(FigureOptions, curves.LossAxes):
     kind: Literal["loss"]
     #: A curve each.
     runs: list[ShownRunId]
-    caption: ClassVar[str] = (
-        "Above: training loss at every step (faint) and smoothed. Loss per token cannot be "
-        "compared between tokenizers; loss per byte can. Below: text held out from training, at "
-        "initialisation and at every checkpoint. Dashed: the base model before any training."
-    )
-    caption_seeds: ClassVar[str] = curves.SEED_BANDS
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
         for named in self.runs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -15,9 +15,8 @@ from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.results import Results
-from revocab.report.table_parts.published_table import add_published
 from revocab.report.table_parts.table import Cell
-from revocab.report.tables.models_by_language import AVERAGE, ModelsByLanguageTable
+from revocab.report.tables.languages import AVERAGE, ModelsByLanguageTable
 
 #: Cells by row and column.
 Cells = Mapping[tuple[str, str], Cell]
@@ -76,12 +75,6 @@ def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[B
 class ModelsByLanguageFigure(FigureOptions):
     """Several tables of models by language, as an experiment's own (a YAML anchor names one)."""
 
-    caption: ClassVar[str] = (
-        "Scores by models: averaged as the tables are, by language, or what every language gains "
-        "over the base model. Thin lines: one standard error over items. Losses are not drawn."
-    )
-    caption_published: ClassVar[str] = "Black lines: the values that the paper published."
-
     kind: Literal["models_by_language"]
     #: The averages, the changes of each language, or its scores, a panel for each language.
     show: Literal["averages", "changes", "scores"]
@@ -112,6 +105,8 @@ class ModelsByLanguageFigure(FigureOptions):
         language with a bar per column and table (scores).
         """
         from matplotlib import pyplot
+
+        from revocab.report.make_tables import add_published  # whose kinds figures are made of
 
         cells: dict[str, Cells] = {}
         for name, options in self.tables.items():

@@ -22,10 +22,6 @@ class SimilarityFigure(FigureOptions):
 
     kind: Literal["similarity"]
     group: GroupId
-    caption: ClassVar[str] = (
-        "Mean cosine of relative representations of the input embeddings after training, runs "
-        "with the target vocabulary."
-    )
     small: ClassVar[bool] = True
 
     def draw(self, results: Results, palette: Palette) -> Figure:

@@ -10,7 +10,7 @@ from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.results import Results
-from revocab.report.table_parts.sweep_grid import SweepOptions, values_of
+from revocab.report.tables.sweep import SweepOptions, values_of
 
 #: Share of the colours above which a number is written in white.
 DARK = 0.6
@@ -23,10 +23,6 @@ class SweepFigure(SweepOptions, FigureOptions):
 
     kind: Literal["sweep"]
     small: ClassVar[bool] = True
-    caption: ClassVar[str] = (
-        "Runs of a sweep by two of its axes; darker is better, on a log scale where numbers differ "
-        "by a factor of two."
-    )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         import numpy as np

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from revocab.languages import language_colours, language_label
 from revocab.report.annotations import Axes, Figure
@@ -21,10 +21,6 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
     """Tokens for parallel text, and characters per token, by tokenizer."""
 
     kind: Literal["token_counts"]
-    caption: ClassVar[str] = (
-        "Left: tokens for the same sentences in each language. Right: characters per token of "
-        "every corpus measured."
-    )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return two panels: tokens for parallel text by language, characters per token by corpus.

@@ -15,7 +15,7 @@ from revocab.report.published import PaperValues
 from revocab.report.references import unknowns
 from revocab.report.results import Results
 from revocab.report.table_parts.value_table import Column, ValueTable
-from revocab.report.tables.models_by_language import ModelsByLanguageTable
+from revocab.report.tables.languages import ModelsByLanguageTable
 from revocab.report.values.run_value import cell_difference
 
 

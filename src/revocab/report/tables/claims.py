@@ -131,15 +131,7 @@ class ClaimsTable(TableOptions):
         rows = [dict(zip(COLUMNS, claim.texts(results), strict=True)) for claim in self.claims]
         printed = any(row["They say"] != NOT_PRINTED for row in rows)
         columns = [name for name in COLUMNS if printed or name not in OF_THE_PAPER]
-        sources = "the printed tables and from our results" if printed else "our results"
-        note = (
-            f"Computed from {sources} by one rule. Gains are in points; of several runs the "
-            "worst counts, against the best of those named after it. Ours hold, or do not, only "
-            "where the 95 % interval allows it: over items, and over seeds where runs have any; a "
-            "loss of one seed has none. Printed values stand by themselves."
-        )
-        shown = [Row([text(row[name]) for name in columns]) for row in rows]
-        return Table(columns, shown, [note], texts=True)
+        return Table(columns, [Row([text(row[c]) for c in columns]) for row in rows], texts=True)
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         for place, claim in enumerate(self.claims):
