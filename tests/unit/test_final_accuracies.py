@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revocab.report.claims import early_order
+from revocab.report.claims import shipped
 
 
 class Seeds:
@@ -42,13 +42,13 @@ CLEAR = {
 
 @pytest.fixture(autouse=True)
 def italian(monkeypatch):
-    monkeypatch.setattr(early_order, "adapted_language", lambda results, group: "it")
-    monkeypatch.setattr(early_order, "heldout_curve", Seeds.curve)
+    monkeypatch.setattr(shipped, "adapted_language", lambda results, group: "it")
+    monkeypatch.setattr(shipped, "heldout_curve", Seeds.curve)
 
 
 def test_an_order_that_every_seed_shows_holds():
     """FVT - SAVA: 0.10, 0.10, 0.095; mean 0.0983, t(2) 4.303, sd 0.0029: 0.0912 to 0.1055."""
-    (claim,) = early_order.find(Seeds(CLEAR))
+    (claim,) = shipped.early_order(Seeds(CLEAR))
     assert claim.holds is True
     assert claim.statement.startswith("Toy: held-out Italian bits per byte at step 16, SAVA < FVT")
     assert "3 seeds: SAVA 1.2033 ± 0.0058; " in claim.numbers
@@ -63,11 +63,11 @@ def test_an_order_that_every_seed_shows_holds():
     ],
 )
 def test_an_order_that_seeds_do_not_show(changed, holds):
-    (claim,) = early_order.find(Seeds({**CLEAR, **changed}))
+    (claim,) = shipped.early_order(Seeds({**CLEAR, **changed}))
     assert claim.holds is holds
 
 
 def test_two_seeds_claim_nothing():
     few = {name: {1: of[1], 2: of[2]} for name, of in CLEAR.items()}
-    assert list(early_order.find(Seeds(few))) == []
-    assert list(early_order.find(Seeds({"sava": CLEAR["sava"]}))) == []
+    assert list(shipped.early_order(Seeds(few))) == []
+    assert list(shipped.early_order(Seeds({"sava": CLEAR["sava"]}))) == []

@@ -7,7 +7,7 @@ import yaml
 
 from revocab.config import as_json, validate
 from revocab.io import write_json
-from revocab.report.claims.beats_base import percent
+from revocab.report.claims.shipped import percent
 from revocab.report.make_tables import build_table
 from revocab.report.page.html import page, short_texts
 from revocab.report.results import Results

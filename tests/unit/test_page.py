@@ -12,7 +12,7 @@ from fake_results import copy_of_demo, write_csv
 
 from revocab.chain import keep
 from revocab.io import read_json, write_json
-from revocab.report.claims import winner
+from revocab.report.claims.shipped import winners
 from revocab.report.figure_parts.style import spread
 from revocab.report.page import html
 from revocab.report.page.origins import origin
@@ -56,7 +56,7 @@ def winner_claim(root, monkeypatch, spread, seeds=3):
         lambda loss, results, run: Cell(fmean(by_seed(loss, results, run).values())),
     )
     return next(
-        claim for claim in winner.find(Results(root)) if claim.statement.startswith("Mistral s")
+        claim for claim in winners(Results(root)) if claim.statement.startswith("Mistral s")
     )
 
 
@@ -80,7 +80,7 @@ def test_two_seeds_have_no_interval(root, monkeypatch):
 
 
 def test_one_seed_is_ahead_without_an_interval_so_nothing_is_claimed(root):
-    claims = {claim.statement.split(":")[0]: claim for claim in winner.find(Results(root))}
+    claims = {claim.statement.split(":")[0]: claim for claim in winners(Results(root))}
     assert claims["Mistral stand-in"].holds is None
     assert "without an interval" in claims["Mistral stand-in"].numbers
 
@@ -88,7 +88,7 @@ def test_one_seed_is_ahead_without_an_interval_so_nothing_is_claimed(root):
 def test_the_winner_follows_the_losses(root):
     path = root / "runs/llama-fvt/heldout.csv"
     write_csv(path, [{**row, "bits_per_byte": "0.001"} for row in read_csv(path)])
-    said = [claim.statement for claim in winner.find(Results(root))]
+    said = [claim.statement for claim in winners(Results(root))]
     assert any(line.startswith("Llama stand-in: FVT ends best") for line in said)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.corpora.word_splitters import GET_SENTENCES, SENTENCES
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metric import COMET_METRICS
-from revocab.evaluation.over_seeds import FEWEST_SEEDS, SIGNIFICANT
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, SIGNIFICANT, most_exchanges
 from revocab.languages import language_label
 from revocab.report.names import anchor, headed, method_label, metric_label, numbered
 from revocab.report.references import group_tasks
@@ -82,7 +82,7 @@ def environment(*folders: Path) -> Environment:
     made.globals |= {
         "anchor": anchor, "comet_metrics": COMET_METRICS, "fewest_seeds": FEWEST_SEEDS,
         "generation_kinds": generation_kinds, "get_sentences": GET_SENTENCES,
-        "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING,
+        "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING, "most_exchanges": most_exchanges,
         "numbered": numbered, "otherwise": OTHERWISE, "point_label": point_label,
         "recomputed": RECOMPUTED, "runs_of_equals": runs_of_equals, "sentences": SENTENCES,
         "significant": SIGNIFICANT, "text_languages": text_languages,

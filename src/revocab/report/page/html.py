@@ -15,7 +15,7 @@ from revocab.evaluation.over_seeds import NORMAL_95
 from revocab.io import read_json, write_text
 from revocab.output import check_files
 from revocab.report.claim import all_claims
-from revocab.report.claims.winner import find as winners
+from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import made_tables
