@@ -82,7 +82,8 @@ def environment(*folders: Path) -> Environment:
     made.globals |= {
         "anchor": anchor, "comet_metrics": COMET_METRICS, "fewest_seeds": FEWEST_SEEDS,
         "generation_kinds": generation_kinds, "get_sentences": GET_SENTENCES,
-        "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING, "most_exchanges": most_exchanges,
+        "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING,
+        "most_exchanges": most_exchanges,
         "numbered": numbered, "otherwise": OTHERWISE, "point_label": point_label,
         "recomputed": RECOMPUTED, "runs_of_equals": runs_of_equals, "sentences": SENTENCES,
         "significant": SIGNIFICANT, "text_languages": text_languages,

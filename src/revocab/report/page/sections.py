@@ -26,7 +26,7 @@ INTERSECTIONS = [
 ]  # fmt: skip
 TRAININGS = {
     "steps": "Steps", "tokens": "Tokens", "seconds": "Seconds",
-    "tokens_per_second": "Tokens per second", "peak_memory_bytes": "Peak memory (bytes)",
+    "tokens_per_second": "Tokens per second", "peak_memory_bytes": "Peak memory (GB)",
     "startup_seconds": "Start-up (s)",
 }  # fmt: skip
 
@@ -74,7 +74,10 @@ def trainings(results: Results) -> Grid:
     rows = []
     for parts, timing in timings(results).items():
         known = {**(results.json(*parts, "manifest.json") or {}), **timing}
-        rows.append([parts[1], *(known.get(key) for key in TRAININGS)])
+        shown = {key: known.get(key) for key in TRAININGS}
+        if (peak := shown["peak_memory_bytes"]) is not None:
+            shown["peak_memory_bytes"] = round(peak / 1e9, 2)
+        rows.append([parts[1], *shown.values()])
     return ["Training", *TRAININGS.values()], rows
 
 
