@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
 
 from pydantic import Field
 
@@ -12,7 +11,6 @@ from revocab.closed import Id, OneLine, ShownRunId, unknown
 from revocab.evaluation.over_seeds import Difference
 from revocab.limits import Weight
 from revocab.report.annotations import Experiment, Layout
-from revocab.report.kind import TableOptions
 from revocab.report.paper_claims.measures import Comparison, Measure, all_differences, lead, scaled
 from revocab.report.published import PaperValues
 from revocab.report.references import unknowns
@@ -21,11 +19,10 @@ from revocab.report.table_parts.value_table import Column, ValueTable
 from revocab.report.tables.languages import ModelsByLanguageTable
 from revocab.report.values.run_value import cell_difference
 
-Kind = TypeVar("Kind", bound=TableOptions)
 
-
-def tables_of(experiment: Experiment, kind: type[Kind]) -> dict[str, Kind]:
-    return {name: table for name, table in experiment.tables.items() if isinstance(table, kind)}
+def tables_of_runs(experiment: Experiment) -> dict[str, ValueTable]:
+    tables = experiment.tables.items()
+    return {name: table for name, table in tables if isinstance(table, ValueTable)}
 
 
 class CellGain(Comparison):
@@ -65,8 +62,9 @@ class CellGain(Comparison):
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         options = self._options(experiment)
         if options is None:
-            known = tables_of(experiment, ModelsByLanguageTable)
-            yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
+            tables = experiment.tables.items()
+            named = [name for name, table in tables if isinstance(table, ModelsByLanguageTable)]
+            yield unknown(f"{key}.table", self.table, named, "table of kind models_by_language")
             return
         yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
         # Models that are not run here may be among the columns of the paper's table.
@@ -81,7 +79,8 @@ class CellGain(Comparison):
             yield from options.scores(experiment)
 
     def _options(self, experiment: Experiment) -> ModelsByLanguageTable | None:
-        return tables_of(experiment, ModelsByLanguageTable).get(self.table)
+        options = experiment.tables.get(self.table)
+        return options if isinstance(options, ModelsByLanguageTable) else None
 
     def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
         """Return the least gain in fractions of 100 points; None where a value is missing."""
@@ -147,7 +146,7 @@ class RowGain(Comparison):
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         options = self._options(experiment)
         if options is None:
-            known = tables_of(experiment, ValueTable)
+            known = tables_of_runs(experiment)
             yield unknown(f"{key}.table", self.table, known, "table of chosen runs")
             return
         yield from unknowns(key, [*self.runs, *self.over], options.runs, f"row of {self.table!r}")
@@ -170,7 +169,7 @@ class RowGain(Comparison):
         return [column for column in shown if column.header in self.columns]
 
     def _options(self, experiment: Experiment) -> ValueTable | None:
-        return tables_of(experiment, ValueTable).get(self.table)
+        return tables_of_runs(experiment).get(self.table)
 
 
 #: A row of a table: table, block, first cell.
@@ -210,7 +209,7 @@ class CellMean(Measure):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         options = self._options(experiment)
-        known = tables_of(experiment, ValueTable)
+        known = tables_of_runs(experiment)
         yield from unknowns(f"{key}.tables", self.tables, known, "table of runs")
         paper = PaperValues(experiment.paper_values)
         for name, table in options.items():
@@ -224,7 +223,7 @@ class CellMean(Measure):
             yield from options.scores(experiment)
 
     def _options(self, experiment: Experiment) -> dict[str, ValueTable]:
-        tables = tables_of(experiment, ValueTable)
+        tables = tables_of_runs(experiment)
         return {name: tables[name] for name in self.tables if name in tables}
 
     def _distance(self, cells: Iterable[tuple[Place, str, float | None]]) -> float | None:

@@ -102,8 +102,8 @@ class TokenizersTable(TokenizerOptions, TableOptions):
     def build(self, results: Results) -> Table:
         measured = results.measured_tokenizers
 
-        def cells(*place: str) -> list[Cell]:
-            return cells_of(measured.get(place, {}), OF_TOKENIZERS, BY_CORPUS)
+        def cells(tokenizer: str, corpus: str) -> list[Cell]:
+            return cells_of(measured.get((tokenizer, corpus), {}), OF_TOKENIZERS, BY_CORPUS)
 
         return Table(["Tokenizer", *headers(OF_TOKENIZERS)], by_corpus(results, cells))
 
@@ -116,8 +116,8 @@ class FloorTable(TokenizerOptions, TableOptions):
     def build(self, results: Results) -> Table:
         measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(FLOORS)}
 
-        def cells(*place: str) -> list[Cell]:
-            row = measured.get(place)
+        def cells(tokenizer: str, corpus: str) -> list[Cell]:
+            row = measured.get((tokenizer, corpus))
             found = cells_of(row or {}, OF_FLOORS, FLOORS)
             # A splitter with nothing to repair has no joined floor: a dash, and no gap.
             return [text(MISSING) if row and cell.value is None else cell for cell in found]
