@@ -1,4 +1,4 @@
-"""Write docs/papers: a paper's settings beside those of our experiment, one page for each paper.
+"""Write docs/papers: each paper's settings beside ours, from config/*/settings.yaml.
 
 A settings file (``config/*/settings.yaml``) lists a paper's tables, figures, settings and variants
 with their places. Our values are read from the experiment by the keys named there, so that a page
@@ -22,7 +22,6 @@ from revocab.config.load import read_stated
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.io import write_text
-from revocab.report.table_parts.render import row_of
 
 ROOT = Path(__file__).resolve().parents[1]
 #: A number, a text, or a list or mapping of them.
@@ -205,8 +204,12 @@ class Compared:
             "",
         ]
         for section, title in SECTIONS.items():
-            lines += [f"## {title}", "", row_of(HEADER), row_of(["---"] * len(HEADER))]
-            lines += [row_of(self.cells(row)) for row in getattr(settings, section)] + [""]
+            rows_shown = [
+                HEADER,
+                ["---"] * len(HEADER),
+                *map(self.cells, getattr(settings, section)),
+            ]
+            lines += [f"## {title}", "", *(f"| {' | '.join(cells)} |" for cells in rows_shown), ""]
         return "\n".join([*lines, *([settings.notes.strip(), ""] if settings.notes else [])])
 
     def cells(self, row: Row) -> list[str]:
@@ -277,7 +280,7 @@ def shown(value: Any) -> str:
 
 
 def main() -> None:
-    """Write the page of every settings file, config/*/settings.yaml, to docs/papers."""
+    """Write the page of every settings file."""
     for file in sorted(ROOT.glob("config/*/settings.yaml")):
         compared = Compared(file, ROOT)
         write_text(ROOT / f"docs/papers/{compared.settings.page}.md", compared.page)

@@ -16,7 +16,8 @@ from revocab.extensions import beside, files_in, is_twice
 def found_in(
     package: ModuleType, attribute: str, name: Callable[[Any], str] = attrgetter("name")
 ) -> dict[str, Any]:
-    """Return what every module of a package has under ``attribute``, by its name, sorted.
+    """Return what every module of a package has under ``attribute``, one or a tuple of several, by
+    its name, sorted.
 
     A user's own modules count as those of the package (:mod:`revocab.extensions`). Raises
     :class:`RevocabError` for one of these without the attribute, and for a name that stands twice.
@@ -33,8 +34,9 @@ def found_in(
         loaded = importlib.import_module(f"{package.__name__}.{module}")
         if not hasattr(loaded, attribute):
             raise RevocabError(f"{file}: defines no {attribute}, as every file of {folder} does")
-        kind = getattr(loaded, attribute)
-        if name(kind) in kinds:
-            raise RevocabError(is_twice(name(kind), places[name(kind)], file))
-        kinds[name(kind)], places[name(kind)] = kind, file
+        found = getattr(loaded, attribute)
+        for kind in found if isinstance(found, tuple) else (found,):
+            if name(kind) in kinds:
+                raise RevocabError(is_twice(name(kind), places[name(kind)], file))
+            kinds[name(kind)], places[name(kind)] = kind, file
     return dict(sorted(kinds.items()))

@@ -7,7 +7,7 @@ from fake_results import fake_results, write_csv
 
 from revocab.evaluation.over_seeds import Difference
 from revocab.io import read_json, write_json
-from revocab.report.claims.beats_base import CLAIMS, Gain, gain_of
+from revocab.report.claims.shipped import Gain, beats_base, gain_of
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
@@ -32,7 +32,7 @@ def scored(tmp_path_factory):
 
 def mistral(root):
     """Return the claim on the group mistral."""
-    return next(CLAIMS.find(Results(root)))
+    return next(beats_base(Results(root)))
 
 
 def compare(root, p_values: dict[str, float], step: str = "last"):
@@ -75,7 +75,7 @@ def test_a_comparison_that_nothing_shows_says_nothing(scored):
     content = read_json(scored / "experiment.json")
     content["experiment"]["tables"] = {}
     write_json(scored / "without.json", content)
-    (claim, *_) = CLAIMS.find(Results(scored, scored / "without.json"))
+    (claim, *_) = beats_base(Results(scored, scored / "without.json"))
     assert " (p " not in claim.numbers
 
 

@@ -15,9 +15,9 @@ from revocab.io import read_json, write_json
 from revocab.report.figure_parts.palette import Palette, own_colours
 from revocab.report.figure_parts.style import readable
 from revocab.report.figures.average_score import AverageScoreFigure
-from revocab.report.figures.fertility import span
-from revocab.report.figures.loss import smooth
-from revocab.report.figures.sweep import shares
+from revocab.report.figures.grids import shares
+from revocab.report.figures.losses import smooth
+from revocab.report.figures.tokenizers import span
 from revocab.report.make_figures import make_figures
 from revocab.report.names import headed
 from revocab.report.results import Results

@@ -140,7 +140,6 @@ def test_a_reference_tokenizer_stands_beside_bits_per_byte(root):
     assert row[1:] == ["2.000", f"{2 * math.log(2) * 4:.3f}"]
     table = build_table(Results(root), "t")
     assert table.over == ["", "Italian, bits per byte", "Italian, nats per token of source"]
-    assert any("nats per token of the tokenizer source" in note for note in table.notes)
 
 
 def test_a_loss_that_is_not_there_is_named(root):

@@ -15,12 +15,20 @@ from revocab.evaluation.multiple_choice.families import (
     main_metric,
 )
 from revocab.languages import language_label, languages
+from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.results import Results
+from revocab.report.template import environment
 
 
 @pytest.fixture(scope="module")
 def demo(repository) -> dict:
     return yaml.safe_load((repository / "config" / "demo.yaml").read_text(encoding="utf-8"))
+
+
+def test_every_kind_has_its_note():
+    written = environment().get_template("notes.j2").module
+    for what, kinds in (("table", table_kinds()), ("figure", figure_kinds())):
+        assert all(hasattr(written, f"{what}_{name}") for name in kinds)
 
 
 def test_families_and_languages_are_data(demo):

@@ -12,13 +12,12 @@ from fake_results import copy_of_demo, write_csv
 
 from revocab.chain import keep
 from revocab.io import read_json, write_json
-from revocab.report.claims import winner
+from revocab.report.claims.shipped import winners
 from revocab.report.figure_parts.style import spread
-from revocab.report.page import html, opening
+from revocab.report.page import html
 from revocab.report.page.origins import origin
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
-from revocab.report.table_parts.published_table import beside_published
 from revocab.report.table_parts.table import Cell, Row, Table, text
 from revocab.report.values.losses import HeldoutLoss
 from revocab.workflow.run import record_machine
@@ -40,20 +39,6 @@ def test_anchors_are_unique_and_what_data_is_synthetic_is_said_once(root):
     assert page.count("Synthetic data: ") == 1
 
 
-def test_the_first_screen_has_six_lines_and_names_the_winner(root, monkeypatch):
-    def three_seeds(loss, results, run):
-        return {seed: loss.of_training(results, run).value + seed / 10 for seed in (1, 2, 3)}
-
-    monkeypatch.setattr(HeldoutLoss, "by_seed", three_seeds)
-    results = Results(root)
-    lines = opening.lines(results, list(winner.find(results)))
-    assert len(lines) <= 6
-    told = next(line.text for line in lines if line.about == "What came out")
-    assert told.startswith("✓ Mistral stand-in: LAPT ends best on held-out Italian text")
-    assert "lead 0.0035, 95 % interval over 3 seeds, for all 15 pairs of runs at once, " in told
-    assert "0.0035 to 0.0035" in told
-
-
 def winner_claim(root, monkeypatch, spread, seeds=3):
     """The claim on the six Mistral runs, which end 0.1 apart, two of them level; all but the winner
     lose ``spread`` more with each seed.
@@ -71,7 +56,7 @@ def winner_claim(root, monkeypatch, spread, seeds=3):
         lambda loss, results, run: Cell(fmean(by_seed(loss, results, run).values())),
     )
     return next(
-        claim for claim in winner.find(Results(root)) if claim.statement.startswith("Mistral s")
+        claim for claim in winners(Results(root)) if claim.statement.startswith("Mistral s")
     )
 
 
@@ -95,7 +80,7 @@ def test_two_seeds_have_no_interval(root, monkeypatch):
 
 
 def test_one_seed_is_ahead_without_an_interval_so_nothing_is_claimed(root):
-    claims = {claim.statement.split(":")[0]: claim for claim in winner.find(Results(root))}
+    claims = {claim.statement.split(":")[0]: claim for claim in winners(Results(root))}
     assert claims["Mistral stand-in"].holds is None
     assert "without an interval" in claims["Mistral stand-in"].numbers
 
@@ -103,7 +88,7 @@ def test_one_seed_is_ahead_without_an_interval_so_nothing_is_claimed(root):
 def test_the_winner_follows_the_losses(root):
     path = root / "runs/llama-fvt/heldout.csv"
     write_csv(path, [{**row, "bits_per_byte": "0.001"} for row in read_csv(path)])
-    said = [claim.statement for claim in winner.find(Results(root))]
+    said = [claim.statement for claim in winners(Results(root))]
     assert any(line.startswith("Llama stand-in: FVT ends best") for line in said)
 
 
@@ -114,12 +99,14 @@ def test_published_values_stand_beside_ours():
         Cell(0.5, published=0.5, scale=100),
         Cell(0.5, scale=100),
     ]
-    rows = beside_published(Table(["Model", *"abcd"], [Row([text("m"), *cells])]))
-    assert [row[1:3] + row[4:] for row in rows] == [
-        ["a", "53.00", "-3.00", "within noise"],
-        ["b", "45.00", "+5.00", "beyond noise"],
-        ["c", "50.00", "+0.00", "no error known"],
-    ]
+    rows = html.beside_published(Table(["Model", *"abcd"], [Row([text("m"), *cells])]))
+    found = {row["column"]: (row["difference"], row["noise"]) for row in rows}
+    noise = pytest.approx(1.96 * 2, abs=1e-3)
+    assert found == {
+        "a": (pytest.approx(-3), noise),
+        "b": (pytest.approx(5), noise),
+        "c": (0, None),
+    }
 
 
 def test_counts_that_no_seed_changes_have_no_deviation():

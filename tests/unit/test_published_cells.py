@@ -9,10 +9,10 @@ from fake_results import change_experiment, fake_results
 
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
+from revocab.report.page.html import beside_published
 from revocab.report.published import CELLS, PaperValues
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.published_table import beside_published
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import MISSING
 
@@ -50,7 +50,6 @@ def test_values_land_where_the_csv_file_names_them(tmp_path):
     table = build_table(found, "t")
     cells = [row.cells[2].published for row in table.data_rows()]
     assert cells == [None, 0.75, 0.5]
-    assert "In parentheses: the value that the paper published." in table.notes
     assert "(0.750)" in to_markdown(table) and "(0.750)" in to_latex(table)
     assert '<span class="published">(0.500)</span>' in to_html(table)
     head, *rows = to_csv(table).splitlines()
@@ -58,7 +57,6 @@ def test_values_land_where_the_csv_file_names_them(tmp_path):
     choices = build_table(found, "choices")
     row = next(one for one in choices.rows[3:] if one.cells and one.cells[0].text == "SAVA")
     assert row.cells[choices.header.index("MMLU")].published == pytest.approx(0.475)
-    assert sum(note.startswith("In parentheses") for note in choices.notes) == 1
 
 
 def test_notes_stand_under_the_table(tmp_path):
@@ -156,7 +154,7 @@ def test_values_of_other_items_have_a_mark_and_are_compared_with_nothing(tmp_pat
         marked = {name for name in ("MMLU", "BoolQ", "AVG") if
                   places[step, "SAVA", name].published_number() == "47.50‡"}  # fmt: skip
         assert marked == (set() if number == items else {"MMLU", "AVG"})
-        compared = {row[1] for row in beside_published(table)}
+        compared = {row["column"] for row in beside_published(table)}
         assert compared == {"MMLU", "BoolQ", "AVG"} - marked
         said = any("mmlu_it" in note and str(number) in note for note in table.notes)
         shown = "(47.50‡)" in to_markdown(table), "textdaggerdbl" in to_latex(table)
@@ -187,8 +185,7 @@ def test_published_means_are_computed_anew_over_the_tasks_that_are_scored(tmp_pa
     cells = {row: cell for (_, row, column), cell in table.places().items() if column == "Both"}
     shown = {row: cell.published_number() for row, cell in cells.items()}
     assert shown == {"SAVA": "45.00†", "Mistral stand-in": "60.00‡"}
-    assert [row[0] for row in beside_published(table)] in ([], ["SAVA"])
-    assert sum("†" in note for note in table.notes) == 1
+    assert [row["place"] for row in beside_published(table)] in ([], ["SAVA"])
 
 
 def test_a_column_may_be_shown_and_not_compared(tmp_path):

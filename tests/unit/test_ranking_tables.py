@@ -17,7 +17,7 @@ from revocab.io import write_json
 from revocab.report.checks import table_problems
 from revocab.report.figure_parts.curves import draw_curve, panels, scale_axes
 from revocab.report.figure_parts.style import LABEL_GAP
-from revocab.report.figures.heldout import STANDING_OUT
+from revocab.report.figures.losses import STANDING_OUT
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
@@ -138,7 +138,7 @@ def test_marks_by_hand(root):
     assert [row.cells[7].mark for row in rows] == [None, "best", "best", "best"]
     assert [row.cells[8].mark for row in rows] == [None, "best", None, "best"]
     assert rows[1].cells[2].provenance == "runs/mistral-fvt-seed1/heldout.csv"
-    assert table(root).interval_text(rows[2].cells[7]).startswith("95 % interval over 3 seeds -0.2")
+    assert rows[2].cells[7].interval_text().startswith("95 % interval over 3 seeds -0.2")
 
 
 def test_a_block_for_each_group_or_one_for_all(root):

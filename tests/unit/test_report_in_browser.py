@@ -8,7 +8,6 @@ from fake_results import copy_of_demo
 from PIL import Image
 
 from revocab.report.page import html
-from revocab.report.page.sections import Section
 from revocab.report.results import Results
 
 #: Numbers whose order is not that of their letters, twice the same one, and one that is missing.
@@ -20,7 +19,7 @@ ROWS = [
     ["Epsilon", "−3"],
     ["Zeta", "9"],
 ]
-MADE = "document.querySelector('#made table')"
+MADE = "document.querySelector('#timings table')"
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +40,8 @@ def report(tmp_path_factory):
         (root / "figures").mkdir(exist_ok=True)
         (root / "figures" / f"{name}.svg").write_text(figure)
     with pytest.MonkeyPatch.context() as patch:
-        made = Section("made", "Made by hand", "", ["Name", "Number"], ROWS)
-        patch.setattr(html, "sections", lambda results, resources: [made])
+        made = {"timings": (["Name", "Number"], ROWS)}
+        patch.setattr(html, "sections", lambda results, resources: made)
         (root / "report.html").write_text(html.page(results), encoding="utf-8")
     return root / "report.html"
 
@@ -54,7 +53,7 @@ def first_cells(
 
 
 def test_a_click_on_a_header_sorts_numbers_as_numbers_and_a_second_one_turns_them(page, report):
-    page.show(report, "#made")
+    page.show(report, "#timings")
     assert first_cells(page, MADE) == [name for name, _ in ROWS]
     page.click(f"{MADE}.tHead.rows[0].cells[1]")
     assert first_cells(page, MADE) == ["Epsilon", "Alpha", "Zeta", "Delta", "Beta", "Gamma"]
@@ -84,8 +83,8 @@ def test_rows_are_sorted_between_headings(page, report):
 
 
 def test_typing_filters_rows(page, report):
-    page.show(report, "#made")
-    box = "document.querySelector('#made .tools')"
+    page.show(report, "#timings")
+    box = "document.querySelector('#timings .tools')"
     page.click(box)
     page.type("BETA")
     assert first_cells(page, MADE) == ["Beta"]

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.report import notes
 from revocab.report.checks import average_problems
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
@@ -114,7 +113,6 @@ def test_a_task_without_accuracy_is_part_of_the_average(stereotypes):
     ]
     cells = dict(zip(table.header, table.data_rows()[0].cells, strict=True))
     assert cells["CrowS-Pairs"].value is not None and cells["AVG"].value is not None
-    assert "stereotypes: crows_pairs" in table.notes[0] and notes.STEREOTYPES in table.notes
 
 
 def test_any_reported_metric_stands_for_a_task_without_its_own():

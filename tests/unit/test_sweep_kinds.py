@@ -18,9 +18,9 @@ from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.render import html_cell, to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell
-from revocab.report.tables.examples import shown
+from revocab.report.tables.texts import shown
 
 SWEEP = {
     "kind": "sweep",
@@ -80,7 +80,6 @@ def test_a_sweep_as_a_grid(root):
     assert cells == [["low", "1.500", "1.250"], ["high", "2.000", "–"]]
     marks = [[one.mark for one in row.cells[1:]] for row in table.rows]
     assert marks == [["second", "best"], [None, None]]
-    assert table.notes[0].startswith("Italian loss (bits per byte); rate down, mix across.")
 
 
 def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
@@ -180,7 +179,7 @@ def test_a_title_is_no_markup_and_a_value_links_to_results_alone(answered):
         "/etc/passwd": False, "https://x.y/z": False, "//x.y/z": False, "a/../b": False,
     }  # fmt: skip
     for provenance, linked in links.items():
-        assert ("href" in html_cell(Cell(1.0, provenance=provenance))) is linked, provenance
+        assert Cell(1.0, provenance=provenance).is_from_a_file() is linked, provenance
 
 
 def test_a_first_cell_in_brackets_is_no_option_of_latex(answered):

@@ -147,26 +147,6 @@ def test_columns_can_be_chosen(changed):
     assert cells[3].value == pytest.approx((cells[1].value + cells[2].value) / 2)
 
 
-def test_notes_say_what_a_reader_must_know(folder):
-    results = Results(folder)
-    for identifier in ("table02", "table03", "table05", "table07", "table08"):
-        joined = " ".join(build_table(results, identifier).notes)
-        assert "Synthetic data" in joined, identifier
-    assert "0-shot, all 150 items" in " ".join(build_table(results, "table03").notes)
-    fertility = " ".join(build_table(results, "table02").notes)
-    assert "flatters them: source on world-en; target on world-it, world-en;" in fertility
-    generation = " ".join(build_table(results, "table05").notes)
-    assert "COMET-22 is empty: comet not configured." in generation
-    limit = results.experiment.evaluation.generation.tasks["flores_en_it"].limit
-    assert f"{limit} queries" in generation
-
-
-def test_a_limit_of_items_is_told(changed):
-    change_experiment(changed, "evaluation", "multiple_choice", "limit", value=50)
-    table = build_table(Results(changed), "table03")
-    assert "the first 50 items of each task" in " ".join(table.notes)
-
-
 def test_prompts_show_one_shot(folder):
     lines = build_table(Results(folder), "table08").data_rows()
     assert lines[0].cells[3].text == (
@@ -201,14 +181,12 @@ def test_tokenizer_report(folder):
         "world-en (English)",
     ]
     assert len(table.data_rows()) == 6
-    assert "Words split by nltk-word_tokenize." in table.notes
     fertility = {row["tokenizer"]: row for row in results.csv("fertility", "fertility.csv")}
     last = table.data_rows()[-1].cells
     assert last[1].value == float(fertility["source-large"]["fertility"])
     assert (last[5].value, last[5].number()) == (0.4, "40.0")
     parity = build_table(results, "parity")
     assert parity.over == ["", *["English"] * 3, *["Italian"] * 3]
-    assert "divided by those of English" in parity.notes[0]
     assert [cell.number() for cell in parity.rows[0].cells[1:]] == [
         "6000", "3.80", "1.00", "6900", "3.80", "1.15",
     ]  # fmt: skip
@@ -231,11 +209,8 @@ def test_similarity_to_a_helper_of_another_tokenizer_says_over_what(changed):
     counts = {"helper": "helper-large", "tokens_compared": 1890, "helper_tokens_compared": 1234}
     write_json(changed / "similarity" / "llama" / "manifest.json", counts)
     write_json(changed / "similarity" / "mistral" / "manifest.json", {"tokens_compared": 1890})
-    found = [note for note in build_table(Results(changed), "table07").notes if "shares" in note]
-    assert found == [
-        "Llama stand-in: helper-large has another tokenizer; only the 1,234 of the "
-        "target's 1,890 tokens that it shares are compared, anchors included."
-    ]
+    notes = build_table(Results(changed), "table07").notes
+    assert len([note for note in notes if "1,234" in note and "1,890" in note]) == 1
 
 
 @pytest.mark.parametrize("splitter", ["nltk-word_tokenize", "nltk-rules"])
@@ -251,12 +226,7 @@ def test_published_fertility_is_compared_only_where_words_are_the_papers(
     path.write_text(text, encoding="utf-8")
     table = build_table(Results(root), "table02")
     shown = [cell.published for row in table.rows for cell in row.cells if cell.published]
-    notes = " ".join(table.notes)
-    if splitter == "nltk-word_tokenize":
-        assert shown == [1.88] and "In parentheses" in notes and "downloader" not in notes
-    else:
-        assert shown == [] and "In parentheses" not in notes
-        assert "python -m nltk.downloader punkt_tab" in notes and "world-it" in notes
+    assert shown == ([1.88] if splitter == "nltk-word_tokenize" else [])
 
 
 def test_metrics_of_a_task_are_chosen(changed):

@@ -1,5 +1,7 @@
 # From results to tables, figures and the page.
 
+REPORT_TEMPLATES = [near(file) for file in sorted(extensions.PACKAGE.glob("report/templates/*"))]
+
 
 localrules:
     write_experiment,
@@ -37,6 +39,7 @@ use rule job as collect_scores with:
 use rule job as make_tables with:
     input:
         unpack(needs("make_tables")),
+        templates=REPORT_TEMPLATES,
     output:
         PLAN.tables,
     log:
@@ -70,7 +73,7 @@ use rule job as check_artefacts with:
 use rule job as build_report with:
     input:
         unpack(needs("build_report")),
-        template=near(extensions.PACKAGE / "report/page/templates/report.html.j2"),
+        templates=REPORT_TEMPLATES,
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:

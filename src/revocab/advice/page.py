@@ -17,9 +17,10 @@ from revocab.io import write_text
 from revocab.report.annotations import Axes
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import label_ends, save, style
-from revocab.report.page.html import TEMPLATES, data_uri
-from revocab.report.table_parts.render import markdown_escape, to_html, to_markdown
+from revocab.report.page.html import data_uri
+from revocab.report.table_parts.render import to_html, to_markdown
 from revocab.report.table_parts.table import Row, Table, text
+from revocab.report.template import environment, markdown_escape
 
 WIDTH = 100
 #: Of the kinds of :data:`KINDS` those that are times.
@@ -82,12 +83,6 @@ def as_markdown(title: str, headline: str, sections: Sequence[Section]) -> str:
 
 def write_page(folder: Path, title: str, headline: str, shown: Sequence[Section]) -> None:
     """Write ``advice.html``, with the figures that stand in ``folder`` inside it."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader([Path(__file__).parent, TEMPLATES]),
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
     parts = [
         {
             "id": section.title.lower().replace(" ", "-"),
@@ -98,7 +93,7 @@ def write_page(folder: Path, title: str, headline: str, shown: Sequence[Section]
         }
         for section in shown
     ]
-    template = environment.get_template("page.html.j2")
+    template = environment(Path(__file__).parent).get_template("page.html.j2")
     write_text(
         folder / "advice.html",
         template.render(title=title, headline=headline, sections=parts, version=__version__),

@@ -58,7 +58,7 @@ def peak_memory(device: str) -> int:
 
 
 def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware) -> dict[str, Any]:
-    """Return what one checkpoint costs on a text; see :mod:`revocab.report.tables.efficiency`.
+    """Return what one checkpoint costs on a text; see :mod:`revocab.report.tables.tokenizers`.
 
     One process measures one checkpoint, so that its peak memory is its own. Raises
     :class:`RevocabError` for a folder that is no model, weights that are missing or not finite,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from revocab.evaluation.over_seeds import FEWEST_SEEDS
 from revocab.registry import found_in
 from revocab.report.annotations import Results
 
@@ -25,21 +24,13 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimKind:
-    """A kind of claim: one file in ``claims/`` with one object ``CLAIMS``."""
+    """A kind of claim: a file in ``claims/`` has one or several as ``CLAIMS``."""
 
     name: str
     #: Claims are listed by this, lowest first.
     place: int
     #: Yields a claim for everything that the results have data on.
     find: Callable[[Results], Iterator[Claim]]
-
-
-def interval_in_words(interval: tuple[float, float] | None, seeds: int, at_once: int) -> str:
-    """Return the interval over seeds of a difference, one of so many that hold at once."""
-    if interval is None:
-        return f"without an interval, which takes {FEWEST_SEEDS} seeds"
-    of = f", for all {at_once} pairs of runs at once," if at_once > 1 else ""
-    return f"95 % interval over {seeds} seeds{of} {interval[0]:.4f} to {interval[1]:.4f}"
 
 
 @cache
@@ -52,9 +43,3 @@ def claim_kinds() -> dict[str, ClaimKind]:
 def all_claims(results: Results) -> list[Claim]:
     kinds = sorted(claim_kinds().values(), key=lambda kind: kind.place)
     return [claim for kind in kinds for claim in kind.find(results)]
-
-
-def nothing_claimed(results: Results) -> str:
-    if not results.scores.rows:
-        return "No results yet."
-    return "Nothing that this page claims by itself applies here; the tables show the results."

@@ -16,7 +16,6 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, OneLine, Step, kind_of
 from revocab.registry import found_in
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Figure, Layout, Run
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class KindOptions(Closed):
         return ()
 
     def limited(self, results: Results) -> str | None:
-        return notes.limited_tasks(results, [task for _, task in self.scores(results.experiment)])
+        return limited_tasks(results, [task for _, task in self.scores(results.experiment)])
 
 
 class TableOptions(KindOptions):
@@ -106,12 +105,8 @@ class TableOptions(KindOptions):
 class FigureOptions(KindOptions):
     """A kind of figure."""
 
-    #: The sentences under it.
-    caption: ClassVar[str]
-    #: A sentence more where published values are shown.
-    caption_published: ClassVar[str] = ""
-    #: A sentence more where runs have replicates.
-    caption_seeds: ClassVar[str] = ""
+    #: What stands under it, of a kind that has no macro in ``templates/notes.j2``.
+    caption: ClassVar[str] = ""
     #: Shown no wider than half a page.
     small: ClassVar[bool] = False
 
@@ -156,6 +151,22 @@ def figure_kinds() -> dict[str, type[FigureOptions]]:
     from revocab.report import figures
 
     return found_in(figures, "FIGURE", kind_of)
+
+
+def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
+    """Return which of some tasks are scored on some of their items alone; None if none is."""
+    evaluation, named = results.experiment.evaluation, set(tasks)
+    parts = []
+    limit = evaluation.multiple_choice.limit
+    if limit and named & set(evaluation.multiple_choice.tasks):
+        parts.append(f"first {limit} items of each multiple-choice task")
+    generated = evaluation.generation.tasks
+    limited = [task for task in generated if task in named and generated[task].limit]
+    sizes = sorted({limit for task in limited if (limit := generated[task].limit)})
+    if sizes:
+        amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        parts.append(f"{amount} queries of {', '.join(limited)}")
+    return "; ".join(parts) or None
 
 
 def manifest(folder: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from revocab.output import OutputFolder
-from revocab.report import notes
 from revocab.report.annotations import Figure
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import save, style
 from revocab.report.kind import FigureOptions
 from revocab.report.names import headed
 from revocab.report.results import Results
+from revocab.report.template import notes
 
 #: Colour of what is written into a figure's lower corners.
 MARK = "#8A5300"
@@ -37,14 +37,8 @@ def mark(figure: Figure, results: Results, options: FigureOptions) -> None:
         figure.text(0.005, 0.008, f"limited run: {limited}", ha="left", fontsize=7, color=MARK)
 
 
-def caption(results: Results, options: FigureOptions, *, alone: bool = True) -> str:
-    """Return the sentences under a figure; ``alone``: not on a page that says of what data."""
+def caption(results: Results, options: FigureOptions) -> str:
+    """Return the sentences under a figure, but that its data are synthetic."""
     limited = options.limited(results)
-    parts = [
-        options.caption,
-        options.caption_seeds if results.seeded else "",
-        options.caption_published if results.paper else "",
-        f"Limited run: {limited}." if limited else "",
-        *(notes.synthetic(results) if alone else ()),
-    ]
-    return " ".join(filter(None, parts))
+    parts = [options.caption, *notes(f"figure_{options.kind}", options, results)]
+    return " ".join(filter(None, [*parts, f"Limited run: {limited}." if limited else ""]))

@@ -55,7 +55,7 @@ class PublishedCell:
     def place(self) -> tuple[str, str, str]:
         return self.block, self.row, self.column
 
-    def told(self, parts: int = 3) -> str:
+    def label(self, parts: int = 3) -> str:
         return ", ".join(filter(None, self.place[:parts]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -45,16 +45,6 @@ class AverageScoreFigure(FigureOptions):
     language: TaskLanguage | None = None
     #: These tasks, of any kind; the mean is Table 2's of the same tasks.
     named: list[Id] | None = Field(default=None, min_length=1)
-    caption: ClassVar[str] = (
-        "Unweighted mean over tasks at every checkpoint; bars are one standard error of the "
-        "mean, items taken as independent. Dashed: the base model. Dotted, where scores come near "
-        "it: chance."
-    )
-    caption_seeds: ClassVar[str] = (
-        "Runs with seeds: the mean over them; bars are the error over the items of one "
-        "run, the band is one standard deviation over seeds."
-    )
-    caption_published: ClassVar[str] = "Open diamonds: the paper's printed averages."
 
     @model_validator(mode="after")
     def _one_choice(self) -> AverageScoreFigure:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from revocab import __version__
 from revocab.evaluation.inference.engine import engines
-from revocab.io import write_text
+from revocab.evaluation.over_seeds import NORMAL_95
+from revocab.io import read_json, write_text
 from revocab.output import check_files
-from revocab.report import notes
-from revocab.report.claim import all_claims, nothing_claimed
+from revocab.report.claim import all_claims
+from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import made_tables
-from revocab.report.names import anchor, in_order, numbered
-from revocab.report.page import opening
-from revocab.report.page.cautions import final_accuracies, limitations
+from revocab.report.names import in_order
 from revocab.report.page.origins import origin
-from revocab.report.page.sections import sections
+from revocab.report.page.sections import sections, timings
 from revocab.report.results import Results
-from revocab.report.table_parts.published_table import beside_published
-from revocab.report.table_parts.render import is_inside, to_html
+from revocab.report.table_parts.table import Table
+from revocab.report.template import environment, limitations, notes
+from revocab.tokenizer_building.training_text import shortage
+from revocab.training.data.packed_folder import repetition
 
-TEMPLATES = Path(__file__).parent / "templates"
 #: Whose versions change numbers, beside those of engines.
 LIBRARIES = (
     "revocab", "torch", "transformers", "tokenizers", "datasets", "accelerate", "lm-eval",
@@ -37,8 +39,8 @@ NEUTRAL = {"#ffffff": "#171b20", "#e4e4e4": "#333a42", "#666666": "#8b949e", "#4
 #: Luminance below which lines, and text and areas, are lightened; ink of numbers on images, which
 #: do not change.
 READABLE, ON_IMAGE = {"stroke": 0.15, "fill": 0.22}, "#010101"
-#: Rows from which on a table scrolls in a frame of its own, so that the next one is in reach.
-LONG = 60
+#: Kinds of figures that tell most at a glance, the best first.
+TELLING = ("heldout", "average_score", "loss", "models_by_language", "bars")
 
 
 def versions() -> list[tuple[str, str]]:
@@ -88,85 +90,94 @@ def data_uri(path: Path) -> str | None:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
 
 
-def table_parts(results: Results) -> list[dict[str, Any]]:
-    tables, synthetic = made_tables(results), notes.synthetic(results)
-    return [
-        {
-            "id": anchor(identifier, "table"),
-            "kind": table.kind,
-            "number": numbered(identifier),
-            "title": table.shown_title(),
-            "short": table.title,
-            "limited": table.limited,
-            "html": re.sub(r'class="cell" href="', 'class="cell" href="#from-', to_html(table)),
-            "long": len(table.rows) > LONG,
-            "notes": [note for note in table.notes if note not in synthetic],
-            "beside": beside_published(table),
-            "files": [f"tables/{identifier}.{ending}" for ending in TABLE_ENDINGS],
-        }
-        for identifier, table in ((name, tables[name]) for name in in_order(tables))
-    ]
+def beside_published(table: Table) -> list[dict[str, Any]]:
+    """Return the cells with a value of ours and one to compare with, each with its place, their
+    difference and its reach by chance: 1.96 standard errors over items and deviations over seeds,
+    as far as ours has them; None where there is neither.
+    """
+    rows = []
+    for (block, row, column), cell in table.places().items():
+        published = cell.compared()
+        if published is None or cell.value is None:
+            continue
+        errors = [error for error in (cell.stderr, cell.deviation) if error]
+        found: dict[str, Any] = {"place": ": ".join(filter(None, (block, row))), "column": column}
+        found |= {"cell": cell, "difference": (cell.value - published) * cell.scale}
+        noise = NORMAL_95 * math.hypot(*errors) * cell.scale
+        rows.append({**found, "noise": noise if errors else None})
+    return rows
 
 
-def figure_parts(results: Results) -> list[dict[str, Any]]:
+def short_texts(results: Results) -> list[str]:
+    """Return which corpora had less text than tokenizers and trainings asked of them."""
+    lines = []
+    for name in results.experiment.tokenizers:
+        manifest = results.json("tokenizers", name, "manifest.json") or {}
+        for parts in manifest.values():
+            described = parts.values() if isinstance(parts, dict) else ()
+            if described and all(isinstance(part, dict) and "of" in part for part in described):
+                lines += [f"Tokenizer {name}: {found}." for found in [shortage(parts)] if found]
+    for path in sorted(results.root.glob("packed/*/manifest.json")):
+        corpora = read_json(path)["corpora"]
+        found = [repetition(corpus, packed) for corpus, packed in corpora.items()]
+        lines += [f"Training rows {path.parent.name}: {line}." for line in found if line]
+    return lines
+
+
+def picture(results: Results) -> str | None:
+    """Return the id of the figure at the top: one of the most telling kind, of those the last,
+    which is the experiment's own where others repeat a paper's.
+    """
     figures = results.experiment.figures
-    return [
-        {
-            "id": anchor(identifier, "figure"),
-            "number": numbered(identifier),
-            "title": options.title,
-            "short": options.title,
-            "small": options.small,
-            "caption": caption(results, options, alone=False),
-            "image": data_uri(results.root / "figures" / f"{identifier}.svg"),
-            "files": [f"figures/{identifier}.{ending}" for ending in FIGURE_ENDINGS],
-        }
-        for identifier, options in ((name, figures[name]) for name in in_order(figures))
-    ]
+    names = in_order(figures)
+    of_kinds = [[name for name in names if figures[name].kind == kind] for kind in TELLING]
+    return next((found[-1] for found in of_kinds if found), next(iter(names), None))
 
 
-def origins(results: Results) -> list[dict[str, Any]]:
-    """Return what is known of every file that a number on the page links to."""
-    tables = made_tables(results).values()
-    cells = [cell for table in tables for row in table.data_rows() for cell in row.cells]
-    files = {cell.provenance or "" for cell in cells if cell.value is not None}
-    return [
-        {"file": file, "lines": list(origin(results, file))}
-        for file in sorted(files)
-        if is_inside(file)
-    ]
+def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
+    """Return what the templates of the page and of its export in Markdown show."""
+    tables, figures = made_tables(results), results.experiment.figures
+    return {
+        "results": results,
+        "experiment": results.experiment,
+        "tables": {name: tables[name] for name in in_order(tables)},
+        "figures": {name: figures[name] for name in in_order(figures)},
+        "captions": {name: caption(results, options) for name, options in figures.items()},
+        "claims": all_claims(results),
+        "synthetic": notes("synthetic", results),
+        "sections": sections(results, resources or results.resources),
+        "limitations": [*limitations(results), *short_texts(results)],
+        "versions": versions(),
+    }
 
 
 def page(results: Results, resources: Path | None = None) -> str:
     """Return the report as one HTML page without any outside reference but to its own folder."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    claims, figures = all_claims(results), figure_parts(results)
-    top = opening.picture(results)
-    shown = anchor(top, "figure") if top else None
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.j2").render(
-        experiment=results.experiment,
-        opening=opening.lines(results, claims),
-        picture=next((part for part in figures if part["id"] == shown), None),
-        cautions=final_accuracies(results),
-        has_paper=bool(results.paper),
-        claims=claims,
-        nothing_claimed=nothing_claimed(results),
-        tables=table_parts(results),
-        figures=figures,
-        sections=sections(results, resources or results.resources),
-        limitations=limitations(results)[1:],  # the first stands at the top
-        versions=versions(),
-        checks=results.json("checks.json"),
-        runs=results.runs,
-        origins=origins(results),
+    parts = parts_of(results, resources)
+    drawn = results.root / "figures"
+    cells = [cell for table in parts["tables"].values() for cell in table.cells()]
+    files = {cell.provenance for cell in cells if cell.value is not None and cell.is_from_a_file()}
+    runs = [results.json("runs", run.id, "init", "diagnostics.json") or {} for run in results.runs]
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            parts,
+            picture=picture(results),
+            winners=list(winners(results)),
+            images={name: data_uri(drawn / f"{name}.svg") for name in parts["figures"]},
+            beside={name: beside_published(table) for name, table in parts["tables"].items()},
+            endings={"tables": TABLE_ENDINGS, "figures": FIGURE_ENDINGS},
+            timings=list(timings(results).values()),
+            machine={"revocab": __version__, **(results.json("machine.json") or {})},
+            warnings=[
+                f"{run.id}: {warning}"
+                for run, described in zip(results.runs, runs, strict=True)
+                for warning in described.get("warnings", [])
+            ],
+            checks=results.json("checks.json"),
+            origins={file: list(origin(results, file)) for file in sorted(filter(None, files))},
+        )
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.io import read_json
@@ -38,11 +39,11 @@ def problems(resources: Path) -> list[str]:
     return lines
 
 
-def table(resources: Path) -> tuple[list[str], list[list[str]]]:
+def table(resources: Path) -> tuple[list[str], list[list[Any]]]:
     rows = baselines(resources)
     names = list(dict.fromkeys(name for row in rows.values() for name in row if name != "items"))
     header = ["Task", "Items", *[name.replace("_", " ").capitalize() for name in names]]
     return header, [
-        [task, str(row["items"]), *[f"{100 * row[name]:.1f}" for name in names]]
+        [task, row["items"], *(round(100 * row[name], 1) for name in names)]
         for task, row in rows.items()
     ]

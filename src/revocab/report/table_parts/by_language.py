@@ -14,16 +14,15 @@ from pydantic import Field, model_validator
 from revocab.closed import Id, OneLine, Step
 from revocab.evaluation.metric import COMET_METRICS
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
 from revocab.report.references import choices_in
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
 from revocab.report.table_parts.value_table import value_row
-from revocab.report.values.losses import HeldoutLoss, unit_note
+from revocab.report.values.losses import HeldoutLoss
 from revocab.report.values.run_value import RunValue
-from revocab.report.values.task_scores import Average, metrics_note
+from revocab.report.values.task_scores import Average
 
 #: Kind of the generative tasks that translate.
 TRANSLATION = "translation"
@@ -61,9 +60,6 @@ class Languages:
     #: The heading above rows of means, and of each over how many of the first languages it is.
     averages_heading: str | None
     averages: dict[str, int]
-    #: What changes are from, as a note calls it, and the notes on what is ranked.
-    base: str | None
-    ranking: Sequence[str]
 
 
 class LanguageTable(TableOptions):
@@ -166,7 +162,7 @@ class LanguageTable(TableOptions):
         ]
         header = ["Language", *(name for name, _ in columns)]
         over = ["", *(over for _, over in columns)]
-        return Table(header, rows, self._notes(results, shown), over=over if any(over) else None)
+        return Table(header, rows, over=over if any(over) else None)
 
     def _with_changes(self, heads: Sequence[Head], cells: Sequence[Cell], base: Cell) -> list[Cell]:
         """Return the cells, each followed by its change from the base's value, in its unit or in
@@ -190,24 +186,6 @@ class LanguageTable(TableOptions):
                     change.digits = cell.digits
             shown.append(change)
         return shown
-
-    def _notes(self, results: Results, shown: Languages) -> list[str]:
-        experiment = results.experiment
-        rows = [row for _, rows in shown.blocks for row in rows]
-        languages = list(dict.fromkeys(row.language for row in rows))
-        if self.heldout:
-            lines = [unit_note(languages, None)]
-        else:
-            tasks = [task for language in languages for task in self.tasks(experiment, language)]
-            lines = [
-                "Means over a language's tasks, 0 to 100, ± standard error over items.",
-                *metrics_note(results, tasks, self.metrics_shown(experiment)),
-            ]
-        if self.change:
-            unit = "per cent of it" if self.change == "percent" else "its unit"
-            lines.append(f"Change: from {shown.base}, in {unit}.")
-        runs = dict.fromkeys(run.id for row in rows for run in row.runs if run is not None)
-        return [*lines, *shown.ranking, *notes.seeds_of(results, runs)]
 
 
 def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -70,6 +71,23 @@ class Cell:
             return None
         return round(self.value * self.scale, self.digits)
 
+    def interval_text(self) -> str | None:
+        parts = []
+        for interval, over in (
+            (self.interval, ""),
+            (self.seed_interval, f"over {self.seeds} seeds "),
+        ):
+            if interval is not None:
+                ends = (decimal(bound * self.scale, self.digits) for bound in interval)
+                parts.append(f"{over}{' to '.join(ends)}")
+        if self.interval is not None and self.p_value is not None:
+            parts[0] += f", p {self.p_value:.3g}"
+        return f"95 % interval {'; '.join(parts)}" if parts else None
+
+    def is_from_a_file(self) -> bool:
+        """Return whether the value was read from a path in the results folder."""
+        return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)*", self.provenance or "") is not None
+
 
 @dataclass
 class Row:
@@ -126,19 +144,6 @@ class Table:
     def shown_title(self) -> str:
         return f"{self.title} [{self.limited}]" if self.limited else self.title
 
-    def interval_text(self, cell: Cell) -> str | None:
-        over_seeds = (
-            f"over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
-            if cell.seed_interval is not None
-            else ""
-        )
-        if cell.interval is None:
-            return f"95 % interval {over_seeds}" if over_seeds else None
-        words = f"95 % interval {between(cell, cell.interval)}"
-        if cell.p_value is not None:
-            words += f", p {cell.p_value:.3g}"
-        return f"{words}; {over_seeds}" if over_seeds else words
-
     def rows_in_blocks(self) -> Iterator[tuple[str, Row]]:
         """Yield every row that is no heading, with the heading above it (empty: none)."""
         block = ""
@@ -151,6 +156,9 @@ class Table:
     def data_rows(self) -> list[Row]:
         return [row for _, row in self.rows_in_blocks()]
 
+    def cells(self) -> list[Cell]:
+        return [cell for row in self.rows for cell in row.cells]
+
     def places(self) -> dict[tuple[str, str, str], Cell]:
         """Return the cells by block, row and column, as the table's CSV file names them."""
         return {
@@ -158,11 +166,6 @@ class Table:
             for block, row in self.rows_in_blocks()
             for name, cell in zip(self.columns[1:], row.cells[1:], strict=True)
         }
-
-
-def between(cell: Cell, interval: tuple[float, float]) -> str:
-    low, high = (decimal(bound * cell.scale, cell.digits) for bound in interval)
-    return f"{low} to {high}"
 
 
 def decimal(value: float, digits: int) -> str:

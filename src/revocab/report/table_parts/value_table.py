@@ -14,7 +14,6 @@ from itertools import groupby
 from pydantic import Field
 
 from revocab.closed import GroupId, ShownRunId, Step
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
@@ -22,8 +21,6 @@ from revocab.report.references import of_runs
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
 from revocab.report.values.run_value import RunValue
-
-RANKED = "Best in bold, second underlined; unadapted models are not ranked."
 
 
 @dataclass(frozen=True)
@@ -41,14 +38,14 @@ def value_row(results: Results, label: str, places: Iterable[tuple[RunValue, Run
     return Row([text(label), *cells])
 
 
-def table_of(columns: Sequence[Column], rows: list[Row], notes: Iterable[str]) -> Table:
+def table_of(columns: Sequence[Column], rows: list[Row]) -> Table:
     upper = ["", *(column.over for column in columns)]
     header = ["Model", *(column.header for column in columns)]
-    return Table(header, rows, list(notes), over=upper if any(upper) else None)
+    return Table(header, rows, over=upper if any(upper) else None)
 
 
 class ValueTable(TableOptions):
-    """Chosen runs and numbers; a kind says which columns it has, and what stands under them."""
+    """Chosen runs and numbers; a kind says which columns it has."""
 
     #: A row each.
     runs: list[ShownRunId] = Field(min_length=1)
@@ -56,10 +53,6 @@ class ValueTable(TableOptions):
     @abstractmethod
     def shown(self, experiment: Experiment) -> list[Column]:
         """Return the columns."""
-
-    @abstractmethod
-    def said(self, results: Results) -> Iterable[str]:
-        """Return what stands under the table of its numbers."""
 
     def at_step(self, value: RunValue, run: str) -> RunValue:
         """Return a column's value as it is shown of a run."""
@@ -81,8 +74,7 @@ class ValueTable(TableOptions):
                 rows.append(value_row(results, label, values))
                 ranked += rows[-1:] if run.made else []
         mark_columns(ranked, [column.value.better for column in columns])
-        said = dict.fromkeys(self.said(results))
-        return table_of(columns, rows, [*said, RANKED, *notes.seeds_of(results, self.runs)])
+        return table_of(columns, rows)
 
     def labelled(self, results: Results) -> list[tuple[str, tuple[str, str]]]:
         """Return each run with its block (empty: none) and its label."""
@@ -115,10 +107,6 @@ class GroupTable(TableOptions):
     def shown(self, results: Results) -> list[Column]:
         """Return the columns, whose values have a step."""
 
-    @abstractmethod
-    def said(self, results: Results) -> Iterable[str]:
-        """Return what stands under the table of its numbers."""
-
     def build(self, results: Results) -> Table:
         """Return rows of the base model and references, then one block per step, best and second
         marked within each block.
@@ -135,8 +123,7 @@ class GroupTable(TableOptions):
             block = [row(run, step) for run, step in pairs]
             mark_columns(block, [column.value.better for column in columns])
             rows += [Row(section=heading), *block]
-        said = [*self.said(results), notes.MARKS, *notes.seeds(results, self.group)]
-        return table_of(columns, rows, [*said, *notes.published(results)])
+        return table_of(columns, rows)
 
 
 def blocks(

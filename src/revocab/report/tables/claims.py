@@ -12,9 +12,7 @@ from revocab.closed import Closed, OneLine, exactly_one
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
 from revocab.report.paper_claims import measures
-from revocab.report.paper_claims.cell_gains import CellGain, RowGain
-from revocab.report.paper_claims.cell_mean import CellMean
-from revocab.report.paper_claims.gains import ScoreGain, SimilarityGain, TextGain, ValueFall
+from revocab.report.paper_claims.cells import CellGain, CellMean, RowGain
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
 
@@ -45,10 +43,10 @@ class PaperClaim(Closed):
     shared_tokens: measures.SharedTokens | None = None
     fertility_fall: measures.FertilityFall | None = None
     size_fall: measures.SizeFall | None = None
-    score_gain: ScoreGain | None = None
-    similarity_gain: SimilarityGain | None = None
-    text_gain: TextGain | None = None
-    value_fall: ValueFall | None = None
+    score_gain: measures.ScoreGain | None = None
+    similarity_gain: measures.SimilarityGain | None = None
+    text_gain: measures.TextGain | None = None
+    value_fall: measures.ValueFall | None = None
     row_gain: RowGain | None = None
     cell_gain: CellGain | None = None
     cell_mean: CellMean | None = None
@@ -131,15 +129,7 @@ class ClaimsTable(TableOptions):
         rows = [dict(zip(COLUMNS, claim.texts(results), strict=True)) for claim in self.claims]
         printed = any(row["They say"] != NOT_PRINTED for row in rows)
         columns = [name for name in COLUMNS if printed or name not in OF_THE_PAPER]
-        sources = "the printed tables and from our results" if printed else "our results"
-        note = (
-            f"Computed from {sources} by one rule. Gains are in points; of several runs the "
-            "worst counts, against the best of those named after it. Ours hold, or do not, only "
-            "where the 95 % interval allows it: over items, and over seeds where runs have any; a "
-            "loss of one seed has none. Printed values stand by themselves."
-        )
-        shown = [Row([text(row[name]) for name in columns]) for row in rows]
-        return Table(columns, shown, [note], texts=True)
+        return Table(columns, [Row([text(row[c]) for c in columns]) for row in rows], texts=True)
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         for place, claim in enumerate(self.claims):

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from revocab.closed import GroupId, RunStep, Step
 from revocab.evaluation.over_seeds import SIGNIFICANT, holm, level_of, most_exchanges
-from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.kind import TableOptions, manifest
+from revocab.report.kind import TableOptions, limited_tasks, manifest
 from revocab.report.names import method_label, metric_label
 from revocab.report.references import group_tasks, of_group, unknowns, unscored_steps
 from revocab.report.results import Results
@@ -46,10 +45,7 @@ class GateTable(TableOptions):
     )
 
     def build(self, results: Results) -> Table:
-        before = (results.base(self.group), 0)
-        if self.before is not None:
-            run = results.run(self.before.run)
-            before = (run, run.select([self.before.step])[0])
+        before = self.compared_with(results)
         shares_by_run = {
             (run.id, step): (method_label(run), [*self.shares(results, before, (run, step))])
             for _, pairs in blocks(results, self.group, self.steps)
@@ -61,21 +57,14 @@ class GateTable(TableOptions):
         for (_, step), (run_label, of) in shares_by_run.items():
             rows.append(Row(section=f"{run_label}, step {step}"))
             rows += [self.row(share, *next(changes)) for share in of]
-        label = f"{method_label(before[0])}, step {before[1]}"
-        return Table(
-            ["Share", "Task", "Before", "After", "Change", "Chance", "Verdict"],
-            rows,
-            [
-                f"Per cent of answers. Before: {label}. Change: after minus before on the same "
-                "questions, in points. Worse: the interval of the change (paired bootstrap), which "
-                f"holds for all rows at once with 95 % (Bonferroni), lies below "
-                f"{0 - self.tolerance:g}; better: above 0; both with p < {SIGNIFICANT} in a paired "
-                "permutation test, adjusted for the rows (Holm). Chance: what the right answers "
-                "to the other questions would get. The CSV has the intervals: Wilson's for shares.",
-                *notes.captions(results),
-                *notes.asking(results),
-            ],
-        )
+        header = ["Share", "Task", "Before", "After", "Change", "Chance", "Verdict"]
+        return Table(header, rows)
+
+    def compared_with(self, results: Results) -> System:
+        if self.before is None:
+            return results.base(self.group), 0
+        run = results.run(self.before.run)
+        return run, run.select([self.before.step])[0]
 
     def shares(self, results: Results, before: System, after: System) -> Iterator[Share]:
         from revocab.report.results.significance import paired_generation_items  # imports numpy
@@ -140,7 +129,7 @@ class GateTable(TableOptions):
 
     def limited(self, results: Results) -> str | None:
         """Return how many questions were asked, of whatever task, where not all were."""
-        return notes.limited_tasks(results, results.experiment.evaluation.generation.tasks)
+        return limited_tasks(results, results.experiment.evaluation.generation.tasks)
 
     def needs(self, layout: Layout) -> list[str]:
         before = layout.replicates(self.before.run) if self.before else []

@@ -2,42 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, Step, unknown
+from revocab.closed import GroupId, HeldoutLanguage, Id, Step, unknown
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, excludes_zero
 from revocab.evaluation.ranking import (
+    Curve,
     Sample,
+    at_place,
     crossing,
+    mean_curve,
     mean_of,
     paired_difference,
     possible_best,
+    stratified_interval,
 )
-from revocab.languages import language_label
-from revocab.report.annotations import Experiment
+from revocab.report.annotations import Experiment, Run
+from revocab.report.kind import TableOptions
+from revocab.report.names import method_label
+from revocab.report.references import unknowns
 from revocab.report.results import Results
-from revocab.report.table_parts.ranked_runs import (
-    EQUAL,
-    Entry,
-    RankedOptions,
-    mean_cell,
-    no_results,
-    point_label,
-    trained_names,
+from revocab.report.results.heldout_losses import (
+    Progress,
+    heldout_curve,
+    loss_at,
+    training_progress,
 )
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
+from revocab.report.values.losses import unmeasured_steps, without_heldout_text
 
 #: What a column of losses or differences takes: a step, or what all runs are held equal in.
 Point = Step
+#: Where runs are compared at the same amount instead of the same step, by what it is counted in.
+EQUAL: Mapping[Step, Progress] = {"equal-text": "bytes", "equal-flops": "flops"}
 
 
-class RankingTable(RankedOptions):
-    """Methods by held-out loss, at steps and at equal text or operations, against a reference."""
+@dataclass(frozen=True)
+class Losses:
+    """Held-out losses of one training, and how far it was at each of its steps."""
+
+    run: Run
+    by_step: Mapping[int, float]
+    progress: Mapping[Progress, Mapping[int, float]]
+    provenance: str
+
+    def along(self, over: Progress) -> Curve:
+        """Return the losses by text or operations; empty where neither was recorded."""
+        places = self.progress[over]
+        curve = [(places[step], loss) for step, loss in self.by_step.items() if step in places]
+        return curve if len(curve) > 1 else []
+
+    def at(self, point: Step, end: float | None) -> float | None:
+        """Return the loss at a step, or at ``end`` of what ``point`` holds equal."""
+        if point not in EQUAL:
+            return loss_at(self.run, self.by_step, point)
+        return None if end is None else at_place(self.along(EQUAL[point]), end)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method: its losses by seed, in every group of a block."""
+
+    label: str
+    losses_G: Sequence[Mapping[int, Losses]]
+
+    def end(self, group: int, over: Progress) -> float | None:
+        """Return the last place that all seeds have reached."""
+        curves = [losses.along(over) for losses in self.losses_G[group].values()]
+        return min((curve[-1][0] for curve in curves), default=None) if all(curves) else None
+
+    def sample(self, point: Step, ends_G: Sequence[float | None]) -> Sample:
+        sample = []
+        for by_seed, end in zip(self.losses_G, ends_G, strict=True):
+            values = {seed: losses.at(point, end) for seed, losses in by_seed.items()}
+            sample.append({seed: value for seed, value in values.items() if value is not None})
+        return sample
+
+    def curve(self, over: Progress) -> Curve:
+        """Return the mean over seeds, then over groups."""
+        return mean_curve(
+            [mean_curve([each.along(over) for each in of.values()]) for of in self.losses_G]
+        )
+
+    @property
+    def measured(self) -> bool:
+        return all(each.by_step for of in self.losses_G for each in of.values())
+
+    @property
+    def provenance(self) -> str:
+        return next(iter(self.losses_G[0].values())).provenance
+
+
+class RankingTable(TableOptions):
+    """Methods by held-out loss, at steps and at equal text or operations, against a reference, in
+    groups of runs that differ in language.
+    """
 
     kind: Literal["ranking"]
+    #: Language whose held-out text counts, by group of runs.
+    groups: dict[GroupId, HeldoutLanguage] = Field(min_length=1)
+    methods: list[Id] | None = Field(
+        default=None, min_length=2, description="names of runs; default: all that are trained"
+    )
     reference: Id = Field(description="name of the run of every group that all are compared with")
     points: list[Point] = Field(
         default=[0, "last", "equal-text", "equal-flops"],
@@ -55,6 +126,24 @@ class RankingTable(RankedOptions):
     equal_to: Literal["shortest", "reference"] = "shortest"
     pooled: bool = Field(default=False, description="one block of means over all groups")
 
+    def names(self, results: Results) -> list[str]:
+        """Return the names that are ordered, in the order of the experiment."""
+        runs = [run for group in self.groups for run in trained_runs(results, group).values()]
+        return self.methods or list(dict.fromkeys(run.name for run in runs))
+
+    def entries(
+        self, results: Results, groups: Sequence[str], names: Sequence[str]
+    ) -> Iterator[Entry]:
+        """Yield an entry for every name that all of some groups have."""
+        runs = {group: trained_runs(results, group) for group in groups}
+        for name in names:
+            if all(name in runs[group] for group in groups):
+                losses_G = [
+                    losses_by_seed(results, runs[group][name], self.groups[group])
+                    for group in groups
+                ]
+                yield Entry(method_label(runs[groups[0]][name]), losses_G)
+
     def build(self, results: Results) -> Table:
         """Return a block per group, or one of all: the reference, then the methods by rank."""
         blocks = [[*self.groups]] if self.pooled else [[group] for group in self.groups]
@@ -68,9 +157,7 @@ class RankingTable(RankedOptions):
         over += [f"minus {self.reference}"] * len(self.differences)
         labels = [point_label(point) for point in (*self.points, *self.differences)]
         crossed = f"below {self.reference} after (MB)"
-        return Table(
-            ["Method", "Rank", *labels, crossed], rows, self.said(results), over=[*over, ""]
-        )
+        return Table(["Method", "Rank", *labels, crossed], rows, over=[*over, ""])
 
     def block(self, results: Results, groups: Sequence[str], names: Sequence[str]) -> list[Row]:
         (reference,) = self.entries(results, groups, [self.reference])
@@ -123,41 +210,29 @@ class RankingTable(RankedOptions):
             ends.append(min(least) if least and len(least) == len(known) else None)
         return ends
 
-    def said(self, results: Results) -> list[str]:
-        listed = ", ".join(map(language_label, dict.fromkeys(self.groups.values())))
-        amount = {
-            "reference": f"as much as all of {self.reference}'s",
-            "shortest": "as much as that of the run with the least",
-        }[self.equal_to]
-        pooled = (
-            f"Means over {len(self.groups)} groups; intervals of seeds within each, added by "
-            "squares."
-        )
-        return [
-            f"Loss on held-out text ({listed}) in bits per byte; lower is better. Best in bold, "
-            f"second underlined; {self.reference} is not ranked. After ±: half of the 95 % "
-            "interval of Student's t over seeds. It does not include the choice of the text.",
-            f"Equal text or FLOPs: training text or operations {amount}, losses interpolated "
-            f'linearly between measured steps; "{MISSING}": the run had less. Operations of stages '
-            "are spread evenly over a run's steps.",
-            f"Minus {self.reference}: differences seed by seed, with intervals that hold for all "
-            "rows of a block at once (Bonferroni); bold: 0 lies outside, with at least "
-            f"{FEWEST_SEEDS} seeds.",
-            f"Rank: by the loss at {point_label(self.rank_by)}. In bold: no other method is below "
-            "it beyond chance, so that the best is among these with 95 % confidence "
-            f"(with fewer than {FEWEST_SEEDS} seeds: all).",
-            f"Below {self.reference} after: the training text at which the mean curve is first "
-            'below its, at the same text; "none": nowhere that both were measured.',
-            *([pooled] if self.pooled else []),
-        ]
-
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
+
+        yield from without_heldout_text(experiment, key)
+        trained = trained_names(experiment, self.groups)
+        every = {name for names in trained.values() for name in names}
+        if trained:
+            what = "trained run of its groups"
+            yield from unknowns(f"{key}.methods", self.methods or (), every, what)
+        runs = [
+            run_id(group, name)
+            for group, names in trained.items()
+            for name in names
+            if self.methods is None or name in self.methods
+        ]
         points = {"points": self.points, "differences": self.differences, "rank_by": [self.rank_by]}
-        yield from self.run_problems(experiment, key, points, [*map(str, EQUAL)])
-        for group, trained in trained_names(experiment, self.groups).items():
-            if self.reference not in trained:
+        for listed, named in points.items():
+            also = [*map(str, EQUAL)]
+            yield from unmeasured_steps(experiment, f"{key}.{listed}", runs, named, also)
+        for group, names in trained.items():
+            if self.reference not in names:
                 what = f"trained run of group {group!r}"
-                yield unknown(f"{key}.reference", self.reference, trained, what)
+                yield unknown(f"{key}.reference", self.reference, names, what)
 
 
 def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
@@ -194,6 +269,59 @@ def crossing_cell(entry: Entry, reference: Entry) -> Cell:
         return Cell()
     place = crossing(curve, other)
     return text("none") if place is None else Cell(place, digits=2, provenance=entry.provenance)
+
+
+def trained_runs(results: Results, group: str) -> dict[str, Run]:
+    return {run.name: run for run in results.group(group, evaluated=False) if run.trains}
+
+
+def trained_names(experiment: Experiment, groups: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of trained runs of those groups that there are."""
+    from revocab.config.lineage import run_id, shown_names, single_runs
+
+    def trains(group: str, name: str) -> bool:
+        runs = single_runs(experiment, [run_id(group, name)])
+        return any(experiment.expanded[run].trains for run in runs)
+
+    return {
+        group: [name for name in shown_names(experiment.runs[group]) if trains(group, name)]
+        for group in groups
+        if group in experiment.runs
+    }
+
+
+def losses_by_seed(results: Results, run: Run, language: str) -> dict[int, Losses]:
+    amounts: tuple[Progress, ...] = ("bytes", "flops")
+    losses = {}
+    for single in sorted(results.replicates(run), key=lambda single: single.seed):
+        curve = heldout_curve(results, single, language)
+        progress = {over: training_progress(results, single, over) for over in amounts}
+        losses[single.seed] = Losses(single, curve, progress, results.heldout(single)[1])
+    return losses
+
+
+def point_label(point: Step) -> str:
+    if point in EQUAL:
+        return {"bytes": "equal text", "flops": "equal FLOPs"}[EQUAL[point]]
+    return f"{point} steps" if isinstance(point, int) else f"{point} checkpoint"
+
+
+def mean_cell(
+    values_GS: Sequence[Sequence[float]], digits: int, provenance: str | None = None
+) -> Cell:
+    """Return a mean with its interval over seeds; a dash where a stratum has no value."""
+    if not values_GS or not all(values_GS):
+        return text(MISSING)
+    interval = stratified_interval(values_GS)
+    cell = Cell(fmean(map(fmean, values_GS)), digits=digits, provenance=provenance)
+    if interval:
+        cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
+    return cell
+
+
+def no_results(cells: Sequence[Cell]) -> list[Cell]:
+    """Return cells that are empty where a dash would say that there can be no number."""
+    return [Cell() if cell.text == MISSING else cell for cell in cells]
 
 
 TABLE = RankingTable

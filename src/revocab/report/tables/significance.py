@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
-from revocab.evaluation.over_seeds import (
-    FEWEST_SEEDS,
-    SIGNIFICANT,
-    most_exchanges,
-)
+from revocab.evaluation.over_seeds import SIGNIFICANT
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label, metric_label
@@ -27,8 +22,7 @@ from revocab.report.references import (
 from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
-from revocab.report.tables.generation import task_label, task_metrics
-from revocab.report.tables.multiple_choice import column_labels
+from revocab.report.tables.groups import column_labels, task_label, task_metrics
 
 
 class SignificanceTable(TableOptions):
@@ -48,14 +42,11 @@ class SignificanceTable(TableOptions):
     def build(self, results: Results) -> Table:
         path = f"significance/{self.group}/significance.csv"
         compared = [row for row in results.csv(path) if row["step"] == str(self.step)]
-        resamples = resamples_note(compared)
         runs = {run.id: run for run in results.group(self.group)}
         columns = self.columns(results)
-        adjusted_for = "pairs of a column"
         if self.against:
             against = f"{self.group}-{self.against}"
             compared = adjusted_to(compared, against)
-            adjusted_for = f"comparisons of a column, all with {method_label(runs[against])}"
         differences = {
             (row["run"], row["other"], row["task"], row["metric"]): row for row in compared
         }
@@ -76,18 +67,7 @@ class SignificanceTable(TableOptions):
                     cell = text(MISSING)
                 row.cells.append(cell)
             rows.append(row)
-        return Table(
-            ["Difference", *[header for _, _, header in columns]],
-            rows,
-            [
-                "Points of the first run minus the second's on the same items, at checkpoint "
-                f"{self.step} (a base model: as it is). Bold: p < {SIGNIFICANT} in a paired "
-                f"permutation test, adjusted for the {adjusted_for} (Holm): of equal runs, a "
-                "column has a bold difference in at most one case of twenty. The CSV has the 95 % "
-                f"interval of a paired bootstrap and the adjusted p.{resamples}",
-                chance_note(compared),
-            ],
-        )
+        return Table(["Difference", *[header for _, _, header in columns]], rows)
 
     def columns(self, results: Results) -> list[tuple[str, str, str]]:
         """Return task, metric and header of each column.
@@ -151,31 +131,6 @@ def adjusted_to(compared: Sequence[Record], against: str) -> list[Record]:
         if against in (row["run"], row["other"]):
             columns.setdefault((row["task"], row["metric"]), []).append(row)
     return [row for column in columns.values() for row in adjusted(column)]
-
-
-def resamples_note(compared: Sequence[Record]) -> str:
-    if not compared:
-        return ""
-    resamples = max(int(row["resamples"]) for row in compared)
-    pairs = max(Counter((row["task"], row["metric"]) for row in compared).values())
-    most = most_exchanges(resamples, pairs)
-    return f" Resamples: {resamples}" + (
-        f"; where p is small, {most:,} exchanges." if most > resamples else "."
-    )
-
-
-def chance_note(compared: Sequence[Record]) -> str:
-    counts = sorted({int(row["seeds"]) for row in compared if row.get("seeds")})
-    if not counts:
-        return "Chance in the choice of items only: one training run per method."
-    listed = " or ".join(map(str, counts))
-    return (
-        f"Runs with seeds are compared by their means over {listed} seeds. Their p is over seeds "
-        "and items together (the interval by Student's t over the differences seed by seed and "
-        "that over items, added by squares), and adjusted with the others; with fewer than "
-        f"{FEWEST_SEEDS} seeds there is none. All others: chance in the choice of items only. "
-        "Intervals are those of each difference by itself."
-    )
 
 
 def is_marked(row: Record) -> bool:

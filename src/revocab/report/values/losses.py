@@ -18,15 +18,6 @@ from revocab.report.results.heldout_losses import heldout_curve, loss_at, steps_
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
 from revocab.report.values.run_value import RunValue
 
-COUNTS = "Tokens and bytes of training text in millions; tokens are those of a run's own tokenizer."
-OWN_TOKENS = (
-    "Loss per token of the first step is in a run's own tokens: it compares runs of one tokenizer."
-)
-HOW_COUNTED = (
-    'interpolated linearly between the steps at which it was measured; ">": not reached by the '
-    "run's last step."
-)
-
 
 class TrainingText(RunValue):
     """How much a run was trained on, in all or of one language."""
@@ -61,9 +52,6 @@ class TrainingText(RunValue):
             for corpus, counted in counts.items()
             if corpus in named and named[corpus].language == self.language
         )
-
-    def notes(self, results: Results, header: str) -> list[str]:
-        return [COUNTS]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         known = {corpus.language for corpus in experiment.corpora.values()}
@@ -157,9 +145,6 @@ class StepsTo(RunValue):
             return text(f"> {max(curve)}", provenance)
         return Cell(steps, digits=1, provenance=provenance)
 
-    def notes(self, results: Results, header: str) -> list[str]:
-        return [f"{header}: {HOW_COUNTED}"]
-
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
         return without_heldout_text(experiment, key)
 
@@ -183,23 +168,9 @@ class FirstStepLoss(RunValue):
         first = next((row for row in results.csv(where) if row["step"] == "1"), {})
         return Cell(number(first.get(column)), digits=3, provenance=where)
 
-    def notes(self, results: Results, header: str) -> list[str]:
-        return [OWN_TOKENS] if self.per == "token" else []
-
 
 def unit(reference: str | None) -> str:
     return f"nats per token of {reference}" if reference else "bits per byte"
-
-
-def unit_note(languages: Sequence[str], reference: str | None) -> str:
-    listed = ", ".join(map(language_label, languages))
-    if reference is None:
-        return f"Loss on held-out text ({listed}) in bits per byte; lower is better."
-    return (
-        f"Loss on held-out text ({listed}) in nats per token of the tokenizer {reference}: the "
-        "nats of the text divided by that tokenizer's number of tokens, whatever tokenizer a "
-        "model has. Lower is better."
-    )
 
 
 def text_languages(experiment: Experiment) -> list[str]:

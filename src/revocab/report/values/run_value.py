@@ -69,10 +69,6 @@ class RunValue(Closed):
         values = {run.seed: self.of_training(results, run).value for run in replicates}
         return {seed: value for seed, value in values.items() if value is not None}
 
-    def notes(self, results: Results, header: str) -> Iterable[str]:
-        """Return sentences that stand under a table which shows it, under a header."""
-        return ()
-
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
         """Yield what the experiment lacks for it."""
         return ()

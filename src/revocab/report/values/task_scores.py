@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -14,7 +13,6 @@ from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
-from revocab.report.names import metric_label
 from revocab.report.references import choices_in, unknowns, unscored_runs
 from revocab.report.results import Results
 from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
@@ -128,17 +126,6 @@ class Average(RunValue):
             for task in self.tasks(experiment)
         }
 
-    def notes(self, results: Results, header: str) -> list[str]:
-        named = self.tasks(results.experiment)
-        if len(named) == 1:
-            of = shown_metrics(results, named, self.metrics)
-            (metric,) = self._metrics(results.experiment).values()
-            bounded = metric is None or math.isfinite(metrics().get(metric, UNKNOWN).high)
-            parts = (of, "0 to 100" if bounded else "", "± standard error over items.")
-            return [f"{header}: {', '.join(filter(None, parts))}"]
-        note = f"{header}: every task counts alike; 0 to 100, ± standard error over items."
-        return [note, *metrics_note(results, named, self.metrics)]
-
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         named = self.tasks(experiment)
         yield from unknown_task_ids(experiment, f"{key}.named", named)
@@ -177,20 +164,6 @@ def metric_of(experiment: Experiment, task: str, chosen: Metrics) -> str:
     """
     entry = experiment.evaluation.generation.tasks[task]
     return chosen.get(task) or entry.score or find_kind(entry.kind).columns()[0]
-
-
-def metrics_note(results: Results, tasks: Iterable[str], chosen: Metrics) -> list[str]:
-    listed = shown_metrics(results, tasks, chosen)
-    return [f"Metrics of generated text, 0 to 100: {listed}."] if listed else []
-
-
-def shown_metrics(results: Results, tasks: Iterable[str], chosen: Metrics) -> str:
-    experiment = results.experiment
-    generated = experiment.evaluation.generation.tasks
-    named = [task for task in dict.fromkeys(tasks) if task in generated]
-    return ", ".join(
-        f"{metric_label(metric_of(experiment, task, chosen))} of {task}" for task in named
-    )
 
 
 def unknown_task_ids(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:

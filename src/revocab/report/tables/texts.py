@@ -1,8 +1,9 @@
-"""Prompts of a task with what several runs answered, side by side."""
+"""Texts as they were: the prompts of tasks, and what several runs answered to them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field
@@ -26,8 +27,41 @@ PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\
 }
 
 
+def prompts_of(results: Results, task: str, number: int) -> tuple[str, list[dict[str, Any]]]:
+    """Return where a task's prompts stand, and the first of them; none where they are not yet."""
+    path = f"prompts/{task}.jsonl"
+    return path, [*islice(read_jsonl(results.root / path), number)] if results.has(path) else []
+
+
+class PromptsTable(TableOptions):
+    """The prompt of one query of each task, shown with one of its shots."""
+
+    kind: Literal["prompts"]
+    #: Tasks whose prompts are shown.
+    tasks: list[GenerationTaskId]
+
+    def build(self, results: Results) -> Table:
+        from revocab.evaluation.generation.prompts import render
+
+        rows = []
+        for task in self.tasks:
+            setting = results.experiment.evaluation.generation.tasks[task]
+            path, queries = prompts_of(results, task, 1)
+            shown = [(render(q, min(1, len(q["shots"]))), q["references"][0]) for q in queries]
+            direction = "-".join(language.upper() for language in setting.direction)
+            cells = [text(task), text(direction), text(str(setting.shots))]
+            asked = shown[0] if shown else (MISSING, MISSING)
+            rows.append(Row([*cells, *(text(content, path) for content in asked)]))
+        header = ["Task", "Languages", "Shots", "Prompt (one shot shown)", "Reference"]
+        widths = r"lllp{0.45\textwidth}p{0.2\textwidth}"
+        return Table(header, rows, texts=True, latex_columns=widths)
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [layout.paths.prompts(task) for task in self.tasks]
+
+
 class ExamplesTable(TableOptions):
-    """What runs answered to the same prompts of a task."""
+    """What runs answered to the same prompts of a task, side by side."""
 
     kind: Literal["examples"]
     task: GenerationTaskId
@@ -39,8 +73,7 @@ class ExamplesTable(TableOptions):
         """Return a row per query: prompt without shots, reference, the answer of every run."""
         from revocab.evaluation.generation.prompts import render
 
-        path = f"prompts/{self.task}.jsonl"
-        prompts = list(read_jsonl(results.root / path))[: self.number] if results.has(path) else []
+        path, prompts = prompts_of(results, self.task, self.number)
         runs = [results.run(run) for run in self.runs]
         answers = [self.answers(results, run) for run in runs]
         rows = []
@@ -58,12 +91,7 @@ class ExamplesTable(TableOptions):
             f"{method_label(run)} ({results.model_label(run)})" if several else method_label(run)
             for run in runs
         ]
-        header = ["Query", "Prompt (no shots shown)", "Reference", *names]
-        note = (
-            f"The first {self.number} queries of {self.task}, not chosen by their answers; "
-            "control characters are shown as symbols."
-        )
-        return Table(header, rows, [note], texts=True)
+        return Table(["Query", "Prompt (no shots shown)", "Reference", *names], rows, texts=True)
 
     def answers(self, results: Results, run: Run) -> dict[str, dict[str, Any]]:
         """Return a run's last stored answers by the id of their query; of replicates, the first's.
@@ -104,4 +132,4 @@ def shown(content: str) -> str:
     return content.replace("\r\n", "\n").translate(PICTURES).strip() or "(nothing)"
 
 
-TABLE = ExamplesTable
+TABLE = (PromptsTable, ExamplesTable)

@@ -1,0 +1,107 @@
+"""The templates of the report, and what they call: labels, escapes, and the lines of notes."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.corpora.word_splitters import GET_SENTENCES, SENTENCES
+from revocab.evaluation.generation.kind import generation_kinds
+from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, SIGNIFICANT, most_exchanges
+from revocab.languages import language_label
+from revocab.report.names import anchor, headed, method_label, metric_label, numbered
+from revocab.report.references import group_tasks
+from revocab.report.table_parts.table import MISSING, OTHERWISE, RECOMPUTED, Table
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from revocab.report.results import Results
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+_LATEX = {
+    "†": r"\textdagger{}", "‡": r"\textdaggerdbl{}",
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "±": r"$\pm$", "×": r"$\times$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\n": r" \newline ",
+}  # fmt: skip
+
+
+def latex_escape(content: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in content)
+
+
+def markdown_escape(content: str) -> str:
+    for character in "\\`*_|<>[]&~$":
+        content = content.replace(character, f"\\{character}")
+    return content.replace("\n", "<br>")
+
+
+def number_shown(value: Any) -> str:
+    """Return a number for reading, with five significant digits or, of a count, all of them; a
+    text as it is; a dash for nothing.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.5g}"
+    return MISSING if value is None else str(value)
+
+
+def runs_of_equals(names: list[str]) -> list[tuple[str, int]]:
+    return [(name, len(list(same))) for name, same in itertools.groupby(names)]
+
+
+@cache
+def environment(*folders: Path) -> Environment:
+    """Return what renders the templates here and in further folders; only HTML is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        autoescape=lambda name: name is not None and name.endswith("html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+    made.filters |= {
+        "language": language_label, "metric": metric_label, "method": method_label,
+        "latex": latex_escape, "markdown": markdown_escape, "number": number_shown,
+        "run": lambda name, results: results.run(name),
+    }  # fmt: skip
+    from revocab.report.tables.ranking import point_label  # which tables are made of notes of
+    from revocab.report.values.losses import text_languages
+    from revocab.report.values.task_scores import metric_of
+
+    made.globals |= {
+        "anchor": anchor, "comet_metrics": COMET_METRICS, "fewest_seeds": FEWEST_SEEDS,
+        "generation_kinds": generation_kinds, "get_sentences": GET_SENTENCES,
+        "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING,
+        "most_exchanges": most_exchanges,
+        "numbered": numbered, "otherwise": OTHERWISE, "point_label": point_label,
+        "recomputed": RECOMPUTED, "runs_of_equals": runs_of_equals, "sentences": SENTENCES,
+        "significant": SIGNIFICANT, "text_languages": text_languages,
+    }  # fmt: skip
+    return made
+
+
+def notes(macro: str, *about: Any) -> list[str]:
+    """Return the lines of a macro of ``notes.j2``, each once; none where there is no such macro."""
+    written = getattr(environment().get_template("notes.j2").module, macro, None)
+    lines = written(*about).splitlines() if written else ()
+    return [*dict.fromkeys(filter(None, map(str.strip, lines)))]
+
+
+def rendered(table: Table, name: str, **options: Any) -> str:
+    """Return a table by a template."""
+    return environment().get_template(name).render(table=table, **options)
+
+
+def limitations(results: Results) -> list[str]:
+    return notes("limitations", results)
