@@ -172,7 +172,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("advise {toy} it={lines.txt} --keep en={lines.txt}", "contain the same text"),
     ("advise {toy} it={lines.txt} --share fr=0.5", "--share fr=…: no text is in this language"),
     ("advise {toy} it={lines.txt} --share it=0.5", "--share: 50% of what is written has no text"),
-    ("advise {toy} it={lines.txt} --gpu h1000", "or give peak, memory and bandwidth"),
+    ("advise {toy} it={lines.txt} --gpu h1000", "or give peak, memory, bandwidth"),
     ("advise {toy} it={lines.txt} --peak 1e15", "give both peak and bandwidth"),
     ("advise {toy} it={lines.txt} --served -1", "--served"),
     ("advise {toy} it={lines.txt} --out {toy}", "toy: is or holds the input"),

@@ -71,8 +71,9 @@ class Device(Closed):
             try:
                 look_up("gpu", self.gpu, known("devices"), "device")
             except RevocabError as error:
-                numbers = {"peak", "memory", "bandwidth", "watts"} & type(self).model_fields.keys()
-                raise ValueError(f"{error}; or give {', '.join(sorted(numbers))}") from None
+                numbers = ("peak", "memory", "bandwidth", "watts")
+                own = [key for key in numbers if key in type(self).model_fields]
+                raise ValueError(f"{error}; or give {', '.join(own)}") from None
         return self
 
     def number(self, key: str) -> float | None:
