@@ -50,7 +50,10 @@ BEGUN = {
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
-    "plan": ("revocab.bill.plan.plan", "print what an experiment costs before it runs: FILE.yaml"),
+    "plan": (
+        "revocab.workflow.plan.plan",
+        "print what an experiment costs before it runs: FILE.yaml",
+    ),
 }
 #: What the first page shows; the rest is behind ``revocab help steps``.
 GROUPS = {

@@ -73,13 +73,12 @@ def test_bfloat16(folders, alone, tmp_path):
 
 def test_the_source_models_operations_are_counted(folders, alone):
     """A token's of the teacher in both stages, the more where it has more tokens to read."""
+    from revocab.costs.model import flops_per_token, operations
     from revocab.models.shape import load_shape
-    from revocab.training.machine.costs import mean_flops_per_token
-    from revocab.training.machine.operations import operations
 
     run, timing = taught_run(folders, alone, *STAGES), io.read_json(alone / "timing.json")
     model, teacher = load_shape(run.model), load_shape(run.source)
-    own = mean_flops_per_token(model, run.settings.plan.groups(model), run.settings.plan, 24)
+    own = flops_per_token(model, run.settings.plan.groups(model), run.settings, 24)
     rows, _ = teacher.get_output_embeddings().weight.shape
     most = operations(teacher).flops(24)
     assert own + (most - 2 * rows * 32) / 2 < timing["flops_per_token"] < own + 2.5 * most

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from revocab.advice.roofline import Service, Shape, memory, total, training, writing
-from revocab.bill.device import known
+from revocab.costs.devices import Service, Shape, known, memory, training, writing
 
 HEAD = "| vocabulary that was changed | stated | predicted | difference | source |"
 GPU = known("devices")["h100"]
 #: A token at a time for one reader, nothing before it: what is read of weights decides.
-ALONE = Service([(GPU["flops"], "FLOP/s")], [(GPU["bandwidth"], "B/s")], 1, 0, 256)
+ALONE = Service(GPU["peak"], GPU["bandwidth"], 1, 0, 256)
 
 
 def shape_of(row: dict[str, Any]) -> Shape:
@@ -30,8 +29,8 @@ def shape_of(row: dict[str, Any]) -> Shape:
 def ratio(terms: Callable[..., Any], row: dict[str, Any]) -> float:
     """Return the time of the same text afterwards as a share of that before."""
     shape, service = shape_of(row), ALONE
-    after = total(terms(shape.resized(row["after"]), row["tokens"], service))
-    return after / total(terms(shape, 1.0, service))
+    after = terms(shape.resized(row["after"]), row["tokens"], service)
+    return sum(after.values()) / sum(terms(shape, 1.0, service).values())
 
 
 PREDICTED: dict[str, Callable[[dict[str, Any]], float]] = {
@@ -39,7 +38,7 @@ PREDICTED: dict[str, Callable[[dict[str, Any]], float]] = {
     "training": lambda row: ratio(training, row),
     "context": lambda row: 1 / row["tokens"],
     "parameters": lambda row: shape_of(row).resized(row["after"]).parameters,
-    "bytes": lambda row: memory(shape_of(row).resized(row["after"]), 1.0, ALONE)[0].value,
+    "bytes": lambda row: memory(shape_of(row).resized(row["after"]), 1.0, ALONE)["weights"],
 }
 SHOWN = {"writing": "{:.2f}x", "training": "{:.2f} of it", "context": "{:.2f}x",
          "parameters": "{:.3g}", "bytes": "{:,.0f}"}  # fmt: skip

@@ -1,23 +1,13 @@
-"""Costs: operations counted by hand, utilisation, energy from counters, TensorBoard events."""
+"""Operations counted by hand; TensorBoard events; accelerate's profiles."""
 
 from __future__ import annotations
 
 import pytest
-import torch
 
-from revocab.training.machine.costs import (
-    EnergyMeter,
-    adapter_flops,
-    costs_of,
-    mean_flops_per_token,
-    measured_peak,
-    rapl_counters,
-)
-from revocab.training.machine.operations import operations
+from revocab.costs.model import adapter_flops, flops_per_token, operations
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
-from revocab.training.run import TrainingMachine
+from revocab.training.run import Settings
 from revocab.training.stage import Stage
-from revocab.training.stages import StagePlan
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -30,77 +20,27 @@ def test_operations_by_hand(tied):
             num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=tied,
         )
     )  # fmt: skip
-    plan = StagePlan(
-        [
-            Stage(name="a", steps=1, learning_rate=1.0, train=("embeddings",)),
-            Stage(name="b", steps=3, learning_rate=1.0),
-        ]
+    stages = [
+        Stage(name="a", steps=1, learning_rate=1.0, train=("embeddings",)),
+        Stage(name="b", steps=3, learning_rate=1.0),
+    ]
+    settings = Settings(
+        stages=stages, steps=4, batch_size=2, learning_rate=1.0, seed=1, checkpoint_every=4
     )
-    groups = plan.groups(model)
+    groups = settings.plan.groups(model)
     blocks = 2 * (16 * 16 + 2 * 16 * 8 + 16 * 16 + 3 * 16 * 24)
     head, attention = 30 * 16, 12 * 2 * 16 * 32
     embeddings_only = 4 * (blocks + head) + 2 * head + attention
     everything = 6 * (blocks + head) + attention
     assert operations(model, groups, 0).flops(32) == embeddings_only
     assert operations(model, groups, 1).flops(32) == everything
-    mean = mean_flops_per_token(model, groups, plan, 32)
+    mean = flops_per_token(model, groups, settings, 32)
     assert mean == pytest.approx((embeddings_only + 3 * everything) / 4)
 
 
 def test_an_adapters_operations_by_hand():
     """Five rows of four, three wide: two products of 5 x 4 x 3, and one of 5 x 3 x 3."""
     assert adapter_flops(5, 4, 3) == 2 * 2 * 60 + 2 * 45
-
-
-def test_the_measured_peak_is_a_rate_and_says_what_it_is():
-    peak, source = measured_peak(torch.device("cpu"), torch.float32)
-    assert 1e8 < peak < 1e15
-    assert "measured: best of" in source and "float32" in source
-
-
-def costs(stated, energy=(7.2e6, "read")):
-    return costs_of(
-        stated, flops=1e9, tokens_per_second=200.0, peak=(1e12, "measured"), processes=2,
-        energy=energy,
-    )  # fmt: skip
-
-
-def test_utilisation_and_co2_by_hand():
-    found = costs(TrainingMachine(carbon_intensity=300.0))
-    assert found["model_flops_utilisation"] == pytest.approx(0.1)  # 2e11 of 2 x 1e12
-    assert found["co2_grams"] == pytest.approx(600.0)  # 2 kWh
-    found = costs(TrainingMachine(peak_flops=5e11), energy=(None, "not readable"))
-    assert found["model_flops_utilisation"] == pytest.approx(0.2)
-    assert found["peak_flops_source"] == "stated"
-    assert found["energy_joules"] is found["co2_grams"] is None
-
-
-def counter(root, name, value, limit=1_000_000):
-    (root / name).mkdir(parents=True, exist_ok=True)
-    (root / name / "energy_uj").write_text(f"{value}\n")
-    (root / name / "max_energy_range_uj").write_text(f"{limit}\n")
-
-
-def test_energy_from_counters_that_may_wrap(tmp_path):
-    counter(tmp_path, "intel-rapl:0", 900_000)
-    counter(tmp_path, "intel-rapl:1", 100)
-    counter(tmp_path, "intel-rapl:0:0", 5)  # a part of package 0
-    assert len(rapl_counters(tmp_path)) == 2
-    meter = EnergyMeter(watts=50.0, root=tmp_path)
-    meter.start()
-    counter(tmp_path, "intel-rapl:0", 400_000)
-    counter(tmp_path, "intel-rapl:1", 200_100)
-    assert meter.read() == (pytest.approx(0.7), "read: RAPL (CPU packages)")
-
-
-def test_energy_from_stated_power_or_none(tmp_path):
-    meter = EnergyMeter(watts=50.0, root=tmp_path)
-    meter.start()
-    joules, source = meter.read()
-    assert 0 < joules < 500 and source == "stated power of 50 W x time"
-    meter = EnergyMeter(root=tmp_path)
-    meter.start()
-    assert meter.read()[0] is None
 
 
 def test_tensorboard_events_hold_the_tables(tmp_path):

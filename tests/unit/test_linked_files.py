@@ -15,10 +15,10 @@ from refusals import problems
 
 from revocab import extensions, registry, yaml_file
 from revocab.api import shared_tokens
-from revocab.bill.sizes import read_config
 from revocab.chat.template import read_template
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import aligned_rows
+from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import load_template, read_task
 from revocab.initialise.reading.token_vectors import _read

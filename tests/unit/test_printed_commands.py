@@ -22,11 +22,11 @@ from printed import Printed, pages, printed
 
 from revocab import __main__ as entry
 from revocab import config
-from revocab.bill import plan as bill_plan
 from revocab.command import of_flags, read
 from revocab.flags import Parser, flag_of, leaves
 from revocab.plan import Plan
 from revocab.plan.given import pairs
+from revocab.workflow import plan as bill_plan
 from revocab.workflow import run
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -8,10 +8,9 @@ import pytest
 import yaml
 
 from revocab import chain, io
-from revocab.bill.bill import bill_of
-from revocab.bill.device import BillOptions
 from revocab.commands.drop_checkpoints import DropJob, Inputs, Nothing, run
 from revocab.config import validate
+from revocab.costs.experiment import CostOptions, costs_of
 from revocab.errors import RevocabError
 from revocab.folder_claim import FolderClaim, sizes_below
 from revocab.plan import Plan
@@ -76,10 +75,10 @@ def test_a_stand_in_keeps_its_checkpoints(repository):
 def test_disk_at_the_end_is_less_and_its_peak_is_not(repository, monkeypatch):
     monkeypatch.chdir(repository)
     every, last = (
-        bill_of(planned(repository, keep), BillOptions()).totals for keep in ("all", "last")
+        costs_of(planned(repository, keep), CostOptions()).totals for keep in ("all", "last")
     )
-    assert last["disk at the end"].value < every["disk at the end"].value
-    peaks = [totals["disk at its peak"].value for totals in (every, last)]
+    assert last["disk at the end"] < every["disk at the end"]
+    peaks = [totals["disk at the peak, at most"][0] for totals in (every, last)]
     assert peaks[1] == pytest.approx(peaks[0], rel=0.01)
 
 

@@ -233,8 +233,7 @@ MACHINES = {
     "training": {
         "default_resources": {
             "micro_batch": 2, "fsdp": 1, "activation_checkpointing": 1, "compile": 1,
-            "tensorboard": 1, "peak_flops": 10**15, "watts": 700, "carbon_intensity": 300,
-            "state_minutes": 5, "stop_at_rise": 2,
+            "tensorboard": 1, "state_minutes": 5, "stop_at_rise": 2,
         },
         "overwrite_resources": {"adapt_model": {"gpu": 4}, "pretrain_stand_in": {"gpu": 4}},
     },

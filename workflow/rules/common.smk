@@ -12,10 +12,10 @@ from revocab import extensions
 
 extensions.use(config.get("extensions"))  # before anything is found
 
-from revocab.bill import serving
-from revocab.bill.sizes import Sizes
 from revocab.config import validate
 from revocab.config.checks import all_warnings
+from revocab.costs import experiment as costs
+from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.plan import Plan
@@ -238,7 +238,7 @@ def params_of(rule, python=PYTHON, job=None, **fixed):
 @cache
 def model_sizes():
     """Return the sizes of the experiment's models, and the memory of a GPU, in bytes."""
-    return Sizes(PLAN, {}, {}), (gpus.memory() if LOCAL else None) or serving.USUAL
+    return Sizes(PLAN, {}, {}), (gpus.memory() if LOCAL else None) or costs.USUAL
 
 
 def divided(rule):
@@ -247,7 +247,7 @@ def divided(rule):
     def count(wildcards):
         (name,) = (wildcards[name] for name in find_rule(rule).wildcards)
         sizes, each = model_sizes()
-        return serving.devices_for(serving.memory_of(PLAN, sizes, rule, name), each)
+        return costs.devices_for(costs.memory_of(PLAN, sizes, rule, name), each)
 
     return count
 

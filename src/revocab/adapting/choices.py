@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from revocab.adapting.source import STAND_IN_TOKENS, Source
 from revocab.adapting.texts import Text
-from revocab.bill.device import BYTES_PER_TOKEN
+from revocab.costs.devices import BYTES_PER_TOKEN
 from revocab.errors import RevocabError, refuse
 
 #: Bytes of text for each new token where the user names no size: at about four bytes a token, each

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
 from pydantic import AfterValidator, Field
@@ -239,11 +239,9 @@ def training_speed(source: Source, precision: str, cores: int | None) -> float:
     threads = torch.get_num_threads()
     torch.set_num_threads(cores or os.cpu_count() or 1)
     try:
-        peaks, _ = measure_speed(source.config, source.row, silent, precision)
+        flops, _ = measure_speed(source.config, source.row, silent, precision)
     finally:
         torch.set_num_threads(threads)
-    first: Any = peaks[0]
-    flops = float(first[0])
     return (1 - OPTIMIZER_SHARE) * flops / (6 * source.parameters)
 
 

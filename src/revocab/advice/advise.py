@@ -22,14 +22,13 @@ from revocab.adapting.source import describe, find
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
 from revocab.advice.page import as_markdown, as_text, draw_figures, write_page
-from revocab.advice.page_sections import data_of, formulas, sections, title
+from revocab.advice.page_sections import data_of, sections, title
 from revocab.advice.recommendation import Option
-from revocab.advice.roofline import Shape
-from revocab.bill.device import Device
-from revocab.bill.sizes import read_config
 from revocab.closed import Language
 from revocab.command import options_of
 from revocab.config.load import validate
+from revocab.costs.devices import Device, Shape
+from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError, UsageError, all_of
 from revocab.flags import leading
 from revocab.io import write_json, write_text
@@ -84,7 +83,6 @@ class AdviseOptions(Device):
     out: Path | None = Field(
         default=None, description="folder for the page, its figures and the experiment file"
     )
-    explain: bool = Field(default=False, description="print the formula of every number")
     printed: bool = Field(default=False, alias="json", description="print JSON")
 
     @model_validator(mode="after")
@@ -120,12 +118,11 @@ def advise(words: Sequence[str]) -> str:
             write_json(part / "advice.json", data)
             write_text(part / "advice.md", page(findings, markdown=True))
             draw_figures(part, findings)
-            shown = [*sections(findings), formulas(findings)]
-            write_page(part, title(findings), findings.advice.headline, shown)
+            write_page(part, title(findings), findings.advice.headline, sections(findings))
     if options.printed:
         return json.dumps(data, indent=2, ensure_ascii=False)
     tried = adapt_line(named[0], options, findings)
-    return "\n".join([page(findings, explain=options.explain), "", *next_steps(options), tried])
+    return "\n".join([page(findings), "", *next_steps(options), tried])
 
 
 def adapt_line(model: str, options: AdviseOptions, findings: Findings) -> str:
@@ -179,10 +176,9 @@ def share_problems(options: AdviseOptions) -> list[str]:
     return []
 
 
-def page(findings: Findings, *, markdown: bool = False, explain: bool = True) -> str:
-    shown = [*sections(findings), *([formulas(findings)] if explain else [])]
+def page(findings: Findings, *, markdown: bool = False) -> str:
     render = as_markdown if markdown else as_text
-    return render(title(findings), findings.advice.headline, shown)
+    return render(title(findings), findings.advice.headline, sections(findings))
 
 
 def next_steps(options: AdviseOptions) -> list[str]:
@@ -220,7 +216,7 @@ def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> s
     settings = settings_of(best)
     path = f"results/{file.stem}/runs/{CHECK}-{METHOD}/manifest.json"
     against = [f"Advised against: {reason}" for reason in advice.against]
-    hours = f"{findings.planned.hours.value:,.3g} device hours"
+    hours = f"{findings.planned.hours:,.3g} device hours"
     advised = Advised(hours, shlex.join(["revocab", "run", str(file), "--", path]))
     content = experiment_text(
         Asked(

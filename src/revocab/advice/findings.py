@@ -17,22 +17,19 @@ from revocab.advice.losses import losses
 from revocab.advice.measured import measure_speed
 from revocab.advice.published import about, interval
 from revocab.advice.recommendation import Advice, Facts, Option, fastest, recommend
-from revocab.advice.roofline import (
+from revocab.advice.sample import SAMPLE_BYTES, Sample, sample_text
+from revocab.advice.text_cost import TextCost, measure_text
+from revocab.costs.devices import (
     Service,
     Shape,
     break_even,
-    hours_of,
     memory,
     reading,
-    total,
     training,
+    training_hours,
     writing,
 )
-from revocab.advice.sample import SAMPLE_BYTES, Sample, sample_text
-from revocab.advice.text_cost import TextCost, measure_text
-from revocab.bill.amounts import Amount
-from revocab.bill.device import speed_of
-from revocab.bill.sizes import read_config
+from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError
 from revocab.progress import Say
 
@@ -57,7 +54,7 @@ class Use:
         new = self.new * (1 - saved)
         return new if self.old is None else self.share * new + (1 - self.share) * self.old
 
-    def amounts(self, kind: str, option: Option | None) -> list[Amount]:
+    def amounts(self, kind: str, option: Option | None) -> dict[str, float]:
         if option is None:
             return KINDS[kind](self.shape, self.mixed(0.0), self.service)
         sized = self.shape.resized(option.vocabulary)
@@ -67,15 +64,13 @@ class Use:
         plain = Option(
             curve.construction, point.added, point.vocabulary, curve.saving(point), 0.0, math.inf
         )
-        before, after = total(self.amounts("writing", None)), total(self.amounts("writing", plain))
+        before, after = (sum(self.amounts("writing", option).values()) for option in (None, plain))
         least = min(filter(None, (budget, interval(about(curve.construction))[0])))
         pays = self.payback("", least, plain).pays
-        return replace(
-            plain, saved_time=1 - after / before, pays=math.inf if pays is None else pays.value
-        )
+        return replace(plain, saved_time=1 - after / before, pays=pays)
 
     def payback(self, name: str, tokens: float, option: Option) -> Payback:
-        hours = hours_of(self.shape.resized(option.vocabulary), tokens, self.service)
+        hours = training_hours(self.shape.resized(option.vocabulary), tokens, self.service)
         writes = (self.amounts("writing", made) for made in (None, option))
         return Payback(name, tokens, hours, break_even(hours, *writes))
 
@@ -86,9 +81,9 @@ class Payback:
 
     name: str
     tokens: float
-    hours: Amount
-    #: None: never.
-    pays: Amount | None
+    hours: float
+    #: Infinite: never.
+    pays: float
 
 
 @dataclass(frozen=True)
@@ -102,8 +97,8 @@ class Findings:
     kept_costs: Sequence[TextCost]
     curves: Sequence[Curve]
     #: Times and sizes by kind, as they are and as the recommended option would have them.
-    before: dict[str, list[Amount]]
-    after: dict[str, list[Amount]]
+    before: dict[str, dict[str, float]]
+    after: dict[str, dict[str, float]]
     paybacks: Sequence[Payback]
     losses: Sequence[tuple[str, str]]
     facts: Facts
@@ -271,7 +266,7 @@ def point_of(curve: Curve, most: int) -> CurvePoint:
 def service_of(options: Any, config: Any, row: int, say: Say) -> Service:
     """Return the device that is stated or, where that is asked for, this machine as it is timed."""
     if options.measure:
-        speeds = measure_speed(config, row, say)
+        speed, bandwidth = measure_speed(config, row, say)
     else:
-        speeds = (speed_of(options) or [], [(options.stated("bandwidth"), "B/s")])
-    return Service(*speeds, options.batch, options.context, row)
+        speed, bandwidth = options.speed, options.number("bandwidth")
+    return Service(speed, bandwidth, options.batch, options.context, row)

@@ -8,7 +8,7 @@ from typing import Any
 
 from revocab.advice.published import about, published
 from revocab.advice.recommendation import Option
-from revocab.advice.roofline import Shape
+from revocab.costs.devices import Shape
 from revocab.errors import RevocabError
 from revocab.export.architecture import by_model_type
 from revocab.model_check.kind import kinds, look_at

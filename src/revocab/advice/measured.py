@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from revocab.bill.amounts import Factor
+from revocab.costs.model import operations
 from revocab.progress import Say
-from revocab.training.machine.operations import operations
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
@@ -20,7 +19,7 @@ REPEATS = 4
 
 def measure_speed(
     config: Any, length: int, say: Say, precision: str = "float32"
-) -> tuple[list[Factor], list[Factor]]:
+) -> tuple[float, float]:
     """Return operations a second of a training's step, and bytes a second of writing a token.
 
     Random float32 weights of the model's own shapes; a step has its forward pass in ``precision``
@@ -53,10 +52,7 @@ def measure_speed(
 
     seconds = {step: best_of(step, device) for step in (train, write)}
     moved = 4 * operations(model).forward
-    return (
-        [(flops / seconds[train], "FLOP/s measured here")],
-        [(moved / seconds[write], "B/s measured here")],
-    )
+    return flops / seconds[train], moved / seconds[write]
 
 
 def best_of(step: Callable[[], None], device: str) -> float:

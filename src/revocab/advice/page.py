@@ -139,10 +139,9 @@ HALF: dict[str, Any] = {"linewidth": 0.8, "alpha": 0.7}
 def draw_times(axes: Axes, kind: str, findings: Findings) -> None:
     columns = (("today", findings.before[kind]), ("then", findings.after[kind]))
     below = [0.0, 0.0]
-    for term, colour in zip(range(len(columns[0][1])), SPARE_COLOURS, strict=False):
-        values = [amounts[term].value for _, amounts in columns]
-        name = columns[0][1][term].name
-        axes.bar([at for at, _ in columns], values, 0.6, bottom=below, color=colour, label=name)
+    for term, colour in zip(columns[0][1], SPARE_COLOURS, strict=False):
+        values = [amounts[term] for _, amounts in columns]
+        axes.bar([at for at, _ in columns], values, 0.6, bottom=below, color=colour, label=term)
         below = [low + value for low, value in zip(below, values, strict=True)]
     axes.set_title(kind)
     axes.grid(visible=False, axis="x")

@@ -10,10 +10,8 @@ from typing import Any
 from revocab.advice.findings import KINDS, Findings
 from revocab.advice.page import Section
 from revocab.advice.published import about, interval
-from revocab.advice.roofline import total
 from revocab.advice.text_cost import TextCost
-from revocab.bill.amounts import Amount, short
-from revocab.bill.bill import told
+from revocab.costs.devices import short
 from revocab.languages import language_label
 
 NEVER = "never"
@@ -98,10 +96,10 @@ def gains(findings: Findings) -> Section:
     for kind in KINDS:
         before, after = findings.before[kind], findings.after[kind]
         unit = "B" if kind == "memory" else ""
-        for old, new in zip(before, after, strict=True):
-            rows.append(gain_row(f"{kind}: {old.name}", old.value, new.value, unit))
+        rows += [gain_row(f"{kind}: {term}", before[term], after[term], unit) for term in before]
         if kind != "memory":
-            rows.append(gain_row(f"{kind}, in all", total(before), total(after), unit))
+            sums = sum(before.values()), sum(after.values())
+            rows.append(gain_row(f"{kind}, in all", *sums, unit))
     service = findings.use.service
     options = findings.options
     device = "this machine" if options.measure else options.gpu or "stated device"
@@ -122,11 +120,11 @@ def gain_row(name: str, old: float, new: float, unit: str) -> list[str]:
 def payback(findings: Findings) -> Section:
     served, rows = findings.options.served, []
     for payback in findings.paybacks:
-        pays = payback.pays.value if payback.pays else math.inf
-        months = f"{round(pays / served, 1):,}" if served and payback.pays else "–"
+        pays = payback.pays
+        months = f"{round(pays / served, 1):,}" if served and pays < math.inf else "–"
         rows.append([
-            payback.name, short(payback.tokens, "tokens"), short(payback.hours.value, "hours"),
-            NEVER if payback.pays is None else short(pays, "characters"), months,
+            payback.name, short(payback.tokens, "tokens"), short(payback.hours, "hours"),
+            NEVER if pays == math.inf else short(pays, "characters"), months,
         ])  # fmt: skip
     low, high, open_ended = interval(about(findings.facts.best.construction))
     line = (
@@ -138,26 +136,19 @@ def payback(findings: Findings) -> Section:
     return Section("What it costs", header, rows, [line])
 
 
-def formulas(findings: Findings) -> Section:
-    rows = [
-        (name, f"{short(amount.value, amount.unit)} = {amount.formula}")
-        for name, amount in named(findings)
-    ]
-    return Section("Formulas", ("number", "formula"), rows, sentences=True)
-
-
-def named(findings: Findings) -> Iterator[tuple[str, Amount]]:
+def numbers(findings: Findings) -> Iterator[tuple[str, float]]:
+    """Yield each computed number: seconds for a million characters, bytes, hours, characters."""
     for when, kinds in (("today", findings.before), ("then", findings.after)):
-        for kind, amounts in kinds.items():
-            yield from ((f"{kind}, {when}: {amount.name}", amount) for amount in amounts)
+        for kind, terms in kinds.items():
+            yield from ((f"{kind}, {when}: {term}", value) for term, value in terms.items())
     for payback in findings.paybacks:
         yield f"device hours, {payback.name}", payback.hours
-        if payback.pays:
+        if payback.pays < math.inf:
             yield f"break even, {payback.name}", payback.pays
 
 
 def data_of(findings: Findings) -> dict[str, Any]:
-    """Return every number of the page, those that are computed with their formulas."""
+    """Return every number of the page."""
     advice, facts = findings.advice, findings.facts
     return {
         "model": findings.name,
@@ -168,7 +159,7 @@ def data_of(findings: Findings) -> dict[str, Any]:
         "texts": [asdict(cost) for cost in findings.costs],
         "keep": [asdict(cost) for cost in findings.kept_costs],
         "curves": [asdict(curve) for curve in findings.curves],
-        "numbers": {name: told(amount) for name, amount in named(findings)},
+        "numbers": dict(numbers(findings)),
         "planned": {"tokens": facts.planned, "passes": facts.passes, "served": facts.served},
         "published": [figure.model_dump() for figure in about(facts.best.construction)],
         "losses": [{"what": what, "happens": effect} for what, effect in findings.losses],

@@ -8,7 +8,7 @@ from math import inf
 
 from revocab.adapting.choices import BODY_SHARE, NEW_SHARE, PASSES, RATE
 from revocab.advice.published import about, published
-from revocab.bill.amounts import short
+from revocab.costs.devices import short
 from revocab.fertility.floor import NEAR_FLOOR
 
 #: By how much slower the other construction may be before it is taken for keeping every old id.

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job
 from revocab.errors import RevocabError
-from revocab.limits import BatchSize, Count, Flops, NotNegative, Positive, Seed
+from revocab.limits import BatchSize, Count, Positive, Seed
 from revocab.models.hub_or_folder import model_field
 from revocab.training.machine.micro_batch import largest_divisor
 from revocab.training.recipe import ALL, TrainingOptions
@@ -129,13 +129,6 @@ class TrainingMachine(Closed):
         default=None,
         description="stop when a loss is this many nats above the mean of the 50 steps before",
     )
-    peak_flops: Flops | None = Field(
-        default=None, description="peak FLOP/s of one device; default: measured"
-    )
-    watts: NotNegative | None = Field(
-        default=None, description="power in watts, where no energy counter can be read"
-    )
-    carbon_intensity: NotNegative | None = Field(default=None, description="grams of CO2 per kWh")
     threads: Count | None = Field(default=None, description="CPU threads; default: torch's")
 
 

@@ -33,8 +33,7 @@ from revocab.tokenizers.load import tokenizer_file
 from revocab.training.adapters import lora
 from revocab.training.data.packed_rows import packed_manifest
 from revocab.training.data.shards import MARKS
-from revocab.training.machine.costs import EnergyMeter
-from revocab.training.machine.micro_batch import STATE_KEPT, MicroBatch
+from revocab.training.machine.micro_batch import STATE_KEPT, MicroBatch, largest_micro_batch
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables
 from revocab.training.outputs.record import manifest_of, timing_of
@@ -202,13 +201,11 @@ def train(run: TrainingRun) -> dict[str, Any]:
         return done if writes else {}
     trainer, state = _prepared(run, output)
     tables, saving = trainer.tables, trainer.saving
-    meter = EnergyMeter(run.watts)
-    meter.start()
     with _explained(run), saving.listening():
         trainer.train(resume_from_checkpoint=str(state) if state is not None else None)
         if tables is not None:
             tables.close()
-            timing = timing_of(run, trainer, began, meter.read())
+            timing = timing_of(run, trainer, began)
             timing["resumed_from_step"] = resume_state.step_of(state) if state is not None else 0
             io.write_json(run.out / "timing.json", timing)
         # Of a launcher's processes, the first to end takes the others with it.
@@ -260,7 +257,6 @@ def _prepared(
     from accelerate.utils import broadcast_object_list
     from transformers.utils import logging
 
-    from revocab.training.estimates import probed_micro_batch
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
 
@@ -284,7 +280,7 @@ def _prepared(
         names = tables_of(run.settings)
         tables = LossTables(run.out, names, resume_from=state, events=run.tensorboard)
     trainer = RecipeTrainer(run, inputs, args, tables, micro)
-    probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, run)
+    probed = None if recorded or run.micro_batch else largest_micro_batch(trainer, run)
     (micro.size,) = broadcast_object_list([recorded or probed or micro.size])
     if writes:
         micro.record()

@@ -8,21 +8,18 @@ the days of work that come before it is needed. With ``HF_HUB_OFFLINE=1`` the ca
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from revocab.bill.amounts import short
-from revocab.bill.bill import bill_of
-from revocab.bill.device import BillOptions
-from revocab.bill.disk import LEAST
-from revocab.bill.trainings import TOO_LARGE
 from revocab.config.schema import Experiment
 from revocab.config.schema.data import Corpus
 from revocab.corpora.source import HubData, configuration, renamed
+from revocab.costs.devices import short
+from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, costs_of
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.harness import data_sets_of
 from revocab.evaluation.multiple_choice.tasks import find_template, load_template
@@ -52,20 +49,19 @@ def check_hub(plan: Plan) -> str:
             notices += list(check_model(entry) if entry.kind == "model" else check_data(entry))
         except RevocabError as error:
             problems += [f"{entry.key}: {problem}" for problem in error.problems]
-    problems += [*too_little_disk(plan)]
-    notices += too_little_memory(plan)
-    if problems:
-        raise RevocabError(problems + notices)
+    lacking, too_large = machine_problems(plan)
+    if problems + lacking:
+        raise RevocabError(problems + lacking + notices + too_large)
     where = "the cache has" if offline() else "the Hub gives"
     return "\n".join(
-        [*notices, f"{where} all {len(entries)} models and data sets of the experiment"]
+        [*notices, *too_large, f"{where} all {len(entries)} models and data sets of the experiment"]
     )
 
 
 def needed(experiment: Experiment) -> Iterator[Needed]:
     """Yield each thing that is taken from the Hub once, under the first key that names it."""
     found: dict[Any, Needed] = {}
-    for entry in (*named(experiment, ""), *comet(experiment), *shipped(experiment)):
+    for entry in (*named(experiment, ""), *unnamed(experiment)):
         data = entry.data.model_dump_json() if entry.data else None
         found.setdefault((entry.kind, entry.repository, entry.revision, data), entry)
     yield from found.values()
@@ -73,6 +69,7 @@ def needed(experiment: Experiment) -> Iterator[Needed]:
 
 def named(value: Any, key: str, fields: tuple[str, ...] = ()) -> Iterator[Needed]:
     """Yield the repositories under a key of an experiment, however deep."""
+    parts: Iterable[tuple[str, Any]] = ()
     if isinstance(value, HubData):
         yield Needed(key, "dataset", value.id, value.revision, value, fields)
     elif isinstance(value, BaseModel):
@@ -81,36 +78,33 @@ def named(value: Any, key: str, fields: tuple[str, ...] = ()) -> Iterator[Needed
             yield Needed(f"{key}.hub", "model", hub, getattr(value, "revision", None))
         if isinstance(value, Corpus) and value.translation is None:
             fields = (value.messages_field or value.text_field,)
-        for name in type(value).model_fields:
-            yield from named(getattr(value, name), f"{key}.{name}" if key else name, fields)
+        parts = ((name, getattr(value, name)) for name in type(value).model_fields)
     elif isinstance(value, dict):
-        for name, part in value.items():
-            yield from named(part, f"{key}.{name}", fields)
+        parts = value.items()
     elif isinstance(value, list | tuple):
-        for number, part in enumerate(value):
-            yield from named(part, f"{key}[{number}]", fields)
+        parts = ((str(number), part) for number, part in enumerate(value))
+    for name, part in parts:
+        yield from named(part, f"{key}.{name}" if key else name, fields)
 
 
-def comet(experiment: Experiment) -> Iterator[Needed]:
+def unnamed(experiment: Experiment) -> Iterator[Needed]:
+    """Yield COMET's models, and the data sets that tasks of lm-evaluation-harness and our templates
+    bring themselves.
+    """
     for key in ("comet_model", "xcomet_model"):
         model = getattr(experiment.evaluation.generation, key)
         if model and not Path(model).exists() and not model.endswith(".ckpt"):
             repository, _, revision = model.partition("@")
             yield Needed(f"evaluation.generation.{key}", "model", repository, revision or None)
-
-
-def shipped(experiment: Experiment) -> Iterator[Needed]:
-    """Yield the data sets that lm-evaluation-harness' tasks and our templates bring themselves."""
-    tasks = experiment.evaluation.multiple_choice.tasks
-    names = {task.harness for task in tasks.values() if task.harness}
+    choices = experiment.evaluation.multiple_choice
+    names = {task.harness for task in choices.tasks.values() if task.harness}
     by_task = data_sets_of(names) if names else {}
-    folder = experiment.evaluation.multiple_choice.templates
-    own = Path(folder) if folder else None
-    for name, task in tasks.items():
+    for name, task in choices.tasks.items():
         key = f"evaluation.multiple_choice.tasks.{name}"
         for repository in by_task.get(task.harness or "", ()):
             yield Needed(f"{key}.harness", "dataset", repository, task.revision)
         if task.template and not task.data:
+            own = Path(choices.templates) if choices.templates else None
             template = load_template(find_template(task.template, own))
             if data := template.get("dataset_path"):
                 revision = (template.get("dataset_kwargs") or {}).get("revision")
@@ -157,25 +151,25 @@ def renamed_to(entry: Needed) -> Iterator[str]:
             yield f"{entry.key}: {entry.repository} is now called {name}; write that"
 
 
-def too_little_disk(plan: Plan) -> Iterator[str]:
-    """Yield a problem if the disk has less free than the least that the experiment can do with."""
-    due = bill_of(plan, BillOptions()).totals.get(LEAST)
-    free = shutil.disk_usage(".").free
-    if due and due.value > free:
-        need, have = short(due.value, "B"), short(free, "B")
-        yield f"disk: {have} free, at its peak the experiment needs at least {need} (revocab plan)"
-
-
-def too_little_memory(plan: Plan) -> Iterator[str]:
-    """Yield a line for each training that is too large for the GPUs here, if there are any.
-
-    No problem: a profile may start it elsewhere.
+def machine_problems(plan: Plan) -> tuple[list[str], list[str]]:
+    """Return a problem if the disk has less free than the least that the experiment can do with,
+    and a notice for each training that is too large for the GPUs here: a profile may start it
+    elsewhere.
     """
     import torch
 
-    if count := torch.cuda.device_count():
-        memory = torch.cuda.get_device_properties(0).total_memory
-        for training in bill_of(plan, BillOptions(memory=memory, devices=count)).trainings:
-            if training.layout == TOO_LARGE:
-                need, have = short(training.amounts["memory"].value, "B"), short(memory, "B")
-                yield f"memory: {training.name} needs {need} a device, of which {count} have {have}"
+    count = torch.cuda.device_count()
+    memory = torch.cuda.get_device_properties(0).total_memory if count else None
+    costs = costs_of(plan, CostOptions(memory=memory, devices=count or 1))
+    (due, _), free = costs.totals[LEAST], shutil.disk_usage(".").free
+    problems = [
+        f"disk: {short(free, 'B')} free, at its peak the experiment needs at least"
+        f" {short(due, 'B')} (revocab plan)"
+    ]
+    notices = [
+        f"memory: {item.name} needs {short(item.memory, 'B')} a device, of which {count} have"
+        f" {short(memory, 'B')}"
+        for item in costs.trainings
+        if memory and item.layout == TOO_LARGE
+    ]
+    return problems if due > free else [], notices

@@ -153,7 +153,7 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
     from revocab.adapting.experiment_file import flow
     from revocab.adapting.source import LONGEST_ROW, look_at
     from revocab.adapting.texts import measure_texts
-    from revocab.bill.device import BYTES_PER_TOKEN
+    from revocab.costs.devices import BYTES_PER_TOKEN
     from revocab.languages import language_label
 
     model = str(options.model)

@@ -21,6 +21,9 @@ from revocab.errors import RevocabError
 if TYPE_CHECKING:
     import torch
 
+    from revocab.training.loop.trainer import RecipeTrainer
+    from revocab.training.run import TrainingRun
+
 FILE = "micro_batch.json"
 STATE_KEPT = "the last good state is kept"
 OPTIMIZER = (
@@ -89,6 +92,28 @@ class MicroBatch:
                 f"{line}; run the same command again: it goes on from the last state with {smaller}"
             )
         return f"{line}; going on with {smaller}"
+
+
+def largest_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
+    """Return as many sequences as should fit the free memory of a GPU; None without one."""
+    import torch
+
+    from revocab.costs.model import Memory
+
+    args, device = trainer.args, trainer.args.device
+    if device.type != "cuda":
+        return None
+    adapters = trainer.vocabulary_adapters.values()
+    memory = Memory.of(
+        trainer.model, trainer.groups, trainer.settings, trainer.packed.sequence_length,
+        trainer.work.inputs.dtype.itemsize,
+        source_rows=max((adapter.weights.source_rows for adapter in adapters), default=0),
+        teacher=trainer.teacher.shape(), recomputed=run.activation_checkpointing,
+        shards=args.world_size if args.fsdp else 1,
+    )  # fmt: skip
+    # As if the model, which may be on the device already, were not there.
+    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
+    return memory.largest(free, trainer.micro.share)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.machine import costs
+from revocab.costs.model import flops_per_token
 from revocab.training.outputs import checkpoints
 
 if TYPE_CHECKING:
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from revocab.training.train import TrainingInputs
 
 
-def timing_of(
-    run: TrainingRun, trainer: RecipeTrainer, began: float, energy: tuple[float | None, str]
-) -> dict[str, Any]:
+def timing_of(run: TrainingRun, trainer: RecipeTrainer, began: float) -> dict[str, Any]:
     """Return what goes into ``timing.json``, of this process only: a resumed run counts anew.
 
     ``startup_seconds`` runs from the start of the process to the first step, without the held-out
@@ -31,9 +29,13 @@ def timing_of(
     length, device = trainer.packed.sequence_length, trainer.args.device
     tokens = clock.steps * trainer.settings.batch_size * length
     speed = tokens / clock.training if clock.training else 0.0
-    wide = run.settings.precision != "bfloat16" or device.type == "cpu"
-    dtype = torch.float32 if wide else torch.bfloat16
-    flops = costs.mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
+    adapters = trainer.vocabulary_adapters.values()
+    flops = flops_per_token(
+        trainer.model, trainer.groups, trainer.settings, length,
+        source_rows=max((adapter.weights.source_rows for adapter in adapters), default=0),
+        # By what it read of the first step of each stage.
+        teacher=trainer.teacher.shape(), source_share=trainer.packed.source_share,
+    )  # fmt: skip
     return {
         "seconds": time.time() - began,
         "startup_seconds": (clock.first_step or time.time()) - began - work.before_training,
@@ -56,36 +58,9 @@ def timing_of(
         "device": str(device),
         "processes": trainer.args.world_size,
         "engine": run.model_dump(include={"fsdp", "activation_checkpointing", "compile"}),
-        **costs.costs_of(
-            run,
-            flops=flops + _adapter_flops_per_token(trainer) + _teacher_flops_per_token(trainer),
-            tokens_per_second=speed,
-            peak=(0.0, "") if run.peak_flops else costs.measured_peak(device, dtype),
-            processes=trainer.args.world_size,
-            energy=energy,
-        ),
+        "flops_per_token": flops,
+        "model_flops_per_second": flops * speed,
     }
-
-
-def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
-    """Return what vocabulary adapters add, as a mean over all steps."""
-    model: Any = trainer.model
-    width = model.get_input_embeddings().weight.shape[1]
-    step = sum(
-        costs.adapter_flops(len(adapter.weights), adapter.weights.source_rows, width * len(places))
-        for places, adapter in trainer.vocabulary_adapters.items()
-    )
-    tokens = trainer.settings.batch_size * trainer.packed.sequence_length
-    return step / tokens * trainer.plan.ends[0] / trainer.plan.ends[-1]
-
-
-def _teacher_flops_per_token(trainer: RecipeTrainer) -> float:
-    """Return what the source model adds, by what it read of the first step of each stage."""
-    teacher, packed = trainer.teacher.shape(), trainer.packed
-    if teacher is None:
-        return 0.0
-    length = packed.sequence_length
-    return costs.mean_teacher_flops(teacher, trainer.plan, length, packed.source_share)
 
 
 def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) -> dict[str, Any]:

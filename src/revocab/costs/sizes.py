@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from revocab.bill.device import known
-from revocab.bill.outline import Outline
 from revocab.config.expand import Run
+from revocab.costs.devices import known
+from revocab.costs.model import Outline
 from revocab.errors import RevocabError, refuse
 from revocab.hub import cached_commit
 from revocab.io import read_json
@@ -31,34 +31,17 @@ class Sizes:
         self.shapes, self.vocabularies = shapes, vocabularies
         #: Why a size is not known, by what has it.
         self.unknown: dict[str, str] = {}
-        #: What is assumed, and the key or flag that would tell it.
+        #: Vocabularies of which only the most is known.
         self.assumed: dict[str, str] = {}
-        self.notes: dict[str, str] = {}
-        #: Keys that would tell how many items a task has, by task.
-        self.untold: dict[str, str] = {}
-        wrong = [
+        refuse(
             f"{flag}: {name!r} is not in the file, which has {', '.join(have) or 'none'}"
-            for flag, asked, have in (
-                ("--shape", [*shapes], [*self.experiment.models]),
-                ("--vocabulary", [*vocabularies], [*self.experiment.tokenizers]),
+            for flag, names, have in (
+                ("--shape", shapes, self.experiment.models),
+                ("--vocabulary", vocabularies, self.experiment.tokenizers),
             )
-            for name in asked
+            for name in names
             if name not in have
-        ]
-        refuse(wrong)
-
-    def known_number(self, part: str, name: str, key: str) -> int | None:
-        """Return how many items, rows or documents ``known/data.yaml`` has, if it has the name.
-
-        One that is assumed is noted, with the ``key`` that would tell it.
-        """
-        entry = known("data")[part].get(name)
-        if entry is None:
-            return None
-        number = int(entry["number"])
-        if entry.get("assumed"):
-            self.assumed[f"{number:,} {part} of {name} ({entry['source']})"] = f"give {key}"
-        return number
+        )
 
     def vocabulary(self, tokenizer: str) -> int | None:
         if tokenizer in self.vocabularies:
@@ -89,18 +72,17 @@ class Sizes:
         elif kind == "trim":
             kept, new = options.keep or base, 0
             if not options.keep:  # how many a share or a script takes is known afterwards
-                self.notes[f"tokenizers.{tokenizer}"] = (
-                    f"counted as it was before: at most {base:,} tokens"
-                )
+                self._at_most(tokenizer, base, "as it was before")
         if isinstance(new, int):
             return kept + new
         donor = self.vocabulary(options.donor) if new == "all" else None
         if donor is None:
             return None
-        self.notes[f"tokenizers.{tokenizer}"] = (
-            f"counted as if its donor shared no token: at most {kept + donor:,} tokens"
-        )
+        self._at_most(tokenizer, kept + donor, "as if its donor shared no token")
         return kept + donor
+
+    def _at_most(self, tokenizer: str, tokens: int, why: str) -> None:
+        self.assumed[f"tokenizers.{tokenizer}"] = f"counted {why}: at most {tokens:,} tokens"
 
     def _taken(self, options: Any) -> int | None:
         if options.hub:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from revocab.bill.device import UTILISATION, known
-from revocab.bill.outline import Outline
-from revocab.training.machine.operations import operations
+from revocab.costs.devices import UTILISATION, known
+from revocab.costs.model import Outline, operations
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
@@ -18,7 +17,7 @@ def counted_hours(row: dict) -> float:
     outline = Outline({**known("models")[row["model"]], **row.get("changes", {})})
     plan = StagePlan([Stage(name="all", steps=1, learning_rate=1e-3)])
     flops = row["tokens"] * operations(outline, plan.groups(outline)).flops(row["length"])
-    return flops / (known("devices")[row["gpu"]]["flops"] * UTILISATION) / 3600
+    return flops / (known("devices")[row["gpu"]]["peak"] * UTILISATION) / 3600
 
 
 @pytest.fixture(scope="module")

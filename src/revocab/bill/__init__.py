@@ -1,1 +1,0 @@
-"""What an experiment costs, from its file alone: operations, time, disk, memory, energy, CO2."""

@@ -1,0 +1,392 @@
+"""What an experiment costs, from its file alone: time, memory and disk of its trainings, memory of
+its inference. Text, scores and figures are small beside weights and rows, and are not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from revocab.commands.drop_checkpoints import dropped_steps
+from revocab.config.expand import Run
+from revocab.costs.devices import BYTES_PER_TOKEN, HOUR, Device
+from revocab.costs.model import (
+    FLOAT,
+    USED,
+    Memory,
+    Outline,
+    cached_numbers,
+    flops_per_token,
+    operations,
+    parameters_of,
+)
+from revocab.costs.sizes import Config, Sizes
+from revocab.io import read_json
+from revocab.limits import Count, NotNegative, Size
+from revocab.plan.plan import Plan, find_rule
+from revocab.rule import JOIN, Artefact, Step
+from revocab.training.machine.micro_batch import largest_divisor
+from revocab.training.outputs.resume_state import KEPT
+from revocab.training.recipe import ANSWERS
+from revocab.training.run import Settings
+
+#: Ways to lay a training out, each with less memory than the one before: whether activations are
+#: computed again, and whether weights are sharded over the devices.
+LAYOUTS = {
+    "": (False, False), "recomputed": (True, False),
+    "sharded": (False, True), "sharded, recomputed": (True, True),
+}  # fmt: skip
+TOO_LARGE = "too large for a device"
+
+#: Texts whose keys and values are counted; engines that batch by themselves fill what is left.
+TEXTS = 8
+#: Device memory where nothing says what a device has: that of the machines that papers use.
+USUAL = 80e9
+#: Rules that load a run's checkpoints, and those that load a model for a corpus.
+OF_RUNS = ("score_multiple_choice", "generate_text", "measure_efficiency", "measure_heldout")
+OF_CORPORA = ("answer_prompts", "judge_answers")
+
+#: Vocabularies up to this size are packed in two bytes a token, larger ones in four.
+SHORT_IDS = 65_536
+#: Bytes of a tokenizer.json for each token.
+TOKENIZER = 56
+#: Tokens are held out in four bytes, and windows are filled by half.
+HELDOUT = 8
+#: Bytes of a start's figures and report, of card and settings beside weights, of a line of losses.
+DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
+LEAST = "disk at the peak, at least"
+
+
+class CostOptions(Device):
+    """The machine that costs are for; sizes that the experiment's files do not tell."""
+
+    devices: Count = Field(default=1, description="number of devices")
+    watts: NotNegative | None = Field(default=None, description="power of one device")
+    carbon: NotNegative | None = Field(default=None, description="grams of CO2 per kWh")
+    shape: dict[str, Path] = Field(
+        default_factory=dict, description="config.json of models whose sizes are not known, by id"
+    )
+    vocabulary: dict[str, Size] = Field(
+        default_factory=dict, description="tokens of tokenizers whose size is not known, by id"
+    )
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training: a run's, or a stand-in's; sizes in bytes."""
+
+    name: str
+    job: str
+    #: How it fits into a device's memory; empty where that takes nothing, or is not known.
+    layout: str
+    #: Devices that its batch can be divided among, and rows of a pass.
+    processes: int
+    micro_batch: int
+    steps: int
+    tokens: int
+    #: Operations, held-out losses included.
+    flops: float
+    parameters: int
+    #: Of each device.
+    memory: int
+    exports: int
+    #: Weights of one checkpoint, and all of its folder.
+    weights: int
+    checkpoint: int
+    resume_state: int
+    #: Of one device; None where none is named and nothing was measured.
+    hours: float | None = None
+
+    def states(self, exported: int) -> int:
+        """Return the bytes of states as soon as so many checkpoints are exported.
+
+        A state follows each but the last; two are kept, beside one that is being written.
+        """
+        most = KEPT + (exported < self.exports)
+        return min(exported, self.exports - 1, most) * self.resume_state
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What an experiment costs; what is assumed, or counted as nothing, is listed."""
+
+    experiment: str
+    trainings: list[Training]
+    #: Bytes of each job that runs a model and trains none, and among how many devices.
+    inference: dict[str, tuple[float, int | None]]
+    #: Bytes by stage of the workflow, without resume states.
+    disk: dict[str, float]
+    #: Of the whole experiment, with units.
+    totals: dict[str, tuple[float, str]]
+    assumed: Mapping[str, str]
+    unknown: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        values = asdict(self)
+        values["trainings"] = {entry.pop("name"): entry for entry in values["trainings"]}
+        return values
+
+
+def costs_of(plan: Plan, options: CostOptions) -> Costs:
+    """Raise :class:`RevocabError` for ids in ``options`` that the file has not."""
+    sizes = Sizes(plan, options.shape, options.vocabulary)
+    trainings = timed(plan, [*trainings_of(plan, sizes, options)], options)
+    memory = options.number("memory")
+    inference = {
+        f"{rule}: {name}": (size, devices_for(size, memory) if memory else None)
+        for rule in (*OF_RUNS, *OF_CORPORA)
+        for (name,) in find_rule(rule).known(plan)
+        if (size := memory_of(plan, sizes, rule, name)) is not None
+    }
+    disk = disk_of(plan, sizes, trainings)
+    most, least = peaks_of(plan, sizes, disk, trainings)
+    totals = {
+        "tokens of training": (sum(item.tokens for item in trainings), "tokens"),
+        "FLOP of training": (sum(item.flops for item in trainings), "FLOP"),
+        "disk at the end": (sum(disk.values()), "B"),
+        "disk at the peak, at most": (most, "B"),
+        LEAST: (least, "B"),
+        **times_of(trainings, options),
+    }
+    return Costs(
+        plan.experiment.experiment, trainings, inference, disk, totals, sizes.assumed, sizes.unknown
+    )
+
+
+# --- trainings ------------------------------------------------------------------------------------
+
+
+def trainings_of(plan: Plan, sizes: Sizes, options: CostOptions) -> Iterator[Training]:
+    for model in plan.stand_ins:
+        step = plan.step("pretrain_stand_in", model=model)
+        if config := sizes.model(model):
+            yield training_of(plan, f"models.{model}", step, config, None, options)
+    for run in plan.trained:
+        entry, step = plan.runs[run], plan.step("adapt_model", run=run)
+        config = sizes.run(entry)
+        source = sizes.referred(entry.source) if step.inputs.get("source") else None
+        if config is not None:
+            yield training_of(plan, run, step, config, source, options)
+
+
+def training_of(
+    plan: Plan,
+    name: str,
+    step: Step,
+    config: Config,
+    source_config: Config | None,
+    options: CostOptions,
+) -> Training:
+    settings, packed = step.job, step.inputs["packed"]
+    assert isinstance(settings, Settings) and isinstance(packed, Artefact)
+    length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
+    outline = Outline(config, settings.plan)
+    source = None if source_config is None else Outline(source_config)
+    source_rows = 0 if source is None else source.config.vocab_size
+    groups = settings.plan.groups(outline)
+    processes = largest_divisor(settings.batch_size, options.devices)
+    free = options.number("memory")
+    plain = Memory.of(
+        outline, groups, settings, length, outline.itemsize,
+        source_rows=source_rows, teacher=source,
+    )  # fmt: skip
+    fitting = TOO_LARGE
+    for layout, (recomputed, sharded) in LAYOUTS.items():
+        if sharded and (processes == 1 or not settings.can_be_sharded):
+            continue
+        memory = replace(plain, recomputed=recomputed, shards=processes if sharded else 1)
+        rows = memory.largest(int(free), settings.batch_size // processes) if free else 1
+        if memory.step(rows) <= USED * (free or math.inf):
+            fitting = layout
+            break
+    tokens = settings.steps * settings.batch_size * length
+    own = flops_per_token(
+        outline, groups, settings, length, source_rows=source_rows, teacher=source
+    )
+    heldout = tokens_held_out(plan) * len(settings.heldout_steps)
+    weights = plain.parameters * outline.itemsize
+    return Training(
+        name, step.name, fitting, processes, rows, settings.steps, tokens,
+        flops=tokens * own + heldout * operations(outline).flops(length),
+        parameters=plain.parameters,
+        memory=memory.step(rows),
+        exports=len(settings.checkpoint_steps),
+        weights=weights,
+        checkpoint=weights + plain.vocabulary * TOKENIZER + CARD,
+        resume_state=memory.resume_state,
+    )  # fmt: skip
+
+
+def tokens_held_out(plan: Plan) -> float:
+    corpora = plan.experiment.corpora
+    return sum(corpora[name].heldout_bytes for name in plan.heldout_corpora) / BYTES_PER_TOKEN
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+
+def timed(plan: Plan, trainings: Sequence[Training], options: CostOptions) -> list[Training]:
+    """Return trainings with their hours: without a named device as measured there, or first."""
+    speeds = {item.name: options.speed or measured_speed(plan, item.name) for item in trainings}
+    first = next(filter(None, speeds.values()), None)
+    if first is None:
+        return [*trainings]
+    return [
+        replace(item, hours=item.flops / (speeds[item.name] or first) / HOUR) for item in trainings
+    ]
+
+
+def measured_speed(plan: Plan, training: str) -> float | None:
+    """Return the operations a second of a device that a training measured here, if it has."""
+    model = training.removeprefix("models.")
+    folder = plan.paths.run(model) if model == training else plan.paths.model(model)
+    file = Path(folder, "timing.json")
+    if not file.is_file():
+        return None
+    timing = read_json(file)
+    return float(timing["model_flops_per_second"] / timing["processes"])
+
+
+def times_of(trainings: Sequence[Training], options: CostOptions) -> dict[str, tuple[float, str]]:
+    """Return device hours, time, energy and CO2; nothing where a training's time is not known."""
+    hours = [item.hours for item in trainings if item.hours is not None]
+    if not hours:
+        return {}
+    every = sum(hours)
+    totals = {
+        "device hours": (every, "hours"),
+        "hours with all devices busy": (every / options.devices, "hours"),
+    }
+    if watts := options.number("watts"):
+        energy = every * watts / 1000
+        totals["energy"] = (energy, "kWh")
+        if options.carbon is not None:
+            totals["CO2"] = (energy * options.carbon / 1000, "kg CO2")
+    return totals
+
+
+# --- inference ------------------------------------------------------------------------------------
+
+
+def memory_of(plan: Plan, sizes: Sizes, rule: str, name: str) -> float | None:
+    """Return the bytes that a rule's job holds at once: weights as stored, or in float32 for
+    held-out losses, and the keys and values of some full contexts. None: sizes are not known.
+    """
+    context = plan.experiment.evaluation.generation.context_length
+    if rule in OF_RUNS:
+        config = sizes.run(plan.runs[name])
+    else:
+        answers = plan.experiment.corpora[name].answers
+        assert answers is not None  # or there is no such job
+        model = answers.model if rule == "answer_prompts" else answers.judge_model
+        config, context = sizes.referred(model) if model else None, answers.context_length
+    if config is None:
+        return None
+    outline = Outline(config)
+    if rule == "measure_heldout":
+        return FLOAT * parameters_of(outline)
+    numbers = parameters_of(outline) + TEXTS * context * cached_numbers(outline.config)
+    return outline.itemsize * numbers
+
+
+def devices_for(memory: float | None, each: float) -> int:
+    """Return among how many devices of ``each`` bytes a model is divided.
+
+    A power of two, since heads are divided evenly; 1 where the memory is not known.
+    """
+    count = 1
+    while memory is not None and memory > USED * each * count:
+        count *= 2
+    return count
+
+
+# --- disk -----------------------------------------------------------------------------------------
+
+
+def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> dict[str, float]:
+    """Return the bytes of weights and packed rows by stage of the workflow, without resume states.
+
+    Models in a folder are linked; a stand-in is counted before it is trained.
+    """
+    fetched = [name for name, entry in plan.experiment.models.items() if not entry.path]
+    models = [config for name in fetched if (config := sizes.model(name))]
+    return {
+        "packed rows": sum(packed_bytes(plan, sizes, *ids) for ids in packings(plan)),
+        "models": sum(map(folder_bytes, models)),
+        "starts of runs": sum(start_bytes(sizes, run) for run in plan.runs.values()),
+        "checkpoints": sum(
+            (item.exports - dropped(plan, item)) * item.checkpoint + item.steps * LOSS_LINE
+            for item in trainings
+        ),
+    }
+
+
+def packings(plan: Plan) -> Iterable[tuple[str, str, str]]:
+    return dict.fromkeys(
+        (tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings
+    )
+
+
+def packed_bytes(plan: Plan, sizes: Sizes, tokenizer: str, mixture: str, recipe: str) -> float:
+    entry, vocabulary = plan.experiment.recipes[recipe], sizes.vocabulary(tokenizer)
+    if vocabulary is None:
+        return 0
+    width = 2 if vocabulary <= SHORT_IDS else 4
+    # Of conversations, where each begins and what is learned are packed as well.
+    each = width + 2 if entry.loss == ANSWERS else width
+    tokens = entry.steps * entry.batch_size * entry.sequence_length
+    return tokens * each + tokens_held_out(plan) * HELDOUT
+
+
+def start_bytes(sizes: Sizes, run: Run) -> float:
+    if not run.made or not (config := sizes.run(run)):
+        return 0
+    return folder_bytes(config) + (0 if run.keeps_vocabulary else DIAGNOSTICS)
+
+
+def folder_bytes(config: Config) -> float:
+    outline = Outline(config)
+    return parameters_of(outline) * outline.itemsize + outline.config.vocab_size * TOKENIZER + CARD
+
+
+def dropped(plan: Plan, training: Training) -> int:
+    run = plan.runs.get(training.name)
+    return len(dropped_steps(plan, run)) if run else 0
+
+
+def peaks_of(
+    plan: Plan, sizes: Sizes, disk: Mapping[str, float], trainings: Sequence[Training]
+) -> tuple[float, float]:
+    """Return the most that lies on the disk at once, and the least that it can be held to.
+
+    The scheduler runs jobs in any order in which each has what it reads. So at the peak of a
+    training all may be there that does not stand on it, and what it stands on is; when all are
+    done, what ``keep`` removes may be the last to go.
+    """
+    first, end = disk["models"], sum(disk.values())
+    removed = sum(dropped(plan, item) * item.checkpoint for item in trainings)
+    most, least = end + removed, end
+    #: What each job leaves until the end, or until ``keep`` removes it.
+    left = {JOIN.join(["pack_tokens", *ids]): packed_bytes(plan, sizes, *ids)
+            for ids in packings(plan)}  # fmt: skip
+    for run in plan.runs.values():
+        if run.made:
+            left[JOIN.join(["init_embeddings", run.id])] = start_bytes(sizes, run)
+    left |= {item.job: item.exports * item.checkpoint for item in trainings}
+    for item in trainings:
+        before, last = plan.waits_for(item.job), item.exports
+        own = max(count * item.checkpoint + item.states(count) for count in (last - 1, last))
+        beside = {
+            job: size
+            for job, size in left.items()
+            if job != item.job and item.job not in plan.waits_for(job)
+        }
+        needed = sum(size for job, size in beside.items() if job in before)
+        most = max(most, first + own + sum(beside.values()))
+        least = max(least, first + own + needed)
+    return most, least

@@ -1,0 +1,90 @@
+"""``revocab plan``: what an experiment costs, from its file alone, before anything runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+
+from revocab.closed import plain
+from revocab.command import of_flags
+from revocab.config.checks import all_warnings
+from revocab.costs.devices import known, short
+from revocab.costs.experiment import CostOptions, Costs, costs_of
+from revocab.flags import Parser, add_flag, leaves, value_of
+from revocab.plan.given import add_experiment, planned
+
+
+def plan(words: Sequence[str]) -> str:
+    """Return the costs of ``--configfile FILE … [--gpu NAME] …``, as text or JSON.
+
+    Raises :class:`RevocabError` for a device that is not known, and for what ``read`` refuses.
+    """
+    arguments = parser().parse_args(words)
+    values = {
+        key: value_of(key, plain(field.annotation), getattr(arguments, key))
+        for key, field in leaves(CostOptions)
+        if hasattr(arguments, key)
+    }
+    options = of_flags(CostOptions, values)
+    experiment = planned(arguments)
+    for warning in all_warnings(experiment.experiment):
+        print(f"warning: {warning}", file=sys.stderr)
+    costs = costs_of(experiment, options)
+    if arguments.json:
+        return json.dumps(costs.as_json(), indent=2)
+    return "\n".join(lines_of(costs, options))
+
+
+def parser() -> Parser:
+    flags = Parser(
+        prog="revocab plan FILE.yaml",
+        description="Print what an experiment costs, from its file alone, before anything runs.",
+        allow_abbrev=False,
+    )
+    for key, field in leaves(CostOptions):
+        add_flag(flags, key, field)
+    flags.add_argument("--json", action="store_true", help="print JSON")
+    add_experiment(flags)
+    return flags
+
+
+def lines_of(costs: Costs, options: CostOptions) -> Iterator[str]:
+    peak, memory = options.number("peak"), options.number("memory")
+    device = "no device is named: give --gpu NAME, or --peak; times are those measured here"
+    if peak is not None:
+        source = known("devices")[options.gpu]["source"] if options.gpu else "as given"
+        numbers = [f"{short(peak, 'FLOP/s')} x {options.utilisation:g}", f"{options.devices} of it"]
+        numbers += [short(memory, "B")] if memory else []
+        device = f"{options.gpu or 'a device'} ({', '.join(numbers)}; {source})"
+    yield f"{costs.experiment}: {device}"
+    if costs.trainings:
+        width = max(len(training.name) for training in costs.trainings) + 2
+        heads = ("tokens", "FLOP", "device h", "memory", "rows", "checkpoints", "a state")
+        yield f"  {'training':<{width}}" + "".join(f"{head:>13}" for head in heads)
+        for item in costs.trainings:
+            cells = [
+                short(item.tokens, ""),
+                short(item.flops, ""),
+                "-" if item.hours is None else short(item.hours, "hours").removesuffix(" hours"),
+                short(item.memory, "B"),
+                str(item.micro_batch),
+                short(item.exports * item.weights, "B"),
+                short(item.resume_state, "B"),
+            ]
+            line = f"  {item.name:<{width}}" + "".join(f"{cell.strip():>13}" for cell in cells)
+            yield f"{line}  {item.layout}".rstrip()
+    if costs.inference:
+        job, (most, _) = max(costs.inference.items(), key=lambda item: item[1][0])
+        yield f"  {'memory of inference':<28}{short(most, 'B')} at most ({job})"
+    for count in sorted({count for _, count in costs.inference.values() if count and count > 1}):
+        jobs = [job for job, (_, devices) in costs.inference.items() if devices == count]
+        yield f"  {f'on {count} devices':<28}{', '.join(jobs)}"
+    stages = {name: (size, "B") for name, size in costs.disk.items()}
+    for name, (value, unit) in {**stages, **costs.totals}.items():
+        yield f"  {name:<28}{short(value, unit)}"
+    for title, entries in (("at most:", costs.assumed),
+                           ("unknown, counted as zero:", costs.unknown)):  # fmt: skip
+        if entries:
+            yield title
+            yield from (f"  {name}: {why}" for name, why in entries.items())
