@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 from output_verbs import tree
-
-from revocab import output
-from revocab.closed import Job
-from revocab.errors import RevocabError
 from revocab.folder_claim import (
-    CLAIM,
     JOB_FILE,
+    MARKER,
     FolderClaim,
-    read_claim,
+    read_marker,
     remove_own,
     sizes_below,
     strangers,
 )
-from revocab.output import OutputFolder, ResumableFolder
 from revocab.temporary import host_mark, name_beside
+
+from revocab import output
+from revocab.closed import Job
+from revocab.errors import RevocabError
+from revocab.output import OutputFolder, ResumableFolder
 
 KIND = "thing"
 
@@ -55,9 +55,9 @@ def ended():
 
 
 def test_a_folder_is_replaced_as_a_whole(out):
-    assert read_claim(out) == FolderClaim(KIND, {"a": 1, "b/c": 3})
+    assert read_marker(out) == FolderClaim(KIND, {"a": 1, "b/c": 3})
     fill(out, "a", "d")
-    assert [*tree(out.parent)] == ["out", f"out/{CLAIM}", "out/a", "out/d"]
+    assert [*tree(out.parent)] == ["out", f"out/{MARKER}", "out/a", "out/d"]
 
 
 def test_a_job_that_fails_leaves_the_old_folder(out, tmp_path):
@@ -88,7 +88,7 @@ def test_a_file_that_comes_while_the_job_runs_is_kept(out, tmp_path):
     with pytest.raises(RevocabError, match=message), OutputFolder(out, KIND).replaced() as folder:
         (folder / "a").write_text("new")
         (out / "mine").write_text("mine")
-    assert [*tree(tmp_path)] == ["out", f"out/{CLAIM}", "out/a", "out/b", "out/b/c", "out/mine"]
+    assert [*tree(tmp_path)] == ["out", f"out/{MARKER}", "out/a", "out/b", "out/b/c", "out/mine"]
     assert (out / "a").read_text() == "a"
 
 
@@ -127,20 +127,20 @@ UNFINISHED = '{"kind": "thing", "files": {}, "writer": true}'
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"kind": "thing"}', UNFINISHED])
 def test_a_folder_whose_claim_says_nothing_is_nobodys(out, content):
     """Broken, or left by a killed job under another name."""
-    (out / CLAIM).write_text(content)
-    with pytest.raises(RevocabError, match=f"no {CLAIM} that says"):
+    (out / MARKER).write_text(content)
+    with pytest.raises(RevocabError, match=f"no {MARKER} that says"):
         OutputFolder(out, KIND)
 
 
 def test_files_that_are_no_longer_files_are_the_users(out, tmp_path):
     (out / "a").unlink()
     (out / "a").symlink_to(tmp_path)
-    assert strangers(out, read_claim(out)) == ["a (changed since it was written)"]
+    assert strangers(out, read_marker(out)) == ["a (changed since it was written)"]
 
 
 def test_sizes_of_measurements_are_left_out(tmp_path):
     out = fill(tmp_path / "out", "a", "time", varying=("time",))
-    assert read_claim(out).files == {"a": 1, "time": None} == sizes_below(out, ("time",))
+    assert read_marker(out).files == {"a": 1, "time": None} == sizes_below(out, ("time",))
     (out / "time").write_text("much longer")
     OutputFolder(out, KIND)
 
@@ -194,13 +194,13 @@ def test_a_kill_between_two_renames_loses_nothing(out, tmp_path, ended):
     out.rename(named(out, ended, "old"))
     with pytest.raises(RuntimeError), OutputFolder(out, KIND).replaced():
         raise RuntimeError
-    assert [*tree(tmp_path)] == ["out", f"out/{CLAIM}", "out/a", "out/b", "out/b/c"]
+    assert [*tree(tmp_path)] == ["out", f"out/{MARKER}", "out/a", "out/b", "out/b/c"]
 
 
 def test_an_old_folder_beside_a_new_one_goes(out, tmp_path, ended):
     fill(named(out, ended, "old"), "a")
     fill(out, "new")
-    assert [*tree(tmp_path)] == ["out", f"out/{CLAIM}", "out/new"]
+    assert [*tree(tmp_path)] == ["out", f"out/{MARKER}", "out/new"]
 
 
 KILLED = """
@@ -223,7 +223,7 @@ def test_a_killed_job_leaves_the_old_folder_and_the_next_one_clears_up(out, tmp_
     process.wait()
     assert (out / "a").is_file() and len([*tmp_path.iterdir()]) == 2
     fill(out, "b")
-    assert [*tree(tmp_path)] == ["out", f"out/{CLAIM}", "out/b"]
+    assert [*tree(tmp_path)] == ["out", f"out/{MARKER}", "out/b"]
 
 
 def test_a_job_that_is_resumed_goes_on_from_what_is_there(out, tmp_path):
@@ -233,14 +233,14 @@ def test_a_job_that_is_resumed_goes_on_from_what_is_there(out, tmp_path):
             (folder / job).write_text(job)
             raise RuntimeError(",".join(seen))
 
-    for job, seen in (("x", CLAIM), ("x", f"{CLAIM},x"), ("y", CLAIM), ("y", f"{CLAIM},y")):
+    for job, seen in (("x", MARKER), ("x", f"{MARKER},x"), ("y", MARKER), ("y", f"{MARKER},y")):
         with pytest.raises(RuntimeError, match=f"^{seen}$"):
             start(job)
     assert (out / "a").is_file()
     with OutputFolder(out, KIND).replaced(job="y", resume=True):
         pass
-    assert [*tree(tmp_path)] == ["out", f"out/{CLAIM}", "out/y"]
-    assert read_claim(out) == FolderClaim(KIND, {"y": 1}, "y")
+    assert [*tree(tmp_path)] == ["out", f"out/{MARKER}", "out/y"]
+    assert read_marker(out) == FolderClaim(KIND, {"y": 1}, "y")
 
 
 # Folders that are written in place -------------------------------------------------------------
@@ -267,8 +267,8 @@ def test_files_of_an_earlier_job_go_when_the_next_one_is_finished(tmp_path):
     second = held(tmp_path / "out", "a", "d")
     assert (first.path / "b/c").is_file()  # a killed job may still go on from it
     second.finish()
-    assert [*tree(first.path)] == [CLAIM, "a"]
-    assert set(read_claim(first.path).files) == {"a", "d", JOB_FILE}
+    assert [*tree(first.path)] == [MARKER, "a"]
+    assert set(read_marker(first.path).files) == {"a", "d", JOB_FILE}
 
 
 def test_parts_are_removed_and_other_jobs_folders_are_not(tmp_path):
@@ -280,8 +280,8 @@ def test_parts_are_removed_and_other_jobs_folders_are_not(tmp_path):
     folder.check()
     folder.remove("parts", "a")
     left = {name for name, content in tree(folder.path).items() if content is not None}
-    claims = {f"{name}/{CLAIM}" for name in ("o", "parts/x")}
-    assert left == {CLAIM, "scores.csv", "o/file", "parts/x/file", *claims}
+    claims = {f"{name}/{MARKER}" for name in ("o", "parts/x")}
+    assert left == {MARKER, "scores.csv", "o/file", "parts/x/file", *claims}
     fill(folder.path / "parts/3", "file", kind="part")
     (folder.path / "parts/3/notes").write_text("mine")
     (folder.path / "parts/4").mkdir()
@@ -296,7 +296,7 @@ def test_half_written_files_of_our_own_are_cleared(tmp_path):
     (folder.path / "parts").mkdir()
     leave(named(folder.path / "parts/1", 123, host="0123abcd"), "part")
     held(tmp_path / "out", "a", parts={"parts": "part"})
-    assert [*tree(folder.path)] == [CLAIM, "parts"]
+    assert [*tree(folder.path)] == [MARKER, "parts"]
 
 
 @pytest.mark.parametrize("write", [fill, held])
@@ -332,7 +332,7 @@ def test_a_job_killed_before_its_claim_stood_is_no_hindrance(tmp_path, ended, cl
     for place in left:
         place.mkdir(parents=True)
         if claiming:
-            named(place / CLAIM, ended).write_text("{")
+            named(place / MARKER, ended).write_text("{")
     folder.check()
     folder.hold()
     fill(tmp_path / "whole", "x")

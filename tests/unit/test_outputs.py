@@ -9,8 +9,9 @@ import pytest
 from output_verbs import FILES, VERBS, architectures, call, run_words, tree, write_inputs
 
 from revocab.__main__ import command_files
-from revocab.folder_claim import CLAIM, read_claim, strangers
 from revocab.io import read_json
+from revocab.marker import MARKER, read_marker
+from revocab.output import strangers
 
 BY_NAME = {verb.script: verb for verb in VERBS}
 #: Measurements: their bytes differ from run to run.
@@ -79,7 +80,7 @@ def test_what_an_earlier_version_wrote(verb, refused, world, tmp_path):
     """Its files look like ours, but nothing says that they are."""
     out = tmp_path / "out"
     shutil.copytree(world / "made" / verb.script, out)
-    for claim in [*out.rglob(CLAIM)]:
+    for claim in [*out.rglob(MARKER)]:
         claim.unlink()
     refused(verb, out, "an earlier version of revocab", "remove it first")
 
@@ -89,7 +90,7 @@ def test_what_another_command_wrote(verb, refused, world, tmp_path):
     other = "build_tokenizer" if verb.script != "build_tokenizer" else "build_demoworld"
     out = tmp_path / "out"
     shutil.copytree(world / "made" / other, out / verb.below)
-    refused(verb, out, f"says '{read_claim(out / verb.below).kind}', but this command writes")
+    refused(verb, out, f"says '{read_marker(out / verb.below).kind}', but this command writes")
 
 
 @readers
@@ -142,7 +143,7 @@ def test_what_was_changed_since(verb, refused, world, tmp_path):
     """A file that the command wrote and the user has edited is the user's."""
     out = tmp_path / "out"
     shutil.copytree(world / "made" / verb.script, out)
-    sizes = read_claim(out / verb.below).files
+    sizes = read_marker(out / verb.below).files
     checked = [name for name, size in sizes.items() if size is not None]
     if not checked:
         pytest.skip("written in place: its claim holds no sizes")
@@ -162,14 +163,14 @@ def test_the_same_job_again_writes_the_same_bytes(verb, world, capsys):
     different = {name for name in before if before[name] != after[name]}
     assert {name for name in different if not name.endswith(MEASURED)} == set()
     place = out / verb.below
-    assert str(world).encode() not in b"".join(filter(None, [after.get(CLAIM)]))
-    assert not [one for one in place.parent.glob(".*") if one.name != CLAIM]
+    assert str(world).encode() not in b"".join(filter(None, [after.get(MARKER)]))
+    assert not [one for one in place.parent.glob(".*") if one.name != MARKER]
 
 
 def test_a_claim_names_every_file(world):
     for verb in VERBS:
         place = world / "made" / verb.script / verb.below
-        claim = read_claim(place)
+        claim = read_marker(place)
         assert claim is not None and not claim.unfinished, verb.script
         if verb.script != "train_model":  # its checkpoints have claims of their own
             assert strangers(place, claim) == [], verb.script
@@ -178,8 +179,8 @@ def test_a_claim_names_every_file(world):
 def test_a_claim_does_not_travel_with_a_model(world):
     for verb in ("init_embeddings", "fetch_model"):
         place = world / "made" / verb / BY_NAME[verb].below
-        assert read_claim(place).kind != "untrained model"
-        assert CLAIM not in read_claim(place).files
+        assert read_marker(place).kind != "untrained model"
+        assert MARKER not in read_marker(place).files
 
 
 # Another job of the same kind ------------------------------------------------------------------
@@ -224,7 +225,7 @@ def test_fewer_shards_and_fewer_steps_leave_none_of_the_others(world, tmp_path):
         assert (out / gone).is_file()
         assert call(BY_NAME[name], given, made, out, *more) == 0
         assert not (out / gone).exists()
-        assert strangers(out, read_claim(out)) == []
+        assert strangers(out, read_marker(out)) == []
 
 
 def test_missing_files_of_our_own_are_no_hindrance(world, tmp_path):
@@ -335,6 +336,6 @@ def test_a_single_file_is_never_an_input(
 
 def test_a_claim_says_little(world):
     """No time in it and no path of this machine."""
-    content = read_json(world / "made" / "init_embeddings" / CLAIM)
+    content = read_json(world / "made" / "init_embeddings" / MARKER)
     assert set(content) == {"kind", "files"}
     assert "model.safetensors" in content["files"]

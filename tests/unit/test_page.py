@@ -9,8 +9,8 @@ from statistics import fmean
 
 import pytest
 from fake_results import copy_of_demo, write_csv
-
 from revocab.chain import keep
+
 from revocab.io import read_json, write_json
 from revocab.report.claims import winner
 from revocab.report.figure_parts.style import spread

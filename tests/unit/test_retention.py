@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from revocab.folder_claim import FolderClaim, sizes_below
 
 from revocab import chain, io
 from revocab.bill.bill import bill_of
@@ -13,7 +14,6 @@ from revocab.bill.device import BillOptions
 from revocab.commands.drop_checkpoints import DropJob, Inputs, Nothing, run
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.folder_claim import FolderClaim, sizes_below
 from revocab.plan import Plan
 
 RUN = "mistral-sava"

@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
+from revocab.folder_claim import FolderClaim
+from revocab.temporary import TEMPORARY, clear_files, host_mark, name_beside
 
 from revocab import io
-from revocab.folder_claim import FolderClaim
 from revocab.output import OutputFolder
-from revocab.temporary import TEMPORARY, clear_files, host_mark, name_beside
 
 
 @pytest.fixture

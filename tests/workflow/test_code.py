@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from revocab.made_by import check, digest, recorded
 from snakemake.settings.types import RerunTrigger
 
 from revocab.errors import RevocabError
 from revocab.imports import code_hash
-from revocab.made_by import check, digest, recorded
 from revocab.plan import Plan, rerun
 from revocab.plan.plan import rules
 from revocab.rule import Step
