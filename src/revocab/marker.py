@@ -107,7 +107,8 @@ class Marker(Origin):
 
 
 #: Of the command that runs; nothing in a call from Python.
-ORIGIN: ContextVar[Origin] = ContextVar("origin", default=Origin())
+NOBODY = Origin()
+ORIGIN: ContextVar[Origin] = ContextVar("origin", default=NOBODY)
 
 
 @contextmanager
@@ -212,15 +213,13 @@ class Marked:
     names: Sequence[str]
 
     @classmethod
-    def find(
-        cls, path: Path, read: Callable[[Path], Marker | None] = lambda place: _read(place)
-    ) -> Marked | None:
+    def find(cls, path: Path, read: Callable[[Path], Marker | None] | None = None) -> Marked | None:
         """Return what a job wrote at a path: the file, or all below the folder."""
         for folder in (path, *path.parents):
             name = path.relative_to(folder).as_posix()
             single = folder.glob(f".*{MARKER}") if folder == path.parent else ()
             for place in (folder / MARKER, *sorted(single)):
-                marker = read(place)
+                marker = (read or _read)(place)
                 if marker is None or not marker.name:
                     continue
                 names = [
