@@ -180,8 +180,10 @@ def test_trainings_are_longer_and_measured_as_often(script, repository):
     assert len(often.heldout_steps) == len(once.heldout_steps)
     assert often.checkpoint_steps[-1] == often.steps
     rows = [
-        plan.job(step.inputs["packed"].maker).job.rows
-        for plan, step in zip(plans, jobs, strict=True)
+        next(job.step.job.rows for job in plan.jobs.values() if job.step.out == packed.path)
+        for plan, packed in (
+            (plan, step.inputs["packed"]) for plan, step in zip(plans, jobs, strict=True)
+        )
     ]
     assert rows[1] == 20 * rows[0] == often.steps * often.batch_size
 

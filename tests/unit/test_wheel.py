@@ -171,6 +171,6 @@ def test_a_model_is_trained_by_a_named_recipe_by_the_wheel_alone(contents, run, 
         assert len(list(tmp_path.iterdir())) == number + 2
     trained = tmp_path / "trained/checkpoints/step-000004"
     assert (trained / "model.safetensors").is_file()
-    job = read_json(tmp_path / "trained/job.json")["job"]
+    job = read_json(tmp_path / "trained/.revocab.json")["job"]
     assert (job["steps"], job["weight_decay"]) == (4, 0.1)
     assert [(stage["name"], stage["steps"]) for stage in job["stages"]] == [("embeddings", 4)]
