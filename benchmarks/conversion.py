@@ -197,6 +197,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from revocab.folder_claim import remove_own
+
     from revocab.output import ResumableFolder
 
     tokenizers = [arguments.source_tokenizer, arguments.target_tokenizer]

@@ -103,6 +103,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from revocab.folder_claim import remove_own
+
     from revocab.output import ResumableFolder
 
     size = SIZES[arguments.size]

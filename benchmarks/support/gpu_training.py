@@ -267,7 +267,9 @@ def train_longer(file, run, factor, out):
 
     plan = plan_of(file, factor)
     step = plan.job(f"adapt_model--{run}")
-    packing = plan.job(step.inputs["packed"].maker)
+    packing = next(
+        job.step for job in plan.jobs.values() if job.step.out == step.inputs["packed"].path
+    )
     own = {**step.files(), "packed": []}
     wanted = [
         name for files in (packing.files(), own) for names in files.values() for name in names
