@@ -98,7 +98,7 @@ def test_a_kill_while_writing_leaves_the_place_as_it_was(toys, tmp_path, earlier
     assert [one.name for one in tmp_path.glob(".out*")]  # what the killed one left
     change_model(BLOCKS, source, out)
     assert not [*tmp_path.glob(".out*")]
-    assert not read_marker(out).unfinished and ModelFolder(out).config["added_blocks"] == [2]
+    assert read_marker(out).finished and ModelFolder(out).config["added_blocks"] == [2]
 
 
 # By hand. ----------------------------------------------------------------------------------------
