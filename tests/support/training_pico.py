@@ -193,7 +193,7 @@ def stop_training(run: TrainingRun, after: int) -> None:
 def assert_same(out: Path, whole: Path, *, but: tuple[str, ...] = ()) -> None:
     """Two runs have the same files, and all but the timing and those named the same bytes.
 
-    The run's own marker is left out, which has the hash of the timing; those of checkpoints are not.
+    The run's own marker is left out: it has the hash of the timing. Those of checkpoints are not.
     """
     names = sorted(path.relative_to(whole) for path in whole.rglob("*") if path.is_file())
     assert names == sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
