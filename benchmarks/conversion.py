@@ -173,7 +173,7 @@ def folder_size(folder: Path) -> float:
 
 def measure_init(name: str, out: Path, flags: list[str]) -> None:
     """Make a model in ``out`` by ``revocab init``, print what it took, and remove it."""
-    from revocab.folder_claim import remove_own
+    from revocab.output import remove_own
 
     script = REPOSITORY / "scripts" / "init_embeddings.py"
     seconds, processor, peak = measure([sys.executable, str(script), "--out", str(out), *flags])
@@ -196,8 +196,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="keep source and helper")
     arguments = parser.parse_args()
 
-    from revocab.folder_claim import remove_own
-    from revocab.output import ResumableFolder
+    from revocab.output import ResumableFolder, remove_own
 
     tokenizers = [arguments.source_tokenizer, arguments.target_tokenizer]
     names = ("source/*", "helper/*")

@@ -102,8 +102,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="keep tokenizers and models")
     arguments = parser.parse_args()
 
-    from revocab.folder_claim import remove_own
-    from revocab.output import ResumableFolder
+    from revocab.output import ResumableFolder, remove_own
 
     size = SIZES[arguments.size]
     shape = {**size.shape, "num_hidden_layers": arguments.layers, **FAMILY}

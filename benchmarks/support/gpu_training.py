@@ -85,11 +85,11 @@ def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
 def our_trainer(shape, tokens, rows, new_V, recomputed):
     """Train the same steps with the package's trainer, which finds its micro batch itself."""
     import torch
+    from revocab.training.estimates import probed_micro_batch
+    from revocab.training.machine.costs import mean_flops_per_token
 
     from revocab.training.data.packed_rows import PackedRows
-    from revocab.training.estimates import probed_micro_batch
     from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.machine.costs import mean_flops_per_token
     from revocab.training.machine.engine import training_arguments
     from revocab.training.machine.micro_batch import MicroBatch
     from revocab.training.run import Settings, TrainingRun
@@ -267,7 +267,9 @@ def train_longer(file, run, factor, out):
 
     plan = plan_of(file, factor)
     step = plan.job(f"adapt_model--{run}")
-    packing = plan.job(step.inputs["packed"].maker)
+    packing = next(
+        job.step for job in plan.jobs.values() if job.step.out == step.inputs["packed"].path
+    )
     own = {**step.files(), "packed": []}
     wanted = [
         name for files in (packing.files(), own) for names in files.values() for name in names

@@ -85,26 +85,35 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
     asked = read(command, name, words)
     if asked.by_hand and handed_over(asked, words, name):
         return
-    from revocab import chain, made_by
-    from revocab.output import asked_for
+    from revocab.marker import made_by, mark_file
     from revocab.training.machine.startup import process_variables
 
-    made_by.check(asked.made)
-    # Of several processes by torchrun or srun, the first keeps the record: at the end of a training
-    # it deletes what the others would still be reading.
+    # Of several processes by torchrun or srun, the first alone looks at what it reads and writes.
     first = {**os.environ, **process_variables(os.environ)}.get("RANK", "0") == "0"
-    record = asked.record if first else None
-    reads = chain.reads_of(asked.inputs, asked.made, record.parent) if record else {}
-    keeps_job = asked_for(command.name, asked.job, by_rule=not asked.by_hand)
+    hashes = hashes_read(command, asked) if first else {}
     enough = explained(command.name, asked.job, asked.machine)
-    with keeps_job, inputs_of(asked) as inputs, enough:
+    with made_by(command.name, asked.job, asked.name, hashes), inputs_of(asked) as inputs, enough:
         telling = asked.by_hand and first and command.remakes is not None
         with glanced_at(command, inputs, asked.out) if telling else nullcontext():
             result = command.run(inputs, asked.job, asked.machine, asked.out)
-    if record:
-        chain.keep(record, asked.out, reads)
+        if first:
+            mark_file(asked.out)
     if asked.by_hand and result is not None:
         print(result)
+
+
+def hashes_read(command: Command, asked: Call) -> dict[str, str]:
+    """Return the SHA-256 of what a job of the workflow reads; raise :class:`RevocabError` for files
+    that are no longer as their jobs wrote them. By hand that is looked at of finished results.
+    """
+    from revocab.marker import hashes_of, paths_in
+
+    paths = [*paths_in(asked.inputs)] if asked.name else []
+    if hasattr(asked.inputs, "results") and command.name != "check_artefacts":
+        from revocab.plan.plan import files_of_results
+
+        paths += files_of_results(asked.inputs, asked.name or command.name)
+    return hashes_of(paths)
 
 
 def handed_over(asked: Call, words: Sequence[str], name: str) -> bool:

@@ -7,7 +7,6 @@ its default from the same models.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -94,10 +93,8 @@ class Call:
     job: Any
     machine: Any
     out: Path
-    #: Of a rule: the job that must have written a folder, by folder (:mod:`revocab.folder_claim`).
-    made: dict[str, str] = field(default_factory=dict)
-    #: Of a rule: where it keeps what it has read and written (:mod:`revocab.chain`).
-    record: Path | None = None
+    #: Of a rule: the name of its job.
+    name: str = ""
     #: Whether a person typed it: models may then be named by their Hub ids.
     by_hand: bool = field(default=False, compare=False)
 
@@ -114,8 +111,8 @@ def read(command: Command, name: str, words: Sequence[str]) -> Call:
 
 
 def _of_rule(command: Command, words: Sequence[str]) -> Call:
-    """Read ``--inputs JSON --job JSON --out PATH``, and ``--machine``, ``--made``, ``--record``."""
-    flags = [f"--{name}" for name in (*PARTS, "made", "record", "out")]
+    """Read ``--inputs JSON --job JSON --out PATH``, and ``--machine``, ``--name``."""
+    flags = [f"--{name}" for name in (*PARTS, "name", "out")]
     values = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [flag for flag in words[::2] if flag not in flags]
     if unknown or len(words) % 2 or "--out" not in values:
@@ -129,9 +126,7 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
         return checked(command.parts[name], sys.stdin.read() if text == "-" else text, name)
 
     inputs, job, machine = all_of(partial(part, name) for name in PARTS)
-    made = json.loads(values.get("--made", "{}"))
-    record = Path(values["--record"]) if "--record" in values else None
-    return Call(inputs, job, machine, Path(values["--out"]), made, record)
+    return Call(inputs, job, machine, Path(values["--out"]), values.get("--name", ""))
 
 
 @of_usage()

@@ -1,4 +1,8 @@
-"""File formats and nothing else: every write is atomic, every text file is UTF-8, bytes repeat."""
+"""File formats and nothing else: every write is atomic, every text file is UTF-8, bytes repeat.
+
+What is still being written has a temporary name, which tells the host and the process that writes:
+what a killed process has left can be told from what another one is writing now.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,56 @@ import gzip
 import hashlib
 import json
 import math
+import os
 import re
+import socket
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, AnyStr
+from typing import IO, Any, AnyStr, Literal
 
 from revocab.errors import RevocabError
 from revocab.links import check_file
-from revocab.temporary import clear_files, name_beside
 
 #: Characters or bytes of a line; no document is as long.
 LONGEST_LINE = 1 << 26
 
 #: What spreadsheets compute, if it is no number; quotes before it are of text that has them itself.
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+#: ``.NAME.HOST-PROCESS.part``, as :func:`name_beside` makes it; ``old`` is a folder that is being
+#: replaced. Without a process it waits for the next call of the same job.
+TEMPORARY = re.compile(
+    r"\.(?P<name>.+?)(\.(?P<host>[0-9a-f]{8})-(?P<process>\d+))?\.(?P<state>part|old)"
+)
+
+
+def host_mark() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def name_beside(path: Path, state: Literal["part", "old"] = "part") -> Path:
+    return path.with_name(f".{path.name}.{host_mark()}-{os.getpid()}.{state}")
+
+
+def may_be_written(match: re.Match[str]) -> bool:
+    """Return whether another process may be writing under a temporary name.
+
+    One of another host may, since nobody can tell from here that it has ended.
+    """
+    if match["process"] is None:
+        return False
+    if match["host"] != host_mark():
+        return True
+    process = int(match["process"])
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # not ours to signal, but there
+        pass
+    return process != os.getpid()
 
 
 @contextmanager
@@ -33,7 +71,12 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    clear_files(path)
+    for left in path.parent.glob(".*.part"):
+        match = TEMPORARY.fullmatch(left.name)
+        if match is None or match["name"] != path.name or match["process"] is None:
+            continue
+        if not may_be_written(match) and left.is_file() and not left.is_symlink():
+            left.unlink(missing_ok=True)
     temporary = name_beside(path)
     try:
         yield temporary

@@ -1,8 +1,8 @@
 """Where a command may write, and how: only what is new, empty or its own is ever replaced.
 
-An output folder is checked before anything is computed. It may be absent, empty, or hold a claim
-(:mod:`revocab.folder_claim`) of the same kind and nothing but that claim's own files. It is never
-a link, an input, a folder around an input, the current folder or one above it.
+An output folder is checked before anything is computed. It may be absent, empty, or hold a marker
+(:mod:`revocab.marker`) of the same kind and nothing but that marker's own files. It is never a
+link, an input, a folder around an input, the current folder or one above it.
 """
 
 from __future__ import annotations
@@ -11,40 +11,17 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from revocab.errors import RevocabError
-from revocab.folder_claim import (
-    CLAIM,
-    JOB_FILE,
-    FolderClaim,
-    clear_leftovers,
-    files_below,
-    is_unborn,
-    make_room,
-    read_claim,
-    remove_empty,
-    remove_own,
-    sizes_below,
-    strangers,
-)
-from revocab.io import write_json
-from revocab.temporary import TEMPORARY, name_beside
+from revocab.errors import RevocabError, refuse
+from revocab.io import TEMPORARY, may_be_written, name_beside
+from revocab.marker import MARKER, ORIGIN, SHOWN, Marker, Stamp, new_marker, read_marker
 
-if TYPE_CHECKING:
-    from revocab.closed import Job
-
-#: What the command that runs was asked for, kept in every folder that it writes; none: a call from
-#: Python, which keeps no such file.
-ASKED: ContextVar[dict[str, Any] | None] = ContextVar("asked", default=None)
-#: Whether it runs for a rule of the workflow.
-BY_RULE: ContextVar[bool] = ContextVar("by_rule", default=False)
+#: Of a folder that somebody is still writing, or was killed: everything there is its own.
+UNFINISHED = {"*": None}
 ALLOWED = "a folder that does not exist, is empty, or was written by this command alone"
-#: Foreign files that an error names.
-SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -55,7 +32,7 @@ class OutputFolder:
     """
 
     path: Path
-    #: What it holds, such as "adapted model": a claim of another kind is never replaced.
+    #: What it holds, such as "adapted model": a marker of another kind is never replaced.
     kind: str
     #: Files and folders that the job reads.
     inputs: Sequence[Path | None] = ()
@@ -69,8 +46,7 @@ class OutputFolder:
         problems = list(self._place_problems())
         if not problems and self.path.is_dir():
             problems += self._content_problems(self.path)
-        if problems:
-            raise RevocabError(problems)
+        refuse(problems)
 
     def _place_problems(self) -> Iterator[str]:
         yield from node_problems(self.path, folder=True)
@@ -90,71 +66,66 @@ class OutputFolder:
         return False
 
     def _content_problems(self, folder: Path) -> list[str]:
-        claim = read_claim(folder)
-        if claim is not None and claim.unfinished:
-            claim = None  # an unfinished folder under another name: nobody knows what is in it
-        if claim is not None and claim.kind != self.kind:
+        marker = read_marker(folder)
+        if marker is not None and UNFINISHED.items() <= marker.files.items():
+            marker = None  # an unfinished folder under another name: nobody knows what is in it
+        if marker is not None and marker.kind != self.kind:
             return [
-                f"{self.path}: its {CLAIM} says {claim.kind!r}, but this command writes"
+                f"{self.path}: its {MARKER} says {marker.kind!r}, but this command writes"
                 f" {self.kind!r}; give another folder"
             ]
-        if claim is not None and claim.by_rule and not BY_RULE.get():
+        if marker is not None and marker.name and not ORIGIN.get().name:
             return [
                 f"{self.path}: was made by a job of the workflow, whose results would be taken for"
                 " those of another job; give another folder"
             ]
-        foreign = self._strangers(folder, claim)
+        foreign = self._strangers(folder, marker)
         if not foreign:
             return []
         listed = ", ".join(foreign[:SHOWN])
         if len(foreign) > SHOWN:
             listed += f" and {len(foreign) - SHOWN} more"
-        if claim is None:
+        if marker is None:
             return [
-                f"{self.path}: holds {listed}, and no {CLAIM} that says that this command wrote"
+                f"{self.path}: holds {listed}, and no {MARKER} that says that this command wrote"
                 f" them; an output is {ALLOWED}: give another folder (if an earlier version of"
-                " revocab, which wrote no claims, made this one: remove it first)"
+                " revocab, which wrote no markers, made this one: remove it first)"
             ]
         return [
             f"{self.path}: holds files that this command did not write: {listed}; an output is"
             f" {ALLOWED}: move them elsewhere, or give another folder"
         ]
 
-    def _strangers(self, folder: Path, claim: FolderClaim | None) -> list[str]:
-        return strangers(folder, claim or FolderClaim(self.kind, {}))
+    def _strangers(self, folder: Path, marker: Marker | None) -> list[str]:
+        return strangers(folder, marker or Marker(kind=self.kind))
 
     @contextmanager
     def replaced(
-        self,
-        *,
-        job: Any = None,
-        resume: bool = False,
-        varying: tuple[str, ...] = (),
-        keeps_job: bool = True,
+        self, *, of: Any = None, resume: bool = False, part: bool = False
     ) -> Iterator[Path]:
         """Yield an empty folder beside the output; it takes the output's place at the end.
 
         The old folder is there until then, and comes back if the exchange fails. With ``resume``
-        what a failed or killed call has written is kept, and yielded to the next one of the same
-        ``job``. ``varying`` names files whose size differs from run to run. ``keeps_job``: with
-        what the command was asked for.
+        what a failed or killed call has written is kept, and yielded to the next one that makes the
+        same thing ``of`` the same. A ``part`` belongs to the output of the job around it.
         """
         self.check()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         clear_leftovers(self.path.parent, self.path.name)
         waiting = self.path.with_name(f".{self.path.name}.part")
         temporary = waiting if resume else name_beside(self.path)
-        claim, left = FolderClaim(self.kind, {}, job, unfinished=True), read_claim(temporary)
-        goes_on = resume and left is not None and (left.kind, left.job) == (claim.kind, claim.job)
-        if not goes_on:
+        begun, left = Marker(kind=self.kind, of=of, files=dict(UNFINISHED)), read_marker(temporary)
+        if not (resume and left == begun):
             make_room(temporary)
         try:
-            claim.write(temporary)
+            begun.write(temporary / MARKER)
             yield temporary
-            if keeps_job:
-                keep_job(temporary)
-            sizes = sizes_below(temporary, varying)
-            FolderClaim(self.kind, sizes, job, by_rule=BY_RULE.get()).write(temporary)
+            stamps = {
+                file.as_posix(): Stamp.of(temporary / file)
+                for file in files_below(temporary)
+                if file != Path(MARKER)
+            }
+            new_marker(self.kind, stamps, of, part=part).write(temporary / MARKER)
             self._exchange(temporary)
         finally:
             if not resume:
@@ -169,8 +140,7 @@ class OutputFolder:
         try:
             self.path.rename(old)
             # Looked at again where nobody finds it by its name: files may have come meanwhile.
-            if problems := self._content_problems(old):
-                raise RevocabError(problems)
+            refuse(self._content_problems(old))
             new.rename(self.path)
         except BaseException:
             if old.exists() and not self.path.exists():
@@ -184,53 +154,52 @@ class OutputFolder:
 class ResumableFolder(OutputFolder):
     """A folder whose files are written in place, so that a killed job goes on from them.
 
-    Nothing but ``names`` and ``parts`` is ever removed. Other jobs' claimed folders may lie in it.
+    Nothing but ``names`` and ``parts`` is ever removed. Other jobs' marked folders may lie in it.
     """
 
-    #: What the job writes, as in :class:`revocab.folder_claim.FolderClaim`.
+    #: What the job writes, as in :class:`revocab.marker.Marker`.
     names: Sequence[str] = ()
     #: Folders below it whose folders of one kind are this job's: ``{"checkpoints": "checkpoint"}``.
     parts: Mapping[str, str] = field(default_factory=dict)
     #: Files of other jobs that may stand there, named as in ``names``.
     neighbours: Sequence[str] = ()
 
-    def _claim(self) -> FolderClaim:
-        files = dict.fromkeys((*self.names, JOB_FILE))
-        return FolderClaim(self.kind, files, by_rule=BY_RULE.get())
+    def _own(self, names: Sequence[str] | None = None) -> Marker:
+        return Marker(kind=self.kind, files=dict.fromkeys(self.names if names is None else names))
 
     def _spares(self, source: Path) -> bool:
-        if not same(self.path, source) and source.resolve().is_relative_to(self.path.resolve()):
-            name = source.resolve().relative_to(self.path.resolve()).as_posix()
-            begins = tuple(f"{part}/" for part in self.parts)
-            return not (self._claim().owns(name) or f"{name}/".startswith(begins))
-        return False
+        here, place = self.path.resolve(), source.resolve()
+        if place == here or not place.is_relative_to(here):
+            return False
+        name = place.relative_to(here).as_posix()
+        begins = tuple(f"{part}/" for part in self.parts)
+        return not (self._own().owns(name) or f"{name}/".startswith(begins))
 
-    def _strangers(self, folder: Path, claim: FolderClaim | None) -> list[str]:
+    def _strangers(self, folder: Path, marker: Marker | None) -> list[str]:
         unknown = []
-        beside = FolderClaim("", dict.fromkeys(self.neighbours))
-        own = claim or FolderClaim(self.kind, {})
-        for place in files_below(folder, claimed=False):
-            name, inner = place.as_posix(), read_claim(folder / place)
+        owners = (marker or self._own(()), self._own(self.neighbours))
+        for place in files_below(folder, marked=False):
+            name, inner = place.as_posix(), read_marker(folder / place)
             if inner is not None:
                 if inner.kind == self.parts.get(place.parent.as_posix()):
                     unknown += [f"{name}/{file}" for file in strangers(folder / place, inner)]
-            elif not (own.owns(name) or beside.owns(name) or is_unborn((folder / place).parent)):
+            elif not any(owner.owns(name) for owner in owners) and not is_unborn(
+                folder / place.parent
+            ):
                 unknown.append(name)
         return unknown
 
     def hold(self) -> None:
-        """Claim the folder, beside what an earlier job of the kind has left there."""
+        """Mark the folder, beside what an earlier job of the kind has left there."""
         self.check()
         self.path.mkdir(parents=True, exist_ok=True)
-        earlier = read_claim(self.path)
-        claim = self._claim()
-        if earlier is not None:
-            claim = replace(claim, files={**earlier.files, **claim.files})
-        if claim != earlier:
-            claim.write(self.path)
-        keep_job(self.path)
-        for file in [*files_below(self.path, claimed=False)]:
-            if TEMPORARY.fullmatch(file.name) and claim.owns(file.as_posix()):
+        earlier = read_marker(self.path)
+        files = {**(earlier.files if earlier else {}), **self._own().files}
+        marker = new_marker(self.kind, files)
+        if marker != earlier:
+            marker.write(self.path / MARKER)
+        for file in [*files_below(self.path, marked=False)]:
+            if TEMPORARY.fullmatch(file.name) and marker.owns(file.as_posix()):
                 (self.path / file).unlink()
         for folder in self.parts:
             if (self.path / folder).is_dir():
@@ -241,48 +210,36 @@ class ResumableFolder(OutputFolder):
         for name in names:
             if name in self.parts and (self.path / name).is_dir():
                 for folder in sorted((self.path / name).iterdir()):
-                    claim = read_claim(folder)
-                    if claim is not None and claim.kind == self.parts[name]:
+                    marker = read_marker(folder)
+                    if marker is not None and marker.kind == self.parts[name]:
                         remove_own(folder)
                 remove_empty(self.path / name)
-        chosen = FolderClaim(self.kind, dict.fromkeys(set(names) - {*self.parts}))
+        chosen = self._own([*({*names} - {*self.parts})])
         if self.path.is_dir():
-            for file in [*files_below(self.path, claimed=False)]:
-                if file != Path(CLAIM) and chosen.owns(file.as_posix()):
+            for file in [*files_below(self.path, marked=False)]:
+                if file != Path(MARKER) and chosen.owns(file.as_posix()):
                     (self.path / file).unlink(missing_ok=True)
                     remove_empty((self.path / file).parent)
 
     def finish(self) -> None:
-        """Remove files of an earlier job that this one has not written again; name the rest."""
-        earlier = read_claim(self.path)
-        if earlier is not None:
-            self.remove(*(earlier.files.keys() - {*self.names, JOB_FILE}))
-        self._claim().write(self.path)
-
-
-@contextmanager
-def asked_for(command: str, job: Job, *, by_rule: bool = False) -> Iterator[None]:
-    asked = ASKED.set({"command": command, "job": job.model_dump(mode="json")})
-    rule = BY_RULE.set(by_rule)
-    try:
-        yield
-    finally:
-        ASKED.reset(asked)
-        BY_RULE.reset(rule)
-
-
-def keep_job(folder: Path) -> None:
-    """Write what the command was asked for into ``folder``; nothing in a call from Python."""
-    asked = ASKED.get()
-    if asked is not None:
-        write_json(folder / JOB_FILE, asked)
+        """Write the marker of what is there; what an earlier job has left of its own goes."""
+        own, earlier = self._own(), read_marker(self.path)
+        self.remove(*(name for name in (earlier.files if earlier else ()) if not own.owns(name)))
+        stamps: dict[str, Any] = {}
+        for place in files_below(self.path, marked=False):
+            name, inner = place.as_posix(), read_marker(self.path / place)
+            if inner is not None and inner.kind == self.parts.get(place.parent.as_posix()):
+                stamps |= {f"{name}/{file}": stamp for file, stamp in inner.files.items()}
+            elif inner is None and own.owns(name) and name != MARKER:
+                stamps[name] = Stamp.of(self.path / place)
+        new_marker(self.kind, stamps).write(self.path / MARKER)
 
 
 def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) -> None:
     """Raise :class:`RevocabError` unless single files may be written to ``paths``.
 
     A file that is there is written again, but never an input, a folder, a link, or a file that a
-    claimed folder counts as its own.
+    marked folder counts as its own.
     """
     problems: list[str] = []
     for path in map(Path, paths):
@@ -292,14 +249,13 @@ def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) ->
             for source in inputs
             if source and same(path, Path(source))
         ]
-        claim = read_claim(path.parent)
-        if claim is not None and claim.owns(path.name):
+        marker = read_marker(path.parent)
+        if marker is not None and marker.owns(path.name):
             problems.append(
-                f"{path}: is part of the {claim.kind} there; give another file, or remove "
+                f"{path}: is part of the {marker.kind} there; give another file, or remove "
                 f"{path.parent} if what it holds is no longer wanted"
             )
-    if problems:
-        raise RevocabError(problems)
+    refuse(problems)
 
 
 def node_problems(path: Path, *, folder: bool) -> Iterator[str]:
@@ -334,3 +290,98 @@ def holds(folder: Path, place: Path) -> bool:
         if any(same(place, folder) for place in (path, *path.parents)):
             return True
     return False
+
+
+# --- the files of a folder ------------------------------------------------------------------------
+
+
+def files_below(folder: Path, *, marked: bool = True) -> Iterator[Path]:
+    """Yield every file and link below ``folder``, in order, relative to it; links are not followed.
+
+    Without ``marked``, a folder below it that has a marker of its own is yielded, not entered.
+    """
+    for entry in sorted(folder.iterdir()):
+        name = entry.relative_to(folder)
+        if entry.is_symlink() or not entry.is_dir() or (not marked and read_marker(entry)):
+            yield name
+        else:
+            yield from (name / below for below in files_below(entry, marked=marked))
+
+
+def strangers(folder: Path, marker: Marker) -> list[str]:
+    """Return the files below ``folder`` that are not the marker's own, or of another size."""
+    foreign = []
+    for file in files_below(folder):
+        name, path = file.as_posix(), folder / file
+        if not marker.owns(name):
+            foreign.append(name)
+        elif path.is_symlink() or not marker.owns(name, path.lstat().st_size):
+            foreign.append(f"{name} (changed since it was written)")
+    return foreign
+
+
+def remove_own(folder: Path) -> None:
+    """Remove a marked folder's own files, the marker last; the folder goes if nothing is left."""
+    marker = read_marker(folder)
+    if marker is None:
+        return
+    for file in files_below(folder):
+        if marker.owns(file.as_posix()) and file != Path(MARKER):
+            (folder / file).unlink()
+    (folder / MARKER).unlink()
+    remove_empty(folder)
+
+
+def remove_empty(folder: Path) -> None:
+    for root, _, _ in os.walk(folder, topdown=False):
+        try:
+            Path(root).rmdir()
+        except OSError:  # not empty, or a link
+            continue
+
+
+def is_unborn(folder: Path) -> bool:
+    """Return whether a folder was made for a job that was killed before its marker stood there.
+
+    It has a temporary name and holds nothing, or nothing but the marker under a temporary name.
+    """
+    match = TEMPORARY.fullmatch(folder.name)
+    if match is None or match["state"] != "part" or folder.is_symlink() or not folder.is_dir():
+        return False
+    inside = [(TEMPORARY.fullmatch(file.name), file) for file in folder.iterdir()]
+    return all(
+        match is not None and match["name"] == MARKER and file.is_file() and not file.is_symlink()
+        for match, file in inside
+    )
+
+
+def make_room(temporary: Path) -> None:
+    """Make an empty folder; of one that is there nothing but a marker's own files goes."""
+    remove_own(temporary)
+    if is_unborn(temporary):
+        shutil.rmtree(temporary)
+    free = temporary.is_dir() and not temporary.is_symlink() and not any(temporary.iterdir())
+    if os.path.lexists(temporary) and not free:
+        raise RevocabError(
+            f"{temporary}: already exists and was not created by this command; remove it"
+        )
+    temporary.mkdir(exist_ok=True)
+
+
+def clear_leftovers(parent: Path, name: str | None = None) -> None:
+    """Remove what killed jobs left in ``parent`` beside the folder ``name``, if it has a marker.
+
+    Without ``name`` the caller holds ``parent`` alone, so that nobody else can still be writing.
+    """
+    for left in sorted(parent.glob(".*")):
+        match = TEMPORARY.fullmatch(left.name)
+        if match is None or match["process"] is None or name not in (None, match["name"]):
+            continue  # without a process it waits for the next call of the same job
+        if name is not None and may_be_written(match):
+            continue
+        if is_unborn(left):
+            shutil.rmtree(left)
+        elif match["state"] == "part" or (parent / match["name"]).exists():
+            remove_own(left)
+        elif read_marker(left) is not None:
+            left.rename(parent / match["name"])  # killed between two renames

@@ -24,8 +24,6 @@ else:
 
 #: What joins a rule and its ids in the name of a job.
 JOIN = "--"
-#: How the file ends that has a score table's scores item by item; it lies beside the table.
-BY_ITEM = "_items.jsonl.gz"
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,10 @@ class Artefact:
 
     path: str
     files: tuple[str, ...]
-    #: Name of the job that writes it (``RULE--ID``); empty: it lies outside, or several write it.
-    maker: str = ""
 
     @classmethod
-    def file(cls, path: str, maker: str = "") -> Artefact:
-        return cls(path, (path,), maker)
+    def file(cls, path: str) -> Artefact:
+        return cls(path, (path,))
 
 
 #: What an input of a command may be: one artefact, several, or several by id or step.

@@ -18,7 +18,7 @@ from revocab.report.names import anchor
 WRITTEN = ("results", "resources")
 #: Measured times and what tells of a machine or a job; hidden files are Snakemake's and claims.
 IGNORED = (
-    "*/logs/*", "*/timing.json", "*/efficiency/*", "*/job.json", "*/machine.json",
+    "*/logs/*", "*/timing.json", "*/efficiency/*", "*/machine.json",
     "results/README.md", "*/.*",
 )  # fmt: skip
 #: First match counts; the rest are notes.

@@ -14,8 +14,8 @@ from fake_results import fake_results
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
 from revocab.__main__ import main
-from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
+from revocab.marker import MARKER
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ FILES = [
 def write_inputs(given: Path, toys: Path) -> None:
     """Write what the verbs read, all of it as a user would have it: without any claim."""
     shutil.copytree(toys / "untied", given / "source")
-    (given / "source" / CLAIM).unlink()
+    (given / "source" / MARKER).unlink()
     shutil.copytree(toys / "target-tokenizer", given / "target")
     words = [*SOURCE_WORDS, *TARGET_WORDS]
     texts = [" ".join(words[n:] + words[:n]) for n in range(20)]

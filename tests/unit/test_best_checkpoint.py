@@ -14,7 +14,7 @@ import yaml
 from revocab import io
 from revocab.config import expand, validate
 from revocab.errors import RevocabError
-from revocab.folder_claim import is_whole
+from revocab.marker import is_whole
 from revocab.plan import Plan
 from revocab.training.outputs.checkpoints import best_step, heldout_means
 from revocab.training.run import Settings

@@ -18,7 +18,7 @@ from revocab.command import read
 from revocab.commands.change_model import COMMAND
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.folder_claim import read_claim
+from revocab.marker import read_marker
 from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.folder import ModelFolder
@@ -91,7 +91,7 @@ def test_a_kill_while_writing_leaves_the_place_as_it_was(toys, tmp_path, earlier
     assert [one.name for one in tmp_path.glob(".out*")]  # what the killed one left
     change_model(BLOCKS, source, out)
     assert not [*tmp_path.glob(".out*")]
-    assert not read_claim(out).unfinished and ModelFolder(out).config["added_blocks"] == [2]
+    assert read_marker(out).finished and ModelFolder(out).config["added_blocks"] == [2]
 
 
 # By hand. ----------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_t
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.options import Generating
-from revocab.folder_claim import CLAIM
 from revocab.io import read_json, read_jsonl, write_jsonl
+from revocab.marker import MARKER
 
 SHOTS = [{"id": f"p{i}", "en": "the cat sat", "it": "il gatto"} for i in range(3)]
 
@@ -253,7 +253,7 @@ def test_folder(models, prompts, tmp_path):
     assert manifest["steps"] == [0, 4]
     assert str(tmp_path) not in json.dumps(manifest)
     assert sorted(path.name for path in out.iterdir()) == [
-        generate.Finished.NAME, CLAIM, "manifest.json", "scores.csv", "step-000000", "step-000004",
+        generate.Finished.NAME, MARKER, "manifest.json", "scores.csv", "step-000000", "step-000004",
     ]  # fmt: skip
     first = {path: path.read_bytes() for path in out.rglob("*.*")}
     generate_checkpoints("llama-sava", models, prompts, out, options)

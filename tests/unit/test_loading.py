@@ -22,8 +22,8 @@ from revocab.evaluation.inference.engines import vllm
 from revocab.evaluation.inference.refusals import cause
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import EfficiencyJob, Generating, Hardware, Scoring
-from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
+from revocab.marker import MARKER
 from revocab.models.load import check_model, load_causal_lm
 from revocab.models.weights.files import BLOCK_BYTES
 from revocab.models.weights.finite import broken_rows
@@ -87,7 +87,7 @@ def test_a_damaged_model_is_refused(place, tmp_path, use, damage):
         words = "0 stored tensors match 'lm_head.weight'"  # what has no head has no vocabulary
     assert str(folder) in str(caught.value) and words in str(caught.value)
     assert not (out / "manifest.json").exists() and not out.is_file()
-    assert {one.name for one in out.glob("*")} <= {CLAIM}, "more than a claim was written"
+    assert {one.name for one in out.glob("*")} <= {MARKER}, "more than a claim was written"
 
 
 @pytest.mark.parametrize("part", ["generation", "multiple_choice", "efficiency"])

@@ -10,8 +10,9 @@ from statistics import fmean
 import pytest
 from fake_results import copy_of_demo, write_csv
 
-from revocab.chain import keep
+from revocab.closed import Job
 from revocab.io import read_json, write_json
+from revocab.marker import made_by, mark_file
 from revocab.report.claims.shipped import winners
 from revocab.report.figure_parts.style import spread
 from revocab.report.page import html
@@ -135,9 +136,8 @@ def test_labels_are_moved_apart_and_keep_their_order():
 def test_a_value_leads_to_its_run_job_and_hash(root, monkeypatch):
     monkeypatch.chdir(root.parent.parent)
     job = "score_multiple_choice--mistral-fvt"
-    keep(
-        root / ".records" / f"{job}.json", root.relative_to(root.parent.parent) / SCORES, {"x": "y"}
-    )
+    with made_by("score_multiple_choice", Job(), job, {"x": "y"}):
+        mark_file(root / SCORES)
     lines = list(origin(Results(root), SCORES))
     said = "\n".join(lines)
     assert f"file: {SCORES}" in said and "method fvt" in said

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from revocab import chain, io
+from revocab import io
+from revocab.closed import Job
+from revocab.commands.check_artefacts import problems
 from revocab.commands.drop_checkpoints import DropJob, Inputs, Nothing, run
 from revocab.config import validate
 from revocab.costs.experiment import CostOptions, costs_of
 from revocab.errors import RevocabError
-from revocab.folder_claim import FolderClaim, sizes_below
-from revocab.plan import Plan
+from revocab.marker import DROPPED, hashes_of, made_by
+from revocab.output import OutputFolder, ResumableFolder
+from revocab.plan import Plan, Step
 
 RUN = "mistral-sava"
 FOLDER = f"results/small/runs/{RUN}"
@@ -46,7 +49,7 @@ def test_all_but_the_last_go_when_they_are_scored(repository):
     step = plan.step("drop_checkpoints", run=RUN)
     scores = {f"{FOLDER}/multiple_choice.csv", f"{FOLDER}/generation/manifest.json"}
     assert {*step.also} == scores
-    assert f"{FOLDER}/{chain.DROPPED}" in plan.step("check_artefacts").also
+    assert f"{FOLDER}/{DROPPED}" in plan.step("check_artefacts").also
 
 
 def test_what_something_reads_stays_where_that_is_asked(repository):
@@ -85,34 +88,33 @@ def test_disk_at_the_end_is_less_and_its_peak_is_not(repository, monkeypatch):
 def test_what_was_removed_is_no_damage_and_cannot_be_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     training = Path("results/small/runs/r")
+    folder = ResumableFolder(
+        training, "training run", names=["manifest.json"], parts={"checkpoints": "checkpoint"}
+    )
     files = [training / "checkpoints" / f"step-{step:06d}" / "model" for step in (5, 10)]
-    for file in (*files, training / "manifest.json"):
-        io.write_text(file, "x")
-    for file in files:
-        FolderClaim("checkpoint", sizes_below(file.parent)).write(file.parent)
-    stamps = {str(file): chain.Stamp.of(file) for file in (*files, training / "manifest.json")}
-    records = Path("records")
-    chain.Record("adapt_model--r", str(training), stamps).write(records / "adapt_model--r.json")
-    out = training / chain.DROPPED
+    with made_by("train_model", Job(), "adapt_model--r"):
+        folder.hold()
+        for file in files:
+            with OutputFolder(file.parent, "checkpoint").replaced(part=True) as part:
+                io.write_text(part / "model", "x")
+        io.write_text(training / "manifest.json", "x")
+        folder.finish()
+    step = Step(str(training), name="adapt_model--r", command="train_model")
+    out = training / DROPPED
     asked = Inputs(manifest=training / "manifest.json"), DropJob(steps=[5]), Nothing(), out
     run(*asked)
     run(*asked)  # as after a kill
     assert [file.exists() for file in files] == [False, True]
     assert [*(training / "checkpoints").iterdir()] == [files[1].parent]
-    assert list(chain.problems(records, ["adapt_model--r"])) == []
+    assert list(problems([step])) == []
 
     io.write_text(files[0].with_name("notes"), "mine")
     run(*asked)
     assert [path.name for path in files[0].parent.iterdir()] == ["notes"]
-
-    class Reads(Inputs):
-        model: Path
-
-    reader = Reads(manifest=training / "manifest.json", model=files[0].parent)
     with pytest.raises(RevocabError, match=r"model was removed \(keep of its recipe\).*forcerun"):
-        chain.reads_of(reader, {str(training): "adapt_model--r 0"}, records)
+        hashes_of([files[0].parent])
     files[1].unlink()
-    assert "model is missing" in next(chain.problems(records, ["adapt_model--r"]))
+    assert "model is missing" in next(problems([step]))
     io.write_json(out, {})
     with pytest.raises(RevocabError, match=r"dropped.json.*forcerun results/small/runs/r/dropped"):
-        list(chain.problems(records, ["adapt_model--r"]))
+        list(problems([step]))

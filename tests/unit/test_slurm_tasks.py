@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from revocab import chain, cli
+from revocab import cli, marker
 from revocab.training.machine.startup import PORTS, first_host, process_variables
 
 STEP = {
@@ -57,22 +56,20 @@ def test_nothing_is_set_elsewhere(environment):
 
 
 @pytest.mark.parametrize(
-    ("environment", "records"),
+    ("environment", "marks"),
     [({}, True), ({**STEP, "SLURM_PROCID": "0"}, True), (STEP, False), ({"RANK": "3"}, False)],
 )
-def test_the_first_process_alone_keeps_the_record(environment, records, monkeypatch, tmp_path):
+def test_the_first_process_alone_marks_what_is_written(environment, marks, monkeypatch, tmp_path):
     """The others would read a training's state while the first deletes it."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     written = []
-    monkeypatch.setattr(chain, "keep", lambda record, *rest: written.append(record))
-    monkeypatch.setattr(chain, "reads_of", lambda *rest: {})
+    monkeypatch.setattr(marker, "mark_file", written.append)
     nothing = SimpleNamespace(model_dump=lambda **options: {})
     call = SimpleNamespace(
-        by_hand=False, made={}, record=Path("records/a.json"),
-        inputs=nothing, job=nothing, machine=nothing, out=tmp_path,
-    )  # fmt: skip
+        by_hand=False, name="a", inputs=nothing, job=nothing, machine=nothing, out=tmp_path
+    )
     command = SimpleNamespace(name="nothing", remakes=None, run=lambda *rest: None)
     monkeypatch.setattr(cli, "read", lambda *rest: call)
     cli.call(command, [], "nothing")
-    assert bool(written) is records
+    assert bool(written) is marks

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from run_snakemake import small_checkout
+from run_snakemake import small_checkout, snakemake
 
-from revocab import chain
 from revocab.__main__ import main
+from revocab.commands.check_artefacts import problems
 from revocab.config import read
 from revocab.io import read_json, write_json
+from revocab.marker import MARKER, Marked, beside, marker_of, read_marker
 from revocab.plan import Plan
 
 FILE = "tests/experiments/small.yaml"
+RESULTS = Path("results/small")
+#: What shows numbers: each refuses to read what was changed.
+SHOWN = ("collect_scores", "compare_runs--mistral", "make_tables", "make_figures", "build_report")
 
 
 @pytest.fixture(scope="module")
@@ -35,34 +38,35 @@ def plan(checkout) -> Plan:
 
 
 @pytest.fixture(scope="module")
-def records(plan) -> dict[str, chain.Record]:
-    read = [chain.Record.read(record_of(plan, name)) for name in plan.jobs]
-    return {record.name: record for record in read if record is not None}
+def marked(plan) -> dict[str, Marked]:
+    """What each job of the experiment has written, by its name."""
+    found = {}
+    for name, job in plan.needed_jobs().items():
+        out = Path(job.step.out)
+        marker = marker_of(out)
+        assert marker is not None and marker.finished and marker.name == name
+        found[name] = Marked(out if out.is_dir() else out.parent, marker, [*marker.files])
+    return found
 
 
-def record_of(plan: Plan, name: str) -> Path:
-    return Path(plan.paths.records) / f"{name}.json"
-
-
-def problems(plan: Plan) -> list[str]:
-    return list(chain.problems(Path(plan.paths.records), plan.jobs))
+def told(plan: Plan) -> list[str]:
+    return list(problems(job.step for job in plan.needed_jobs().values()))
 
 
 @contextlib.contextmanager
-def changed(file: Path, content: bytes | None, *, keep_time: bool = False) -> Iterator[None]:
-    """Give a file another content, or take it away, for a while."""
+def changed(file: Path, content: bytes | None) -> Iterator[None]:
+    """Give a file another content with its old time, or take it away, for a while."""
     stat, before = file.stat(), file.read_bytes()
+
+    def put(data: bytes) -> None:
+        file.write_bytes(data)
+        os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
     try:
-        if content is None:
-            file.unlink()
-        else:
-            file.write_bytes(content)
-            if keep_time:
-                os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        file.unlink() if content is None else put(content)
         yield
     finally:
-        file.write_bytes(before)
-        os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        put(before)
 
 
 def flipped(content: bytes) -> bytes:
@@ -71,103 +75,137 @@ def flipped(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
-def test_every_job_has_left_a_record_and_all_is_as_it_was(plan, records):
-    assert plan.needed_jobs().keys() == records.keys()
-    assert problems(plan) == []
-    # Of what lies outside the folder there is nothing, nor of the machine.
-    assert all(
-        not Path(file).is_absolute() for record in records.values() for file in record.writes
-    )
+def call(words: list[str], capsys) -> str:
+    """Return what a command says that fails."""
+    with pytest.raises(SystemExit):
+        main(words)
+    return capsys.readouterr().err
 
 
-def test_a_flipped_bit_of_any_file_is_named_with_its_job(plan, records):
-    """Of one file of each name in each kind of job, whatever its time says."""
+def test_all_is_as_it_was(plan, marked):
+    assert told(plan) == []
+    for found in marked.values():
+        paths = [*found.marker.files, *found.marker.inputs]
+        assert not [path for path in paths if Path(path).is_absolute()]
+
+
+def test_a_flipped_bit_of_any_file_is_named_with_its_job(plan, marked):
+    """Of one file of each name in each kind of job."""
     tried = {
-        (name.partition("--")[0], Path(file).name): (name, Path(file))
-        for name, record in records.items()
-        for file, stamp in record.writes.items()
-        if stamp.size
+        (name.partition("--")[0], Path(file).name): (name, file)
+        for name, found in marked.items()
+        for file, stamp in found.marker.files.items()
+        if stamp.bytes
     }
     assert len(tried) > 60
     needed = plan.needed_jobs()
     for name, file in tried.values():
-        with changed(file, flipped(file.read_bytes()), keep_time=True):
-            (problem,) = chain.changed(records[name], fully=True)
-        assert problem.startswith(f"{file}: not as the job {name.replace('--', ' ', 1)} wrote it")
+        place = marked[name].folder / file
+        with changed(place, flipped(place.read_bytes())):
+            problem = marked[name].problem(read=False)
+        assert problem.startswith(f"{place}: not as the job {name.replace('--', ' ', 1)} wrote it")
         target = problem.partition("--forcerun ")[2].partition(",")[0]
         rule, manifest = name.partition("--")[0], f"{plan.job(name).out}/manifest.json"
         assert target in {*needed[name].files, rule, manifest}
 
 
-def test_the_check_names_what_is_changed_missing_or_of_another_run(plan, records):
-    runs = sorted(run.id for run in plan.runs.values() if run.trains)
-    first, second = (Path(plan.paths.run(run)) for run in runs[:2])
-    own = {Path(file) for record in records.values() for file in record.writes}
-    shared = [file for file in sorted(own) if file.is_relative_to(first)]
+def test_the_check_names_what_is_changed_missing_or_of_another_run(plan, marked):
+    first, second = (
+        Path(plan.paths.run(run))
+        for run in sorted(run.id for run in plan.runs.values() if run.trains)[:2]
+    )
+    files = {found.folder / file for found in marked.values() for file in found.marker.files}
     swapped = 0
-    for file in shared:
+    for file in sorted(file for file in files if file.is_relative_to(first)):
         other = second / file.relative_to(first)
         if other.is_file() and other.read_bytes() != file.read_bytes():
             with changed(file, other.read_bytes()):
-                told = problems(plan)
-            assert any(line.startswith(str(file)) for line in told), (file, told)
+                assert any(line.startswith(str(file)) for line in told(plan)), file
             swapped += 1
     assert swapped >= 5
-    scores = Path(plan.paths.results) / "scores.parquet"
-    with changed(scores, None):
-        assert any(line.startswith(f"{scores} is missing") for line in problems(plan))
+    with changed(RESULTS / "scores.parquet", None):
+        assert any(line.startswith(f"{RESULTS}/scores.parquet") for line in told(plan))
 
 
-def test_all_damaged_records_are_told_at_once(plan, records):
-    first, second = (record_of(plan, name) for name in sorted(records)[:2])
-    with changed(first, b"{}"), changed(second, b"[1"):
-        told = problems(plan)
-    assert sorted(told) == [
-        f"{file}: not what a job has recorded; run the experiment with --forcerun"
-        f" {file.stem.partition('--')[0]}"
-        for file in sorted((first, second))
-    ]
+def test_a_missing_or_damaged_marker_and_another_job_are_named(plan, marked):
+    files = [beside(RESULTS / "scores.parquet"), RESULTS / "tables" / MARKER]
+    for content in (None, b"[1"):
+        with changed(files[0], content), changed(files[1], content):
+            named = {line.partition(": no marker")[0] for line in told(plan)}
+        assert named == {f"{RESULTS}/scores.parquet", f"{RESULTS}/tables"}
+    name = next(name for name in marked if name.startswith("init_embeddings--"))
+    folder, marker = marked[name].folder, marked[name].marker
+    other = marker.model_copy(update={"job": {**marker.job, "seed": marker.job["seed"] + 1}})
+    read_input = next(iter(marker.inputs))
+    for wrong, words in (
+        (other, f"was not written by the job {name}"),
+        (marker.model_copy(update={"inputs": {read_input: "0" * 64}}), "read another content"),
+    ):
+        with changed(folder / MARKER, (folder / MARKER).read_bytes()):
+            wrong.write(folder / MARKER)
+            (problem,) = told(plan)
+        assert words in problem
 
 
-def test_the_next_job_names_what_it_would_have_believed(plan, records, capsys):
-    name = next(name for name in records if name.startswith("score_multiple_choice--"))
-    weights = next(Path(file) for file in records[name].reads if file.endswith(".safetensors"))
-    words = plan.words(plan.job(name))[1:]
+def test_the_next_job_names_what_it_would_have_believed(plan, marked, capsys):
+    name = next(name for name in marked if name.startswith("score_multiple_choice--"))
+    inputs = marked[name].marker.inputs
+    weights = next(Path(file) for file in inputs if file.endswith(".safetensors"))
     out = Path(plan.job(name).out)
     before = out.read_bytes()
     with changed(weights, flipped(weights.read_bytes())):
-        with pytest.raises(SystemExit):
-            main(words)
-        said = capsys.readouterr().err
-        assert f"error: {weights}: not as the job " in said and len(said.splitlines()) == 1
+        said = call(plan.words(plan.job(name))[1:], capsys)
+    assert f"error: {weights}: not as the job " in said and len(said.splitlines()) == 1
     assert out.read_bytes() == before
 
 
-def test_a_copy_of_a_file_is_that_file(plan, records):
-    name, file = next((name, Path(next(iter(job.writes)))) for name, job in records.items())
-    copied = file.with_name("copy")
-    shutil.copy(file, copied)
-    with changed(file, copied.read_bytes()):
-        assert not [*chain.changed(records[name], fully=False)]
-    copied.unlink()
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_shows_numbers_refuses_changed_ones(name, plan, marked, capsys):
+    """As a job and by hand, whether a file is named or read by way of its folder's manifest."""
+    if name not in plan.jobs:
+        pytest.skip("the experiment has no such job")
+    read = [Path(file) for file in marked[name].marker.inputs]
+    tables = [file for file in read if file.suffix in (".csv", ".parquet")]
+    step = plan.job(name)
+    by_hand = [step.command, "--results", str(RESULTS), "--out", str(step.out)]
+    if name.startswith("compare_runs"):
+        by_hand += ["--group", "mistral", "--steps", "last"]
+    for file in {file.name: file for file in tables}.values():
+        with changed(file, flipped(file.read_bytes())):
+            for words in (plan.words(step)[1:], by_hand):
+                assert f"{file}: not as the job " in call(words, capsys)
 
 
-def test_a_job_that_read_another_content_is_named(plan, records):
-    name = next(name for name, record in records.items() if record.reads)
-    file, path = next(iter(records[name].reads)), record_of(plan, name)
-    content = read_json(path)
-    write_json(path, {**content, "reads": {**content["reads"], file: "0" * 64}})
-    (problem,) = problems(plan)
-    assert problem.startswith(f"{file}: the job {name.replace('--', ' ', 1)} read another content")
-    write_json(path, content)
+@pytest.mark.parametrize("file", ["report.html", "checks.json", "tables", "experiment.json"])
+def test_the_check_by_hand_looks_at_what_is_published(file, plan, marked, capsys, tmp_path):
+    path = RESULTS / file
+    path = next(path.glob("*.csv")) if path.is_dir() else path
+    words = ["check_artefacts", "--results", str(RESULTS), "--out", str(tmp_path / "checks.json")]
+    main(words)
+    with changed(path, path.read_bytes() + b" "):
+        assert f"{path}: not as the job " in call(words, capsys)
 
 
-@pytest.mark.parametrize("content", [[], {}, {"out": "x", "writes": {"x": 1}, "reads": {}}])
-def test_a_damaged_record_is_named_with_what_helps(tmp_path, content):
-    write_json(tmp_path / "make_tables.json", content)
-    (problem,) = chain.problems(tmp_path, ["make_tables"])
-    assert re.search(r"make_tables\.json: not what .* --forcerun make_tables", problem)
+def test_a_file_that_was_put_back_leaves_nothing_that_was_made_of_it(repository, checkout, marked):
+    """Changed, run, put back with its old time, run again: the tables are those of the file."""
+    file = next(RESULTS.glob("runs/*/multiple_choice.csv"))
+    table = {path: path.read_bytes() for path in RESULTS.glob("tables/*.csv")}
+    run = ("--cores", "1", "--rerun-triggers", "mtime", "--configfile", FILE)
+    with changed(file, file.read_bytes().replace(b"0.", b"0.0")):
+        os.utime(file)
+        failed = snakemake(checkout, *run)
+        assert failed.returncode == 1 and f"{file}: not as the job" in failed.stderr
+    done = snakemake(checkout, *run)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert table == {path: path.read_bytes() for path in RESULTS.glob("tables/*.csv")}
 
 
-def test_results_without_records_are_not_accused(plan, tmp_path):
-    assert list(chain.problems(tmp_path, plan.jobs)) == []
+def test_a_copy_of_results_elsewhere_is_not_accused(plan, tmp_path, monkeypatch):
+    shutil.copytree(RESULTS, tmp_path / "copy")
+    write_json(tmp_path / "copy/checks.json", {})
+    assert read_json(tmp_path / "copy/checks.json") == {}
+    marker = read_marker(tmp_path / "copy/tables")
+    assert marker is not None and marker.name == "make_tables"
+    main(
+        ["check_artefacts", "--results", str(tmp_path / "copy"), "--out", str(tmp_path / "c.json")]
+    )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from snakemake.settings.types import RerunTrigger
 
-from revocab.errors import RevocabError
 from revocab.imports import code_hash
-from revocab.made_by import check, digest, recorded
-from revocab.plan import Plan, rerun
+from revocab.marker import MARKER, read_marker
+from revocab.plan import rerun
 from revocab.plan.plan import rules
 from revocab.rule import Step
 
@@ -78,14 +78,14 @@ def init(finished, monkeypatch) -> tuple[Step, Path]:
     with finished.workflow(finished.values) as workflow:
         plan = workflow.globals["PLAN"]
     step = plan.step("init_embeddings", run="main-sava")
-    file = finished.folder / step.out / "job.json"
+    file = finished.folder / step.out / MARKER
     yield step, file
     file.unlink(missing_ok=True)
 
 
 def write_job(step: Step, file: Path, **changes) -> None:
     content = {"command": step.command, "job": step.job.model_dump(mode="json") | changes}
-    file.write_text(json.dumps(content))
+    file.write_text(json.dumps({"kind": "adapted model", "files": {}, **content}))
 
 
 def test_a_run_whose_model_was_replaced_is_made_again(finished, init):
@@ -99,32 +99,14 @@ def test_a_run_whose_model_was_replaced_is_made_again(finished, init):
     assert finished.plan(triggers=KEEPING).needed == plan.needed
 
 
-def test_a_replaced_input_is_refused_with_both_jobs_named(init):
+def test_an_option_that_is_younger_than_the_folder_is_its_default(init):
     step, file = init
-    asked = {step.out: f"init_embeddings--main-sava {digest(step.command, step.job)}"}
-    check(asked)  # nothing says what wrote it
+    step = replace(step, job=step.job.model_copy(update={"seed": 0}))
     write_job(step, file)
-    check(asked)
-    write_job(step, file, method="fvt", option={})
-    with pytest.raises(RevocabError, match="main-sava") as error:
-        check(asked)
-    assert step.out in str(error.value) and '"method": "fvt"' in str(error.value)
     content = json.loads(file.read_text())
-    del content["job"]["seed"]  # an option that is younger than the folder
-    content["job"]["method"] = step.job.method
-    content["job"]["option"] = step.job.option
+    assert content["job"].pop("seed") == 0
     file.write_text(json.dumps(content))
-    assert recorded(file.parent) is not None
-
-
-def test_every_folder_that_a_job_reads_is_checked(finished, monkeypatch):
-    monkeypatch.chdir(finished.folder)
-    with finished.workflow(finished.values) as workflow:
-        plan: Plan = workflow.globals["PLAN"]
-    writers = plan.writers(plan.step("adapt_model", run="main-sava"))
-    assert {name.partition("--")[0] for name in writers.values()} == {
-        "init_embeddings", "pack_tokens", "pack_heldout",
-    }  # fmt: skip
-    for job in plan.jobs.values():
-        for folder in plan.writers(job.step):
-            assert any(other.step.out == folder for other in plan.jobs.values()), job.name
+    assert rerun.is_of(read_marker(file.parent), step)
+    del content["job"]["method"]  # which has no default
+    file.write_text(json.dumps(content))
+    assert not rerun.is_of(read_marker(file.parent), step)

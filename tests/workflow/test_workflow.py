@@ -41,7 +41,7 @@ def arguments_of(script, output):
     for line in re.findall(rf"run_job.py {script} .*", output):
         words = shlex.split(line.partition(" 2> ")[0])[2:]
         given = dict(zip(words[::2], words[1::2], strict=True))
-        paths = ("--out", "--record")
+        paths = ("--out", "--name")
         yield {flag[2:]: json.loads(text) for flag, text in given.items() if flag not in paths}
 
 

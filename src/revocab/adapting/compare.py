@@ -110,7 +110,7 @@ def compare(words: Sequence[str]) -> str:
     }
     shown = page(comparison)
     if out is not None:
-        with out.replaced(keeps_job=False) as folder:
+        with out.replaced() as folder:
             write_text(folder / "comparison.md", shown)
             write_json(folder / "comparison.json", comparison)
     return shown

@@ -139,7 +139,7 @@ def trimmed(
         **describe(choice, languages),
         "compared_lines": fixed.lines + sum(changed.lines for changed in compared.values()),
     }
-    with out.replaced(keeps_job=False) as part:
+    with out.replaced() as part:
         dropped = write_trimmed(model, choice.kept_N, choice.tokenizer, facts, part, progress=True)
         if texts:
             draw(choice, languages, part, PICTURE)

@@ -16,9 +16,9 @@ from typing import Any
 
 from revocab.adapting.compare import answer, compared, documents_of, loss_difference
 from revocab.adapting.texts import Text
-from revocab.folder_claim import CLAIM
 from revocab.io import read_json, read_jsonl, write_json, write_text
 from revocab.languages import language_label
+from revocab.marker import MARKER
 from revocab.output import OutputFolder
 from revocab.progress import spoken
 
@@ -149,9 +149,9 @@ def lines(
 def write_model(checkpoint: Path, out: Path, said: Sequence[str]) -> Path:
     """Write the folder of the adapted model: the checkpoint's files, its card with the verdict."""
     folder = OutputFolder(out / MODEL, "adapted model", [checkpoint])
-    with folder.replaced(keeps_job=False) as part:
+    with folder.replaced() as part:
         for file in sorted(checkpoint.iterdir()):
-            if not file.is_file() or file.name in (CLAIM, "README.md"):
+            if not file.is_file() or file.name in (MARKER, "README.md"):
                 continue
             try:
                 os.link(file, part / file.name)

@@ -113,7 +113,7 @@ def advise(words: Sequence[str]) -> str:
         command = shlex.join(["revocab", "advise", *words])
         given = Inputs(place, source, texts, keep, folder)
         content = experiment(command, given, findings, output.path / FILE)
-        with output.replaced(keeps_job=False) as part:
+        with output.replaced() as part:
             write_text(part / FILE, content)
             write_json(part / "advice.json", data)
             write_text(part / "advice.md", page(findings, markdown=True))

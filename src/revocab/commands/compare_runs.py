@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.evaluation.options import ComparisonJob
+from revocab.marker import BY_ITEM
 from revocab.report.inputs import ResultsFolder
-from revocab.rule import BY_ITEM, Plan, Rule, Step
+from revocab.rule import Plan, Rule, Step
 
 if TYPE_CHECKING:
     from revocab.closed import Step as StepName

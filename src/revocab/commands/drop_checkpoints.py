@@ -7,14 +7,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.chain import DROPPED
 from revocab.closed import Closed, Job
 from revocab.command import Command, Nothing
 from revocab.config.expand import Run
 from revocab.config.layout import MANIFEST
-from revocab.folder_claim import remove_own
 from revocab.io import write_json
 from revocab.limits import StepNumber
+from revocab.marker import DROPPED
+from revocab.output import remove_own
 from revocab.rule import Artefact, Plan, Rule, Step, artefacts
 from revocab.training.outputs.checkpoints import step_folder
 from revocab.training.recipe import EVALUATED, LAST
@@ -52,7 +52,7 @@ def planned(plan: Plan, run: str) -> Step:
     steps = dropped_steps(plan, entry)
     waits = [file for step in steps for file in readers[step]]
     manifest = f"{plan.paths.run(run)}/{MANIFEST}"
-    inputs = {"manifest": Artefact.file(manifest, f"adapt_model--{run}")}
+    inputs = {"manifest": Artefact.file(manifest)}
     out = f"{plan.paths.run(run)}/{DROPPED}"
     return Step(out, DropJob(steps=steps), inputs, also=list(dict.fromkeys(waits)))
 

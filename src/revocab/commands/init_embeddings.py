@@ -46,8 +46,7 @@ def planned(plan: Plan, run: str) -> Step:
         inputs["adapted"] = plan.other(entry.donor)
         inputs["base"] = plan.root(entry.donor[0])
     if entry.auxiliary:
-        maker = f"train_auxiliary--{entry.target}"
-        inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(entry.target), maker=maker)
+        inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(entry.target))
     if entry.vectors:
         inputs["auxiliary"] = vectors(plan)
     job = InitJob(method=entry.method, option=entry.options, seed=entry.seed, **decided)

@@ -33,7 +33,7 @@ def planned(plan: Plan, corpus: str) -> Step:
     assert answers is not None and answers.judge is not None  # or there would be no such job
     file = f"{plan.paths.answers(corpus)}/{CONVERSATIONS}"
     inputs: dict[str, Given] = {
-        "conversations": Artefact.file(file, f"answer_prompts--{corpus}"),
+        "conversations": Artefact.file(file),
         "model": plan.referred(answers.judge_model) if answers.judge_model else None,
     }
     job = JudgeJob(kind=answers.judge.kind, option=answers.judge.given())

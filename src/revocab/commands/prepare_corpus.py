@@ -48,8 +48,7 @@ def planned(plan: Plan, corpus: str) -> Step:
     if entry.answers is not None:
         judged = entry.answers.judge is not None
         folder = plan.paths.judged(corpus) if judged else plan.paths.answers(corpus)
-        maker = f"{'judge_answers' if judged else 'answer_prompts'}--{corpus}"
-        files = [Artefact.file(f"{folder}/{CONVERSATIONS}", maker)]
+        files = [Artefact.file(f"{folder}/{CONVERSATIONS}")]
         # Roles and conditions are of the questions, which were read with them.
         own = {"source": Form(), "messages_field": MESSAGES, "message_roles": {}, "keep": {}}
     job = CorpusJob.of(entry, corpus=corpus, **own)

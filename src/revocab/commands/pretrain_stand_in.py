@@ -10,7 +10,7 @@ def planned(plan: Plan, model: str) -> Step:
     entry, out = plan.experiment.models[model], plan.paths.model(model)
     assert entry.pretrain is not None  # or there would be no such job
     ids = (entry.tokenizer, entry.pretrain.mixture, entry.pretrain.recipe)
-    untrained = plan.folder(f"{out}/untrained", maker=f"build_stand_in--{model}")
+    untrained = plan.folder(f"{out}/untrained")
     return training(plan, out, untrained, ids, plan.experiment.seed)
 
 

@@ -33,7 +33,7 @@ COMMAND = Command(
 def planned(plan: Plan, run: str) -> Step:
     entry, folder = plan.runs[run], plan.paths.generation(run)
     inputs: dict[str, Given] = {
-        "generation": plan.folder(folder, maker=f"generate_text--{run}"),
+        "generation": plan.folder(folder),
         "prompts": plan.prompts(entry),
     }
     return Step(f"{folder}/comet.csv", CometJob(run=run, models=plan.comet_models(entry)), inputs)

@@ -45,10 +45,7 @@ def planned(plan: Plan, run: str) -> Step:
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(entry, entry.select(choices.steps)),
         "chat_template": template,
-        "tasks": [
-            Artefact.file(plan.paths.task(task), f"build_task--{task}")
-            for task in plan.choice_tasks(entry)
-        ],
+        "tasks": [Artefact.file(plan.paths.task(task)) for task in plan.choice_tasks(entry)],
     }
     job = ScoringJob.of(asking, choices, run=run)
     return Step(f"{plan.paths.run(run)}/multiple_choice.csv", job, inputs)

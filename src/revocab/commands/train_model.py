@@ -62,14 +62,8 @@ def training(
     length = str(entry.sequence_length)
     inputs: dict[str, Given] = {
         "model": model,
-        "packed": plan.folder(
-            plan.paths.packed(tokenizer, *packing),
-            maker="--".join(["pack_tokens", tokenizer, *packing]),
-        ),
-        "heldout": plan.folder(
-            plan.paths.heldout_answers(tokenizer, packing[1]),
-            maker=f"pack_heldout_answers--{tokenizer}--{packing[1]}",
-        )
+        "packed": plan.folder(plan.paths.packed(tokenizer, *packing)),
+        "heldout": plan.folder(plan.paths.heldout_answers(tokenizer, packing[1]))
         if entry.loss == ANSWERS
         else plan.heldout(tokenizer, length),
         "source": source,

@@ -58,10 +58,6 @@ class Paths:
         return f"{self.results}/intersections/{source}--{target}"
 
     @property
-    def records(self) -> str:
-        return f"{self.results}/.records"
-
-    @property
     def fertility(self) -> str:
         return f"{self.results}/fertility"
 

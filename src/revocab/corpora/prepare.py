@@ -30,7 +30,7 @@ from revocab.corpora.source import check_number, names_of, origin, read_rows
 from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
-from revocab.manifest import CORPUS
+from revocab.marker import CORPUS
 from revocab.output import OutputFolder
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.io import read_jsonl
-from revocab.manifest import CORPUS, read_manifest
+from revocab.marker import CORPUS, read_manifest
 
 Split = Literal["train", "heldout"]
 

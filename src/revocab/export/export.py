@@ -76,7 +76,7 @@ def export(words: Sequence[str]) -> str:
     model = ModelFolder(folder)
     out = OutputFolder(options.out, f"export to {kind.name}", [folder, options.lines])
     say = spoken()
-    with out.replaced(keeps_job=False) as part:
+    with out.replaced() as part:
         notes = kind.write(model, options, part, say)
         files = sorted(path for path in part.iterdir() if not path.name.startswith("."))
         sizes = [f"{options.out / path.name}  {path.stat().st_size:,} bytes" for path in files]

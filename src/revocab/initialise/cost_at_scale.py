@@ -119,6 +119,6 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
         "target_tokenizer": tokenizer_hash(vocabularies.target),
         "libraries": library_versions(),
     }
-    with output.replaced(varying=("scale.csv",)) as folder:
+    with output.replaced() as folder:
         write_csv(folder / "scale.csv", list(rows[0]) if rows else [], rows)
         write_json(folder / "manifest.json", manifest)

@@ -20,7 +20,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.intersection.match import Identity, choose, match
 from revocab.intersection.report import EXAMPLES, report_of, report_page
 from revocab.io import read_json, read_parquet, sha256, write_json, write_text
-from revocab.manifest import read_manifest
+from revocab.marker import read_manifest
 from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file

@@ -13,9 +13,9 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import named_and_flags
 from revocab.errors import on_one_line
-from revocab.folder_claim import CLAIM
 from revocab.io import write_json
 from revocab.links import check_links, copy_present, link_or_copy
+from revocab.marker import MARKER
 from revocab.model_check.kind import SEVERITIES, Mended, Subject, look_at
 from revocab.models.finding import Finding
 from revocab.models.folder import OWN_FILES
@@ -103,12 +103,12 @@ def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFo
     for finding in findings:
         if finding.fix is not None:
             finding.fix(mended)
-    own = {*OWN_FILES, CLAIM, *mended.removed, *mended.edited}
+    own = {*OWN_FILES, MARKER, *mended.removed, *mended.edited}
     places = sorted(subject.path.iterdir())
     names = [place.name for place in places if place.name not in own and not place.is_dir()]
     names += [name for name in files_of(subject.path, "tokenizer") if name.startswith(TEMPLATES)]
     check_links(subject.path, names)
-    with output.replaced(keeps_job=False) as folder:
+    with output.replaced() as folder:
         copy_present(subject.path, (name for name in names if not name.endswith(LARGE)), folder)
         for name in names:
             if name.endswith(LARGE):

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from revocab.closed import HubId, Job, Revision
 from revocab.errors import RevocabError
-from revocab.folder_claim import is_whole, read_claim
 from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
+from revocab.marker import is_whole, read_marker
 from revocab.models import gguf_source
 from revocab.models.folder import ModelFolder, copy_documents
 from revocab.models.folder_files import files_of
@@ -39,13 +39,13 @@ class FetchJob(Job):
 
 def _from_hub(origin: dict[str, Any], output: OutputFolder, only: dict[str, bool]) -> None:
     """Download a snapshot unless it is there, whole, at the same commit."""
-    job = {"hub": origin["hub"], "commit": origin["commit"], **only}
-    claim = read_claim(output.path)
-    files = claim.files if claim is not None and claim.job == job else {}
+    model = {"hub": origin["hub"], "commit": origin["commit"], **only}
+    marker = read_marker(output.path)
+    files = marker.files if marker is not None and marker.of == model else {}
     if files and is_whole(output.path):
         return
     kept = [name for name in files if (output.path / name).is_file()]
-    with output.replaced(job=job, resume=True) as folder:
+    with output.replaced(of=model, resume=True) as folder:
         for name in kept:
             if not (folder / name).exists():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -70,10 +70,10 @@ def _from_folder(path: Path, output: OutputFolder) -> None:
 def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     """Write the folder of a GGUF unless it is there, whole; return where it is from."""
     origin = gguf_source.origin_of(file)
-    claim = read_claim(output.path)
-    if claim is None or claim.job != origin or not is_whole(output.path):
+    marker = read_marker(output.path)
+    if marker is None or marker.of != origin or not is_whole(output.path):
         splitter = gguf_source.known_splitter(origin["splitter"])
-        with output.replaced(job=origin) as folder:
+        with output.replaced(of=origin) as folder:
             gguf_source.write_folder(file, splitter, folder)
             check_snapshot(folder, output.path)
         if splitter is None:
@@ -108,7 +108,7 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
     output = OutputFolder(snapshot, "model snapshot", [path])
     manifest = snapshot.parent / "manifest.json"
     check_files(manifest)
-    if manifest.exists() and read_claim(snapshot) is None:
+    if manifest.exists() and read_marker(snapshot) is None:
         raise RevocabError(
             f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
             " it, or give a snapshot in another folder"

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
-from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.heavy_types import Tensor
 from revocab.io import not_folder, read_json
 from revocab.limits import LARGEST_WEIGHT, MODEL_SIZES
 from revocab.links import DOCUMENTS, check_file, check_links, copy_present
+from revocab.marker import MARKER
 from revocab.models.folder_files import Fate, files_of, without
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
@@ -23,8 +23,8 @@ from revocab.tokenizers.file_ids import TEMPLATES, changed_files, write_changed
 
 #: Files that this project writes beside a model and that describe only that folder.
 OWN_FILES = (
-    CLAIM,
-    JOB_FILE,
+    MARKER,
+    "job.json",  # of earlier versions
     "manifest.json",
     "provenance.json",
     "diagnostics.json",

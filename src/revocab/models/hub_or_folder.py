@@ -12,10 +12,10 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
-from revocab.folder_claim import CLAIM
 from revocab.hub import offline, resolve
 from revocab.hub_errors import explain
 from revocab.links import link_or_copy
+from revocab.marker import MARKER
 from revocab.wording import HUB_NAME
 
 What = Literal["model", "tokenizer"]
@@ -28,7 +28,7 @@ PATTERNS = {
     "tokenizer": TOKENIZER_PATTERNS,
 }
 #: A repository that was filled from here holds a claim, which is not that of the copy.
-IGNORED = ("consolidated*", "original/*", "*/*", CLAIM)
+IGNORED = ("consolidated*", "original/*", "*/*", MARKER)
 
 
 def _field(what: What, description: str, **options: Any) -> Any:

@@ -30,21 +30,20 @@ from revocab.training.outputs.loss_tables import MEASURED
 class Artefacts(Layout):
     """Names of what jobs read. It composes them from the experiment, and looks at no result."""
 
-    def folder(self, path: str, *, maker: str = "") -> Artefact:
-        return Artefact(path, (f"{path}/{MANIFEST}",), maker)
+    def folder(self, path: str) -> Artefact:
+        return Artefact(path, (f"{path}/{MANIFEST}",))
 
     # --- text and tokenizers ----------------------------------------------------------------------
 
     def corpus(self, corpus: str, part: str = "train") -> Artefact:
         path = self.paths.corpus(corpus)
-        return Artefact(path, (f"{path}/{part}.jsonl.gz",), f"prepare_corpus--{corpus}")
+        return Artefact(path, (f"{path}/{part}.jsonl.gz",))
 
     def corpora(self, corpora: Iterable[str], part: str = "train") -> dict[str, Artefact]:
         return {corpus: self.corpus(corpus, part) for corpus in dict.fromkeys(corpora)}
 
     def heldout_text(self, corpus: str) -> Artefact:
-        file = f"{self.paths.corpus(corpus)}/heldout.jsonl.gz"
-        return Artefact.file(file, f"prepare_corpus--{corpus}")
+        return Artefact.file(f"{self.paths.corpus(corpus)}/heldout.jsonl.gz")
 
     @property
     def heldout_corpora(self) -> list[str]:
@@ -57,22 +56,16 @@ class Artefacts(Layout):
         return self.corpora([*self.experiment.evaluation.heldout, *asked], "heldout")
 
     def source(self, source: Source) -> list[Artefact]:
-        world = self.paths.world
-        return [
-            Artefact.file(path, "build_demoworld" if path.startswith(f"{world}/") else "")
-            for path in source.files(world)
-        ]
+        return [Artefact.file(path) for path in source.files(self.paths.world)]
 
     def task_text(self, text: TaskText) -> list[Artefact]:
         return [self.heldout_text(text.heldout)] if text.heldout else self.source(text)
 
     def tokenizer(self, tokenizer: str) -> Artefact:
-        path = self.paths.tokenizer(tokenizer)
-        return self.folder(path, maker=f"build_tokenizer--{tokenizer}")
+        return self.folder(self.paths.tokenizer(tokenizer))
 
     def intersection(self, source: str, target: str) -> Artefact:
-        path = self.paths.intersection(source, target)
-        return self.folder(path, maker=f"intersect_vocabularies--{source}--{target}")
+        return self.folder(self.paths.intersection(source, target))
 
     def identity(self, source: str, target: str) -> dict[str, Any]:
         """Return by what tokens of two tokenizers are compared; nothing where no run compares."""
@@ -86,20 +79,19 @@ class Artefacts(Layout):
         return self.intersection(*pair) if pair else None
 
     def heldout(self, tokenizer: str, length: str) -> Artefact:
-        path = self.paths.heldout(tokenizer, length)
-        return self.folder(path, maker=f"pack_heldout--{tokenizer}--{length}")
+        return self.folder(self.paths.heldout(tokenizer, length))
 
     # --- models -----------------------------------------------------------------------------------
 
     def model(self, model: str) -> Artefact:
         folder, entry = self.paths.model(model), self.experiment.models[model]
-        path, maker = f"{folder}/snapshot", "fetch_model"
+        path = f"{folder}/snapshot"
         if entry.pretrain:
             steps = self.experiment.recipes[entry.pretrain.recipe].steps
-            path, maker = self.paths.checkpoint(folder, steps), "pretrain_stand_in"
+            path = self.paths.checkpoint(folder, steps)
         elif entry.change():
-            path, maker = folder, "change_model"
-        return Artefact(path, (f"{folder}/{MANIFEST}",), f"{maker}--{model}")
+            path = folder
+        return Artefact(path, (f"{folder}/{MANIFEST}",))
 
     def checkpoint(self, run: Run, step: StepName) -> Artefact:
         """Return the model of a run at a step, or its best; 0 is the one before training."""
@@ -107,9 +99,9 @@ class Artefacts(Layout):
             return self.model(run.source)
         folder = self.paths.run(run.id)
         if step == 0:
-            return self.folder(f"{folder}/init", maker=f"init_embeddings--{run.id}")
+            return self.folder(f"{folder}/init")
         path = self.paths.checkpoint(folder, step)
-        return Artefact(path, (f"{folder}/{MANIFEST}",), f"adapt_model--{run.id}")
+        return Artefact(path, (f"{folder}/{MANIFEST}",))
 
     def checkpoints(self, run: Run, steps: list[int]) -> dict[int, Artefact]:
         return {step: self.checkpoint(run, step) for step in steps}
@@ -179,8 +171,7 @@ class Artefacts(Layout):
 
     def prompts(self, run: Run) -> dict[str, Artefact]:
         return {
-            task: Artefact.file(self.paths.prompts(task), f"build_prompts--{task}")
-            for task in self.generation_tasks(run)
+            task: Artefact.file(self.paths.prompts(task)) for task in self.generation_tasks(run)
         }
 
     def comet_models(self, run: Run) -> dict[str, str]:

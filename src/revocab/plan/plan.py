@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
-from pathlib import PurePath
+from itertools import chain
+from pathlib import Path, PurePath
 from pkgutil import iter_modules
+from typing import Any
 
 from revocab.closed import look_up
+from revocab.config.layout import MANIFEST
 from revocab.config.schema import Experiment
-from revocab.made_by import digest
+from revocab.marker import BY_ITEM, Marked
 from revocab.plan.artefacts import Artefacts
-from revocab.rule import BY_ITEM, JOIN, Rule, Step, artefacts
+from revocab.rule import JOIN, Rule, Step
 from revocab.workflow.files import job_script
 
+#: Of a folder that is read by way of its manifest: what tables and figures are made of.
+TABLES = (".csv", ".jsonl", "timing.json")
 #: Rules of the target ``all``.
 TARGETS = ("build_report", "check_artefacts")
 
@@ -54,6 +58,29 @@ class NamedJob:
         if self.rule == "fetch_model":
             return [str(out.parent)]  # the manifest lies beside the snapshot
         return [str(out), *([f"{out.with_suffix('')}{BY_ITEM}"] if out.suffix == ".csv" else [])]
+
+
+def files_of_results(inputs: Any, name: str) -> Iterator[Path]:
+    """Yield the files that a job, or any of a rule, reads of finished results.
+
+    ``inputs`` are those of the command. Nothing where the results lie elsewhere now.
+    """
+    from revocab.report.results import Results
+
+    results = Results(inputs.results, inputs.experiment)
+    plan, home = Plan(results.experiment), results.root.parent.parent
+    if (home / plan.paths.results).resolve() != results.root.resolve():
+        return
+    rule, *ids = name.split(JOIN)
+    jobs = [JOIN.join([rule, *known]) for known in ([ids] if ids else find_rule(rule).known(plan))]
+    if rule == "build_report":  # it shows what these read, too
+        jobs += ["collect_scores", "make_tables", "make_figures"]
+    read = (file for job in jobs for file in chain(*plan.job(job).files().values()))
+    for path in dict.fromkeys(home / file for file in read):
+        yield path
+        if path.name == MANIFEST and (folder := Marked.find(path.parent)):  # stands for its tables
+            tables = (name for name in folder.names if name.endswith(TABLES))
+            yield from (folder.folder / name for name in tables)
 
 
 def by_place(jobs: Iterable[NamedJob]) -> dict[str, NamedJob]:
@@ -97,20 +124,7 @@ class Plan(Artefacts):
 
     def words(self, step: Step, job: str | None = None) -> list[str]:
         words = [job_script(), step.command, *step.arguments(job)]
-        if writers := self.writers(step):
-            words += ["--made", json.dumps(writers)]
-        if step.name:
-            words += ["--record", f"{self.paths.records}/{step.name}.json"]
-        return words
-
-    def writers(self, step: Step) -> dict[str, str]:
-        """Return the name and digest of the job that must have written each output that is read."""
-        read = [artefact for value in step.inputs.values() for artefact in artefacts(value)]
-        outputs = {}
-        for maker in sorted({artefact.maker for artefact in read if artefact.maker}):
-            job = self.job(maker)
-            outputs[job.out] = f"{maker} {digest(job.command, job.job)}"
-        return outputs
+        return [*words, "--name", step.name] if step.name else words
 
     @cached_property
     def jobs(self) -> dict[str, NamedJob]:

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from revocab.imports import code_hash
-from revocab.made_by import digest, recorded
+from revocab.marker import Marker, read_marker
 from revocab.plan.plan import Plan, rules
+from revocab.rule import Step
 
 #: How the param of a rule's code begins, among those that Snakemake has recorded.
 CODE = "code "
@@ -21,6 +24,20 @@ def arguments_digest(plan: Plan, name: str) -> str:
     """Return the param that stands for a job's arguments: short, since Snakemake prints changes."""
     text = "\n".join(plan.job(name).arguments())
     return f"job {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def is_of(marker: Marker, step: Step) -> bool:
+    """Return whether a marker is of a job, or does not say of which.
+
+    An option that is younger than the marker counts as its default.
+    """
+    if not marker.command:
+        return True
+    try:
+        options = type(step.job).model_validate(marker.job)
+    except ValidationError:
+        return False
+    return marker.command == step.command and options.canonical() == step.job.canonical()
 
 
 @dataclass
@@ -47,10 +64,9 @@ class CodeParams:
         if known is None or not output.exists():
             return now
         step = self.plan.job(name)
-        if rule.command.writes == "folder":
-            writer = recorded(Path(step.out))
-            if writer not in (None, digest(step.command, step.job)):
-                return now if known != now else now + AGAIN
+        marker = read_marker(Path(step.out)) if rule.command.writes == "folder" else None
+        if marker is not None and not is_of(marker, step):
+            return now if known != now else now + AGAIN
         if known.removesuffix(AGAIN) == now:
             return known
         if self.keeps and rule.lasting:

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
-from revocab.chain import DROPPED
 from revocab.errors import RevocabError
-from revocab.folder_claim import is_whole
 from revocab.initialise.rows.source_weights import (
     FILE,
     new_rows_file,
     read_new_rows,
     read_source_weights,
 )
+from revocab.marker import DROPPED, is_whole, read_marker
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import tensor_bytes
@@ -50,7 +49,14 @@ if TYPE_CHECKING:
 #: TensorBoard's event files.
 EVENTS = "tensorboard/events.out.tfevents.*"
 #: Tables that the DAG puts beside a run.
-NEIGHBOURS = ("multiple_choice*", ".multiple_choice*", MEASURED, f".{MEASURED}*", DROPPED)
+NEIGHBOURS = (
+    "multiple_choice*",
+    ".multiple_choice*",
+    MEASURED,
+    f".{MEASURED}*",
+    DROPPED,
+    f".{DROPPED}*",
+)
 #: How torch and safetensors word that a file could not be written.
 DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpected pos", re.I)
 
@@ -198,6 +204,9 @@ def train(run: TrainingRun) -> dict[str, Any]:
         if output is not None:
             _tell(f"{run.out}: this training is finished; nothing to do")
             resume_state.discard(run.out / "state")
+            marker = read_marker(run.out)
+            if marker is None or not marker.finished:  # killed just before
+                output.finish()
         return done if writes else {}
     trainer, state = _prepared(run, output)
     tables, saving = trainer.tables, trainer.saving
@@ -226,6 +235,8 @@ def train(run: TrainingRun) -> dict[str, Any]:
     manifest = manifest_of(run, trainer.work.inputs, best)
     io.write_json(run.out / "manifest.json", manifest)
     resume_state.discard(run.out / "state")
+    assert output is not None  # it writes
+    output.finish()
     return manifest
 
 

@@ -75,7 +75,6 @@ def generate_checkpoints(
         print(f"{run} step {step}: {', '.join(shown)}", file=sys.stderr, flush=True)
     write_csv(out / "scores.csv", COLUMNS, scores)
     finished.keep(outputs)
-    output.finish()
     libraries = ("torch", "transformers", "sacrebleu", "rouge_score", *engine.libraries)
     manifest = {
         "run": run,
@@ -89,6 +88,7 @@ def generate_checkpoints(
         "versions": versions(*libraries),
     }
     write_json(out / "manifest.json", manifest)
+    output.finish()
 
 
 def check_arguments(

@@ -1,33 +1,24 @@
-"""Where the numbers of a report come from, as far as the records of jobs say."""
+"""Where the numbers of a report come from, as far as the markers of jobs say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from revocab.chain import Record
-from revocab.errors import RevocabError
+from revocab.marker import Marked
 from revocab.report.results import Results
 
-#: Files that tell of a machine or a moment, and not of what a number was computed from.
-MEASURED = ("timing.json", "job.json")
+#: A file that tells of a machine and a moment, and not of what a number was computed from.
+MEASURED = "timing.json"
 #: What of a run decides its numbers.
 SLICE = ("method", "options", "source", "target", "helper", "mixture", "recipe", "seed")
 #: Columns of scores.csv that name versions.
 VERSIONS = ("harness_version", "task_version", "config_hash", "data_revision")
 
 
-@cache
-def records_of(root: Path) -> dict[str, Record]:
-    """Return the record of the job behind each file of an experiment, by the file's path."""
-    known: dict[str, Record] = {}
-    for path in sorted((root / ".records").glob("*.json")):
-        with suppress(RevocabError):  # of an earlier version; the last check says so
-            if record := Record.read(path):
-                known |= dict.fromkeys(record.writes, record)
-    return known
+#: What a job wrote at a path; many numbers have the same jobs before them.
+find = cache(Marked.find)
 
 
 def origin(results: Results, file: str) -> Iterator[str]:
@@ -46,24 +37,24 @@ def origin(results: Results, file: str) -> Iterator[str]:
     for name in VERSIONS:
         if known := sorted({str(row[name]) for row in rows if row.get(name)}):
             yield f"{name.replace('_', ' ')}: {', '.join(known)}"
-    records = records_of(results.root)
-    record = records.get(f"results/{results.name}/{file}")
-    if record is None:
-        yield "no job has recorded it: it is older than records, or was made by hand"
+    marked = find(results.root / file)
+    if marked is None:
+        yield "no job has marked it: it is older than markers, or was made by hand"
         return
     if not file.startswith("efficiency/"):  # measured anew by each run
-        yield f"sha256 {record.writes[f'results/{results.name}/{file}'].sha256}"
-    yield f"job: {record}; to make it again, {record.advice}"
-    for name, digest in sorted(record.reads.items()):
-        if Path(name).name not in MEASURED and not Path(name).name.startswith("."):
+        yield f"sha256 {next(iter(marked.hashes().values()))}"
+    yield f"job: {marked.job}; to make it again, {marked.advice}"
+    for name, digest in sorted(marked.marker.inputs.items()):
+        if Path(name).name != MEASURED:
             yield f"read {name} sha256 {digest}"
+    home = results.root.parent.parent
     before: dict[str, None] = {}
-    queue = [record]
+    queue = [marked]
     for current in queue:
-        for name in current.reads:
-            maker = records.get(name)
-            if maker and str(maker) not in before:
-                before[str(maker)] = None
+        for name in current.marker.inputs:
+            maker = find(home / name)
+            if maker and maker.job not in before:
+                before[maker.job] = None
                 queue.append(maker)
     if before:
         yield f"jobs before it: {', '.join(before)}"

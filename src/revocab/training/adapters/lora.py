@@ -184,7 +184,7 @@ class Adapters:
             tensor = weights[name].detach().to("cpu", None if own else dtype)
             key = name.replace(f".{own}.", ".") if own else name
             tensors[f"{WRAPPED}{key}"] = tensor.contiguous().clone()
-        with OutputFolder(out, KIND, []).replaced(keeps_job=False) as temporary:
+        with OutputFolder(out, KIND, []).replaced(part=True) as temporary:
             save_file(tensors, temporary / "adapter_model.safetensors", metadata={"format": "pt"})
             values = {**self.configs[stage].to_dict(), "inference_mode": True}
             # The same in every process.

@@ -19,7 +19,7 @@ from revocab.closed import Job
 from revocab.corpora.read import corpus_manifest, holds_conversations
 from revocab.errors import RevocabError
 from revocab.limits import POSITIONS
-from revocab.manifest import HELDOUT_TOKENS
+from revocab.marker import HELDOUT_TOKENS
 from revocab.output import OutputFolder
 from revocab.tokenizers.encoding import (
     SPECIAL_TOKENS,

@@ -14,7 +14,7 @@ from revocab import io
 from revocab.chat.template import find_template
 from revocab.corpora.read import check_content, corpus_manifest
 from revocab.errors import refuse
-from revocab.manifest import PACKED_TOKENS
+from revocab.marker import PACKED_TOKENS
 from revocab.output import OutputFolder
 from revocab.tokenizers.encoding import TEXT, special_sentence
 from revocab.tokenizers.identity import ids_hash

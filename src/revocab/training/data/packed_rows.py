@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from revocab.errors import RevocabError, refuse
-from revocab.manifest import PACKED_TOKENS, read_manifest
+from revocab.marker import PACKED_TOKENS, read_manifest
 from revocab.models.vocabulary.padding import token_rows
 from revocab.training.data.mixture import interleave
 from revocab.training.data.shards import ShardedRows, open_shards

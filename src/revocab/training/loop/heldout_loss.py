@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from revocab import io
 from revocab.errors import RevocabError, refuse
-from revocab.manifest import HELDOUT_TOKENS, read_manifest
+from revocab.marker import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
 from revocab.tokenizers.identity import foreign_ids
 from revocab.training.data.packed_rows import heldout_problems

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.closed import BEST
 from revocab.errors import RevocabError
-from revocab.folder_claim import CLAIM, files_below
 from revocab.io import write_text
 from revocab.links import copy_present, link_or_copy
+from revocab.marker import MARKER
 from revocab.models.folder import ModelFolder
 from revocab.models.folder_files import files_of
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
-from revocab.output import OutputFolder
+from revocab.output import OutputFolder, files_below
 from revocab.tokenizers.file_ids import TEMPLATES
 from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.training.outputs.loss_tables import HELDOUT
@@ -122,7 +122,7 @@ def export(
     if problem := tensor_problem(state):
         diverged = bool(tensor_problem(trained))
         raise not_finite(target_folder, problem, dtype, diverged=diverged)
-    with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
+    with OutputFolder(target_folder, KIND, [source_folder]).replaced(part=True) as temporary:
         model.save_pretrained(temporary, state_dict=state)
         write_companions(source_folder, temporary, texts)
 
@@ -162,9 +162,9 @@ def keep_best(out: Path, checkpoints: Iterable[int], corpora: Collection[str]) -
         means = heldout_means(csv.DictReader(file), corpora)
     step = best_step(means, checkpoints)
     source = step_folder(out, step)
-    with OutputFolder(out / BEST_FOLDER, KIND).replaced(keeps_job=False) as folder:
+    with OutputFolder(out / BEST_FOLDER, KIND).replaced(part=True) as folder:
         for name in files_below(source):
-            if name != Path(CLAIM):
+            if name != Path(MARKER):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(source / name, folder / name)
     return {"best": {"step": step, "path": str(BEST_FOLDER), "heldout_loss": means[step]}}

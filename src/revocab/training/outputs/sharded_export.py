@@ -64,7 +64,7 @@ def export_sharded(
                 for _ in part.blocks(BLOCK_BYTES):
                     pass
         return
-    with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
+    with OutputFolder(target_folder, KIND, [source_folder]).replaced(part=True) as temporary:
         for name, parts in files.items():
             write_parts(temporary / name, parts, {"format": "pt"})
         if len(files) > 1:
