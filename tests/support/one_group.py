@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from revocab.config import as_json
+from revocab.config.load import without_nulls
+from revocab.config.schema import Experiment
+from revocab.config.written_out import WrittenOut
 
 SMALL = yaml.safe_load(
     (Path(__file__).parents[1] / "experiments/small.yaml").read_text(encoding="utf-8")
@@ -38,9 +44,9 @@ def one_group(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
     return values
 
 
-def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
-    """Return one with a run that is swept; ``run`` has keys of it."""
-    entry = {"evaluate": False, **({"sweep": sweep} if sweep is not None else {}), **run}
+def experiment(matrix: Any = None, /, **run: Any) -> dict[str, Any]:
+    """Return one with a run of a matrix; ``run`` has keys of it."""
+    entry = {"evaluate": False, **({"matrix": matrix} if matrix is not None else {}), **run}
     values = one_group({"sava": entry}, recipe="gosal")
     values["models"]["mistral"]["pretrain"]["context_length"] = 4096
     values["models"]["helper"]["pretrain"]["context_length"] = 4096
@@ -61,6 +67,18 @@ def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
     return values
 
 
-def axes(**given: Any) -> dict[str, Any]:
-    """Return a sweep of axes given as (what is set, values)."""
-    return {"axes": {name: {"set": key, "values": values} for name, (key, values) in given.items()}}
+def rates(values: dict[str, float]) -> dict[str, Any]:
+    """Return an axis of learning rates by name."""
+    return {name: {"recipe": {"learning_rate": value}} for name, value in values.items()}
+
+
+def of_key(key: str, values: Iterable[Any]) -> dict[str, Any]:
+    """Return an axis of values of one key of a run, each its own name."""
+    return {str(value): {key: value} for value in values}
+
+
+def written_out(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of an experiment, which is not checked, with its runs written out."""
+    written = WrittenOut(Experiment.model_validate(without_nulls(values)), values["recipes"])
+    assert not written.problems
+    return as_json(written.result)["experiment"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from one_group import changed
+from one_group import changed, of_key
 from refusals import problems
 
 from revocab import yaml_file
@@ -21,10 +21,9 @@ HUGE = 10**15
 
 
 def swept(*names: str, number: int, **more: Any) -> dict[str, Any]:
-    """Return a run with a sweep of so many values along each axis."""
-    listed = [*range(1, number + 1)]
-    axes = {name: {"set": name, "values": listed} for name in names}
-    return {"method": "sava", "evaluate": False, "sweep": {"axes": axes, **more}}
+    """Return a run with a matrix of so many values along each axis."""
+    matrix = {name: of_key(name, range(1, number + 1)) for name in names}
+    return {"method": "sava", "evaluate": False, "matrix": matrix, **more}
 
 
 SAVA = "runs.mistral.methods.many"
@@ -54,19 +53,19 @@ TOO_LARGE: dict[str, tuple[str, Any, str]] = {
         },
         "recipes.long: heldout_every: 1 gives",
     ),
-    "tokens that a sweep holds": (
-        SAVA, swept("anchors", number=2, hold={"world-it": HUGE}), f"{SAVA}.sweep.hold.world-it:",
+    "tokens that a matrix holds": (
+        SAVA, swept("anchors", number=2, hold={"world-it": HUGE}), f"{SAVA}.hold.world-it:",
     ),
     "steps that follow from what is held": (
         SAVA,
-        swept("anchors", number=2, hold={"world-it": 10**13}), f"{SAVA}.sweep.hold.world-it.steps:",
+        swept("anchors", number=2, hold={"world-it": 10**13}), f"{SAVA}.hold.world-it.steps:",
     ),
-    "a sweep": (
+    "a matrix": (
         SAVA,
-        swept("anchors", "steps", "fit_seed", number=60), f"{SAVA}: sweeps and seeds give 216",
+        swept("anchors", "steps", "fit_seed", number=60), f"{SAVA}: its matrix and seeds give 216",
     ),
     "seeds": (
-        SAVA, {"method": "sava", "seeds": [*range(RUNS + 1)]}, f"{SAVA}: sweeps and seeds give",
+        SAVA, {"method": "sava", "seeds": [*range(RUNS + 1)]}, f"{SAVA}: its matrix and seeds give",
     ),
     "a seed": ("seed", 2**64, "seed:"),
     "documents of the world": ("world.documents", HUGE, "world.documents:"),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 from fake_results import REPOSITORY, change_experiment, experiment_alone, fake_results, write_csv
+from one_group import written_out
 
 from revocab.config import validate
-from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import t_quantile
 from revocab.io import write_json
@@ -81,8 +81,7 @@ def train(root: Path, group: str, shift: float = 0.0) -> None:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("ranking") / "results" / "demo"
-    values, problems = with_all_runs(seeded("mistral", "other"))
-    assert not problems
+    values = written_out(seeded("mistral", "other"))
     fake_results(folder, **{key: values[key] for key in ("runs", "tables", "figures", "scale")})
     train(folder, "mistral")
     train(folder, "other", shift=1.0)

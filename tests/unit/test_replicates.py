@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from one_group import one_group
+from one_group import of_key, one_group
 from refusals import problems
 
 from revocab.config import as_json, validate
@@ -65,9 +65,9 @@ def test_runs_that_begin_from_others_have_those_of_their_seed():
     assert runs["g-once"].start == ("g-sava-seed2", 20)
 
 
-def test_seeds_of_a_sweep():
-    sweep = {"axes": {"n": {"set": "anchors", "values": [10, 20]}}}
-    runs = planned({"sava": {"sweep": sweep, "seeds": [1, 2]}}).runs
+def test_seeds_of_a_matrix():
+    matrix = {"n": of_key("anchors", [10, 20])}
+    runs = planned({"sava": {"matrix": matrix, "seeds": [1, 2]}}).runs
     assert [*runs][1:] == [
         "g-sava-10-seed1", "g-sava-10-seed2", "g-sava-20-seed1", "g-sava-20-seed2",
     ]  # fmt: skip
@@ -139,11 +139,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "a name that is taken": (
         {"sava": {"seeds": [1]}, "sava-seed1": {"method": "fvt"}}, {},
-        "runs.g.methods.sava.seeds: two runs of group 'g' would be called 'sava-seed1'",
-    ),
-    "a seed as an axis": (
-        {"sava": {"sweep": {"axes": {"n": {"set": "seed", "values": [1, 2]}}}}}, {},
-        "runs.g.methods.sava.sweep.axes.n.set: 'seed' cannot be an axis; give 'seeds: [1, 2, 3]'",
+        "runs.g.methods.sava-seed1: two would be called 'sava-seed1'",
     ),
     "replicates that differ": (
         {"a": {**REPLICATE, "seed": 1}, "b": {**REPLICATE, "seed": 2, "anchors": 9}}, {},

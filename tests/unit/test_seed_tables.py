@@ -7,10 +7,10 @@ from statistics import fmean, stdev
 import pytest
 import yaml
 from fake_results import REPOSITORY, fake_results
+from one_group import of_key, rates, written_out
 from test_significance import write_items
 
 from revocab.config import as_json, validate
-from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
@@ -53,8 +53,7 @@ def demo() -> dict:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("seeds") / "results" / "demo"
-    values, problems = with_all_runs(demo())
-    assert not problems
+    values = written_out(demo())
     changed = {key: values[key] for key in ("runs", "tables", "figures")}
     fake_results(folder, **changed)
     results = Results(folder)
@@ -233,11 +232,11 @@ def test_cells_of_seeds_by_hand(results):
 
 def test_replicates_stand_at_one_place_of_a_sweep():
     values = demo()
-    axes = {
-        "n": {"set": "anchors", "values": [100, 200]},
-        "rate": {"set": "recipe.learning_rate", "values": {"low": 1.0e-4, "high": 1.0e-3}},
+    matrix = {
+        "n": of_key("anchors", [100, 200]),
+        "rate": rates({"low": 1.0e-4, "high": 1.0e-3}),
     }
-    swept = {"method": "sava", "sweep": {"axes": axes}, "seeds": [1, 2], "evaluate": False}
+    swept = {"method": "sava", "matrix": matrix, "seeds": [1, 2], "evaluate": False}
     values["runs"]["mistral"]["methods"]["swept"] = swept
     table = {"kind": "sweep", "group": "mistral", "rows": "n", "columns": "rate", "title": "Sweep"}
     values["tables"] = {"grid": {**table, "value": {"heldout": {"language": "it"}}}}

@@ -8,11 +8,11 @@ from statistics import stdev
 import pytest
 import yaml
 from fake_results import REPOSITORY, fake_results, write_csv
+from one_group import written_out
 from test_run_kinds import TABLES
 from test_sweep_kinds import EXAMPLES
 
 from revocab.config import validate
-from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 from revocab.report.make_tables import build_table
@@ -50,8 +50,7 @@ def demo() -> dict:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Results:
     root = tmp_path_factory.mktemp("seeds") / "results" / "demo"
-    values, problems = with_all_runs(demo())
-    assert not problems
+    values = written_out(demo())
     fake_results(root, runs=values["runs"], tables=SHOWN, figures=FIGURES)
     for seed, losses in LOSSES.items():
         rows = [

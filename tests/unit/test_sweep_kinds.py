@@ -10,6 +10,7 @@ import pytest
 from fake_results import experiment_alone, fake_results
 from hypothesis import given
 from hypothesis import strategies as st
+from one_group import rates
 
 from revocab.config import validate
 from revocab.errors import RevocabError
@@ -100,11 +101,12 @@ def test_two_runs_at_one_place_are_told_apart(demo):
 
 def test_axes_that_a_sweep_writes_out_are_read(demo):
     group = demo["runs"]["mistral"]
-    axes = {
-        "rate": {"set": "recipe.learning_rate", "values": {"low": 1e-3, "high": 2e-3}},
-        "decay": {"set": "recipe.weight_decay", "values": {"none": 0.0, "some": 0.1}},
+    decays = {"none": 0.0, "some": 0.1}
+    matrix = {
+        "rate": rates({"low": 1e-3, "high": 2e-3}),
+        "decay": {name: {"recipe": {"weight_decay": decays[name]}} for name in decays},
     }
-    methods = {"fvt": {"sweep": {"axes": axes}, "evaluate": False}}
+    methods = {"fvt": {"matrix": matrix, "evaluate": False}}
     runs = {"mistral": {**group, "methods": methods}}
     table = {**SWEEP, "rows": "rate", "columns": "decay"}
     experiment = validate(

@@ -8,9 +8,9 @@ from statistics import fmean
 import pytest
 import yaml
 from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
+from one_group import written_out
 
 from revocab.config import validate
-from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 from revocab.report.make_tables import build_table
@@ -51,7 +51,7 @@ def demo() -> dict:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    values, _ = with_all_runs(demo())
+    values = written_out(demo())
     folder = tmp_path_factory.mktemp("falls") / "demo"
     fake_results(folder, runs=values["runs"], tables=table())
     for run, by_seed in LOSSES.items():

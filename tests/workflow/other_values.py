@@ -102,22 +102,19 @@ BY_HAND: dict[str, Changes] = {
     "scale.methods.*.method": {"scale.methods.quick.method": "mean"},
     "runs.*.languages": {"runs.second.languages": ["it"], "tables.second-en": None},
 }
-#: Keys of a sweep with other values; a group's is that of its run in the file.
-SWEEP = {"axes.rate.set": "recipe.learning_rate", "axes.rate.values.low": 1.0e-4, "hold.it": 1000}
-SWEEP_OF_GROUP = {
-    **{f"runs.third.sweep.{key}": value for key, value in SWEEP.items()},
-    "runs.third.sweep.axes.rate.values.high": 1.0e-3,
+#: A matrix with other values; a group's is that of its run in the file.
+MATRIX_OF_GROUP = {
+    "runs.third.matrix.rate.low.recipe.learning_rate": 1.0e-4,
+    "runs.third.matrix.rate.high.recipe.learning_rate": 1.0e-3,
+    "runs.third.hold.it": 1000,
     "runs.third.methods.swept": {"method": "mean", "evaluate": False},
 }
-OTHER_SWEEP = {
-    "axes.*.set": ("axes.rate.set", "recipe.weight_decay"),
-    "axes.*.values.*": ("axes.rate.values.low", 2.0e-4),
-    "hold.*": ("hold.it", 2000),
-}
-for pattern, (key, value) in OTHER_SWEEP.items():
-    of_group = {**SWEEP_OF_GROUP, f"runs.third.sweep.{key}": value}
-    BY_HAND[f"runs.*.sweep.{pattern}"] = of_group
-    BY_HAND[f"runs.*.methods.*.sweep.{pattern}"] = {f"runs.third.methods.swept.sweep.{key}": value}
+OTHER_MATRIX = {
+    "matrix.*.*.*": ("matrix.rate.low.recipe.learning_rate", 2.0e-4), "hold.*": ("hold.it", 2000)
+}  # fmt: skip
+for pattern, (key, value) in OTHER_MATRIX.items():
+    BY_HAND[f"runs.*.{pattern}"] = {**MATRIX_OF_GROUP, f"runs.third.{key}": value}
+    BY_HAND[f"runs.*.methods.*.{pattern}"] = {f"runs.third.methods.swept.{key}": value}
 DECODING = {
     "evaluation.generation": "evaluation.generation", "corpora.*.answers": "corpora.own.answers",
     "corpora.*.answers.judge": "corpora.graded.answers.judge",

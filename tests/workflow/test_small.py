@@ -92,7 +92,7 @@ def test_runs_are_compared_item_by_item(small, values):
 
 
 def test_cost_is_measured_for_the_base_and_an_adapted_model(small):
-    found = [read_json(path) for path in sorted(small.glob("efficiency/*.json"))]
+    found = [read_json(path) for path in sorted(small.glob("efficiency/[!.]*.json"))]
     assert len(found) == 2 and len({one["characters"] for one in found}) == 1
     for one in found:
         assert one["prompt_characters_per_second"] > 0 and one["seconds_per_token"] > 0

@@ -1,8 +1,8 @@
 """From a YAML mapping to a validated :class:`Experiment`.
 
 Null means an option's default, or that a thing goes away: an overlay takes away what an earlier
-file gives (``runs: {llama: null}``, ``evaluation: {generation: null}``). Only ``recipe``, ``sweep``
-and ``seeds`` of a run say something themselves: not that of its group.
+file gives (``runs: {llama: null}``, ``evaluation: {generation: null}``). Only ``recipe``,
+``matrix``, ``hold`` and ``seeds`` of a run say something themselves: not that of its group.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
 from revocab.config.checks import all_problems
 from revocab.config.schema import Experiment
-from revocab.config.written_out import named_as_in_file, with_all_runs
+from revocab.config.written_out import WrittenOut, as_in_file
 from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
 
 #: Keys of a group or run of which null is a value.
-SAID = ("recipe", "sweep", "seeds")
+SAID = ("recipe", "matrix", "hold", "seeds")
 
 
 def substitute(value: Any, data_root: str) -> Any:
@@ -54,24 +54,22 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     wrong += extensions.problems(values.get("extensions"))
     wrong += several_experiments(contents, {} if root is None else {"data_root": root})
     wrong += nothing_taken_away((name, content) for name, content, _ in contents)
-    written, unwritten = written_out(values)
-    wrong += unwritten
+    values, recipe_problems = with_named_recipes(without_nulls(values))
+    wrong += recipe_problems
     try:
-        experiment = Experiment.model_validate(written)
+        experiment = Experiment.model_validate(values)
     except ValidationError as error:
-        rest = without_unknown_keys(written, error)
-        problems = [*problems_of(error, Experiment), *(all_problems(rest) if rest else ())]
-        raise RevocabError([*wrong, *named_as_in_file(problems, values, written)]) from None
-    problems = [*wrong, *named_as_in_file(all_problems(experiment), values, written)]
+        wrong += problems_of(error, Experiment)
+        rest = without_unknown_keys(values, error)
+        if rest is None:
+            raise RevocabError(wrong) from None
+        experiment = rest
+    written = WrittenOut(experiment, values.get("recipes") or {})
+    known = dict.fromkeys([*wrong, *written.problems])
+    problems = [*known, *as_in_file(all_problems(written.result), written)]
     if problems:
         raise RevocabError(problems)
-    return experiment
-
-
-def written_out(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    values, recipe_problems = with_named_recipes(without_nulls(values))
-    values, run_problems = with_all_runs(values)
-    return values, [*recipe_problems, *run_problems]
+    return written.result
 
 
 def without_unknown_keys(values: dict[str, Any], error: ValidationError) -> Experiment | None:
@@ -143,10 +141,11 @@ def read_stated(*paths: str | Path) -> Experiment:
 
     Raises :class:`RevocabError` on what has the wrong shape; a page about a file needs no data.
     """
-    values, problems = written_out(laid_over(paths))
-    if problems:
+    values, problems = with_named_recipes(without_nulls(laid_over(paths)))
+    written = WrittenOut(checked(Experiment, values), values.get("recipes") or {})
+    if problems := [*problems, *written.problems]:
         raise RevocabError(problems)
-    return checked(Experiment, values)
+    return written.result
 
 
 def read_values(path: str | Path) -> dict[str, Any]:

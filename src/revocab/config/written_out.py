@@ -1,185 +1,290 @@
-"""Runs written out: from ``sweep:`` and ``seeds:`` to ordinary runs, before a file is validated.
+"""Runs written out: from ``matrix:`` and ``seeds:`` to ordinary runs of a valid experiment.
 
-What has the wrong shape is left as it is, for the schema to report.
+A run of a matrix is called after the run and its values, ``<run>-<value>-<value>``. What these
+change of a recipe becomes one of its own, called after that and the values, so that runs with equal
+rows name one recipe to pack them by, whatever else they change.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
 from math import prod
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from revocab.closed import problems_of
+from revocab.closed import near, problems_of
 from revocab.config.lineage import PARENTS, run_id
-from revocab.config.schema.runs import Several, Sweep
+from revocab.config.schema import Experiment
+from revocab.config.schema.runs import RunEntry, RunGroup, RunMethod
 from revocab.errors import RevocabError
 from revocab.limits import RUNS
+from revocab.training.named_recipes import laid_over
+from revocab.training.recipe import PackingOptions, Recipe
 
-#: The keys by which a run stands for several.
-SEVERAL = ("sweep", "seeds")
-#: The name or id of a run of one seed, and the key of such a run.
-OF_A_SEED = re.compile(r"[\w.-]+-seed\d+(?![\w-])")
+#: The name or id of a run of one seed; and what is known, in a problem.
+OF_A_SEED = re.compile(r"[a-z0-9][a-z0-9_.-]*-seed\d+(?![\w-])")
 KNOWN = re.compile(r"(?<=\(known: )[^)]*")
+#: Options of a recipe that decide which rows are packed.
+ROWS = {*PackingOptions.model_fields, "batch_size", "steps", "tokens", "stages"}
+ENTRY: TypeAdapter[RunMethod] = TypeAdapter(RunEntry)
 
 
-@dataclass(frozen=True)
-class RawRun:
-    """A run of a file that is not validated yet, and its group."""
+@dataclass
+class WrittenOut:
+    """The runs and recipes that an experiment's matrices and seeds stand for."""
 
-    group_id: str
-    group: dict[str, Any]
-    name: str
-    #: What it says itself, without its sweep and seeds.
-    entry: dict[str, Any]
-    #: Where the file says it: of a run of a sweep, where the sweep is.
-    key: str
-    #: Where the file says what makes it several, by ``sweep`` and ``seeds``.
-    places: dict[str, str]
-    sweep: Sweep | None = None
-    seeds: list[int] | None = None
+    experiment: Experiment
+    #: As the file has them, their budgets in tokens or steps.
+    recipes: dict[str, Any]
+    problems: list[str] = field(default_factory=list)
+    #: Names and ids of runs of one seed, with those of the run that the file names.
+    as_in_file: dict[str, str] = field(default_factory=dict)
 
-    def setting(self, key: str) -> Any:
-        """Return what the run says under ``key``, null included, else what its group says."""
-        return (self.entry if key in self.entry else self.group).get(key)
+    def __post_init__(self) -> None:
+        self.recipes = dict(self.recipes)
+        self.groups = self.experiment.runs
+        numbers = {
+            f"runs.{name}.methods.{run}": self.number(group, run)
+            for name, group in self.groups.items()
+            for run in group.methods
+        }
+        if (total := sum(numbers.values())) > RUNS:
+            largest = max(numbers, key=lambda key: numbers[key])
+            raise RevocabError(
+                f"{largest}: its matrix and seeds give {numbers[largest]:,} runs, and"
+                f" {total:,} in all; give at most {RUNS:,} in an experiment"
+            )
+        self.groups = {name: self.of_matrices(name, group) for name, group in self.groups.items()}
+        self.groups = {name: self.of_seeds(name, group) for name, group in self.groups.items()}
 
     @property
-    def number(self) -> int:
-        axes = self.sweep.axes.values() if self.sweep else ()
-        return prod(len(axis.values) for axis in axes) * len(self.seeds or [None])
+    def result(self) -> Experiment:
+        """Return the experiment with its runs and recipes written out."""
+        made = {name: Recipe.model_validate(self.recipes[name]) for name in self.made}
+        recipes = {**self.experiment.recipes, **made}
+        return self.experiment.model_copy(update={"runs": self.groups, "recipes": recipes})
 
+    @property
+    def made(self) -> list[str]:
+        return [name for name in self.recipes if name not in self.experiment.recipes]
 
-def with_all_runs(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return an experiment's values with a run for each value of a sweep and each seed, and the
-    problems of both.
+    def number(self, group: RunGroup, run: str) -> int:
+        axes = (group.setting(run, "matrix") or {}).values()
+        return prod(map(len, axes)) * len(group.setting(run, "seeds") or [None])
 
-    Raises :class:`RevocabError` if these are more runs than are planned.
-    """
-    from revocab.config.sweeps import SweptRecipes  # stands on the runs here
+    def of_matrices(self, group_id: str, group: RunGroup) -> RunGroup:
+        entries: dict[str, RunMethod] = {}
+        for name, entry in group.methods.items():
+            matrix, key = group.setting(name, "matrix"), f"runs.{group_id}.methods.{name}"
+            place = f"runs.{group_id}" + f".methods.{name}" * ("matrix" in entry.model_fields_set)
+            for values in product(*(axis.items() for axis in (matrix or {}).values())):
+                pieces = dict(zip(matrix or (), values, strict=True))
+                several = pieces or group.setting(name, "hold")
+                one = self.at(group, name, place, pieces) if several else entry
+                self.add(entries, "-".join([name, *(value for value, _ in values)]), one, key)
+        return without_several(group, {"matrix", "hold"}, methods=entries)
 
-    runs, problems = raw_runs(values)
-    if not runs:
-        return values, problems
-    total, largest = sum(run.number for run in runs), max(runs, key=lambda run: run.number)
-    if total > RUNS:
-        raise RevocabError(
-            f"{largest.key}: sweeps and seeds give {largest.number:,} runs here, and {total:,} in"
-            f" all; give at most {RUNS:,} in an experiment"
+    def at(
+        self, group: RunGroup, name: str, place: str, pieces: dict[str, tuple[str, dict[str, Any]]]
+    ) -> RunMethod:
+        """Return the run at one value of each axis; what is wrong with a value is added to the
+        problems, and left out.
+        """
+        entry = group.methods[name]
+        own = entry.model_dump(exclude_unset=True, exclude={"matrix", "hold"})
+        method = next((piece["method"] for _, piece in pieces.values() if "method" in piece), None)
+        merged = {**own, "method": method or entry.method}
+        stated, changes = set(own) - {"method"}, []
+        for axis, (value, piece) in pieces.items():
+            key = f"{place}.matrix.{axis}.{value}"
+            twice = sorted(stated & piece.keys() - {"recipe"})
+            self.problems += [
+                f"{key}.{what}: the run or another axis sets it; remove one" for what in twice
+            ]
+            of_recipe = piece.get("recipe")
+            if isinstance(of_recipe, dict):
+                changes.append((value, of_recipe, f"{key}.recipe"))
+            keys = {
+                what: piece[what]
+                for what in piece
+                if not isinstance(of_recipe, dict) or what != "recipe"
+            }
+            if self.is_right(ENTRY, RunEntry, {"method": merged["method"], **keys}, key):
+                merged |= keys
+                stated |= keys.keys()
+        run = ENTRY.validate_python(
+            merged | {"axes": {axis: value for axis, (value, _) in pieces.items()}}
         )
-    recipes = SweptRecipes(values, problems)
-    swept = [swept_run for run in runs for swept_run in recipes.runs_of(run)]
-    seeds = {run_id(run.group_id, run.name): run.seeds or [] for run in swept}
-    written = [replicate for run in swept for replicate in replicates(run, seeds, problems)]
-    problems += clashes(written)
-    groups = dict(values["runs"])
-    for group_id in dict.fromkeys(run.group_id for run in runs):
-        group = {key: value for key, value in groups[group_id].items() if key not in SEVERAL}
-        misfits = {k: v for k, v in group["methods"].items() if not isinstance(v, dict)}
-        entries = {run.name: run.entry for run in written if run.group_id == group_id}
-        groups[group_id] = {**group, "methods": {**misfits, **entries}}
-    made = {"recipes": recipes.recipes} if recipes.recipes else {}
-    return {**values, **made, "runs": groups}, list(dict.fromkeys(problems))
+        alone = group.model_copy(update={"methods": {name: run}})
+        hold = group.setting(name, "hold") or {}
+        if not (changes or hold):
+            return run
+        base, mixture = alone.setting(name, "recipe"), alone.setting(name, "mixture")
+        if base is None:
+            self.problems.append(f"{place}.matrix: run {name!r} has no recipe; name one")
+            return run
+        recipe = self.recipe(base, mixture, changes, hold, place)
+        return run.model_copy(update={"recipe": recipe})
 
+    def recipe(
+        self,
+        base: str,
+        mixture: str | None,
+        changes: list[tuple[str, dict[str, Any], str]],
+        hold: dict[str, int],
+        place: str,
+    ) -> str:
+        """Return the recipe with the changes of a run and the steps that it holds.
 
-def raw_runs(values: dict[str, Any]) -> tuple[list[RawRun], list[str]]:
-    """Return every run of a file that has the shape of one, and what is wrong with sweeps and
-    seeds.
-    """
-    runs: list[RawRun] = []
-    problems: list[str] = []
-    for group_id, group in mapping(values, "runs").items():
-        for name, entry in mapping(group, "methods").items():
-            if not isinstance(entry, dict):
+        One for the rows is made first, and one for the training on them where that says more.
+        """
+        if base not in self.recipes:
+            return base  # the checks tell
+        rows = [change for change in changes if ROWS & change[1].keys()]
+        name, values = self.changed(base, self.recipes[base], rows)
+        for corpus, tokens in hold.items():
+            shares, key = self.experiment.mixtures.get(str(mixture), {}), f"{place}.hold.{corpus}"
+            problems = list(hold_problems(key, corpus, shares, values))
+            self.problems += problems
+            if shares and not problems:
+                per_step = values["batch_size"] * values["sequence_length"]
+                steps = held_steps(tokens, float(shares[corpus]), per_step)
+                held = f"{name}-{mixture}", laid_over(values, {"steps": steps})
+                if self.is_right(Recipe, Recipe, held[1], key):
+                    name, values = held
+        self.add(self.recipes, name, values, place)
+        rest = [change for change in changes if change not in rows]
+        name, values = self.changed(name, values, rest)
+        self.add(self.recipes, name, values, place)
+        return name
+
+    def changed(
+        self, name: str, values: dict[str, Any], changes: list[tuple[str, dict[str, Any], str]]
+    ) -> tuple[str, dict[str, Any]]:
+        for value, change, key in changes:
+            stages = change.get("stages")
+            known = [stage["name"] for stage in values.get("stages") or ()]
+            unknown = [stage for stage in stages or () if stage not in known]
+            self.problems += [
+                f"{key}.stages: no stage {stage!r} (known: {', '.join(known) or 'none'})"
+                f"{near(stage, known)}"
+                for stage in unknown
+            ]
+            laid = laid_over(values, change)
+            if not unknown and self.is_right(Recipe, Recipe, laid, key):
+                name, values = f"{name}-{value}", laid
+        return name, values
+
+    def of_seeds(self, group_id: str, group: RunGroup) -> RunGroup:
+        """Return the group with a run for each seed. One that begins from a run with the same seed,
+        or reads it, names it without its seed.
+        """
+        entries: dict[str, RunMethod] = {}
+        for name, entry in group.methods.items():
+            seeds, key = group.setting(name, "seeds"), f"runs.{group_id}.methods.{name}"
+            place = f"runs.{group_id}" + f".methods.{name}" * ("seeds" in entry.model_fields_set)
+            if seeds is None:
+                self.add(entries, name, without_several(entry, {"seeds"}), key)
                 continue
-            key, several = f"runs.{group_id}.methods.{name}", {}
-            places = {what: key if what in entry else f"runs.{group_id}" for what in SEVERAL}
-            for what, place in places.items():
-                stated = (entry if what in entry else group).get(what)
-                try:
-                    several[what] = getattr(Several.model_validate({what: stated}), what)
-                except ValidationError as error:
-                    problems += problems_of(error, Several, place)
-            own = {option: value for option, value in entry.items() if option not in SEVERAL}
-            runs.append(RawRun(group_id, group, name, own, key, places, **several))
-    return runs, problems
+            if entry.seed is not None:
+                self.problems.append(
+                    f"{key}.seed: given, and so is {place}.seeds; remove"
+                    " one of them, or say 'seeds: null' here"
+                )
+            for seed in seeds:
+                own: dict[str, Any] = {"seed": seed, "replicate_of": name}
+                for parent_key in PARENTS:
+                    parent = getattr(entry, parent_key, None)
+                    if parent is not None and seed in self.seeds_of(parent.run):
+                        own[parent_key] = parent.model_copy(
+                            update={"run": f"{parent.run}-seed{seed}"}
+                        )
+                replicate = f"{name}-seed{seed}"
+                self.add(entries, replicate, without_several(entry, {"seeds"}, **own), key)
+                for prefix in ("", run_id(group_id, ""), f"runs.{group_id}.methods."):
+                    self.as_in_file[prefix + replicate] = prefix + name
+        return without_several(group, {"seeds"}, methods=entries)
 
-
-def mapping(values: Any, key: str) -> dict[str, Any]:
-    inner = values.get(key) if isinstance(values, dict) else None
-    return inner if isinstance(inner, dict) else {}
-
-
-def replicates(run: RawRun, seeds: dict[str, list[int]], problems: list[str]) -> Iterator[RawRun]:
-    """Yield a run for each of its seeds, itself where it has one; add what is wrong to problems.
-
-    A run that begins from one with the same seed, or reads it, names it without its seed: ``seeds``
-    are those of all runs.
-    """
-    if run.seeds is None:
-        yield run
-        return
-    if "seed" in run.entry:
-        problems.append(
-            f"{run.key}.seed: given, and so is {run.places['seeds']}.seeds; remove one of them, "
-            "or say 'seeds: null' here"
+    def seeds_of(self, run: str) -> list[int]:
+        found = (
+            group.setting(name, "seeds")
+            for group_id, group in self.groups.items()
+            for name in group.methods
+            if run_id(group_id, name) == run
         )
-    for seed in run.seeds:
-        entry = {"method": run.name, **run.entry, "seed": seed, "replicate_of": run.name}
-        for key in PARENTS:
-            named = entry.get(key)
-            parent = str(named.get("run")) if isinstance(named, dict) else ""
-            if seed in seeds.get(parent, ()):
-                entry[key] = {**entry[key], "run": replicate_name(parent, seed)}
-        yield replace(run, name=replicate_name(run.name, seed), entry=entry)
+        return next(found, None) or []
 
-
-def replicate_name(name: str, seed: int) -> str:
-    return f"{name}-seed{seed}"
-
-
-def clashes(runs: list[RawRun]) -> Iterator[str]:
-    names = Counter((run.group_id, run.name) for run in runs)
-    for run in runs:
-        several = "seeds" if run.seeds else "sweep"
-        if names[run.group_id, run.name] > 1 and (run.seeds or run.sweep):
-            yield (
-                f"{run.places[several]}.{several}: two runs of group {run.group_id!r} would be"
-                f" called {run.name!r}; rename one of them, or a value"
+    def add(self, known: dict[str, Any], name: str, value: Any, place: str) -> None:
+        if known.setdefault(name, value) != value:
+            self.problems.append(
+                f"{place}: two would be called {name!r}; rename one of them, or a value"
             )
 
+    def is_right(self, adapter: Any, model: Any, values: dict[str, Any], place: str) -> bool:
+        """Add what is wrong with values to the problems; return whether nothing is."""
+        validate = getattr(adapter, "validate_python", None) or adapter.model_validate
+        try:
+            validate(values)
+        except ValidationError as error:
+            self.problems += problems_of(error, model, place)
+            return False
+        return True
 
-def named_as_in_file(
-    problems: Iterable[str], values: dict[str, Any], written: dict[str, Any]
-) -> list[str]:
-    """Return the problems of ``written``, each once; runs of several seeds are called as ``values``
-    call them.
-    """
-    names = dict(names_of_seeds(values, written))
+
+def as_in_file(problems: Iterable[str], written: WrittenOut) -> list[str]:
+    """Return problems, each once; those of runs of several seeds call them as the file does."""
 
     def renamed(problem: str) -> str:
-        first = OF_A_SEED.match(problem)
-        if first is None or first[0] not in names:
+        if OF_A_SEED.match(problem) is None:
             return problem
-        message = OF_A_SEED.sub(lambda name: names.get(name[0], name[0]), problem)
+        problem = OF_A_SEED.sub(lambda name: written.as_in_file.get(name[0], name[0]), problem)
         # Lists of what is known would say each name once for each seed.
-        return KNOWN.sub(lambda known: ", ".join(dict.fromkeys(known[0].split(", "))), message)
+        return KNOWN.sub(lambda known: ", ".join(dict.fromkeys(known[0].split(", "))), problem)
 
     return list(dict.fromkeys(map(renamed, problems)))
 
 
-def names_of_seeds(values: dict[str, Any], written: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield key, id and name of every run of one seed that the file does not name, with those of
-    the run that it does.
+def without_several(model: Any, keys: set[str], **update: Any) -> Any:
+    """Return a copy of a run or group as if it had never said ``keys``."""
+    if not (keys & model.model_fields_set or update):
+        return model
+    copy = model.model_copy(update={**dict.fromkeys(keys), **update})
+    copy.model_fields_set.difference_update(keys)
+    return copy
+
+
+def held_steps(tokens: int, share: float, per_step: int) -> int:
+    """Return the steps after which a corpus with a share of all tokens has given ``tokens``.
+
+    The share is the decimal fraction that it is written as: a tenth stays a tenth.
     """
-    for group_id, group in mapping(written, "runs").items():
-        own = mapping(mapping(mapping(values, "runs"), group_id), "methods")
-        for name, entry in mapping(group, "methods").items():
-            parent = mapping({name: entry}, name).get("replicate_of")
-            if parent and name not in own:
-                methods = f"runs.{group_id}.methods."
-                yield from ((methods + name, methods + parent), (name, parent))
-                yield run_id(group_id, name), run_id(group_id, parent)
+    return math.ceil(tokens / Fraction(str(share)) / per_step)
+
+
+def hold_problems(
+    key: str, corpus: str, shares: dict[str, Any], recipe: dict[str, Any]
+) -> Iterator[str]:
+    share = shares.get(corpus)
+    if corpus not in shares:
+        yield (
+            f"{key}: the mixture has no corpus {corpus!r} (known:"
+            f" {', '.join(sorted(shares))}){near(corpus, shares.keys())}"
+        )
+    elif share == "size":
+        yield f"{key}: the mixture says 'size' for its share; give a number"
+    stages = recipe.get("stages") or ()
+    # Tokens of all stages are shared out over other steps in proportion; of some, they contradict.
+    budgets = ("steps",) if all("tokens" in stage for stage in stages) else ("steps", "tokens")
+    for stage in stages:
+        own = [budget for budget in (*budgets, "mixture") if stage.get(budget) is not None]
+        if own:
+            yield (
+                f"{key}: stage {stage['name']!r} of the recipe has its own {' and '.join(own)}; "
+                "give stages shares of the steps, and one mixture"
+            )

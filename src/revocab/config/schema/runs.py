@@ -1,4 +1,4 @@
-"""Runs: methods applied to source models; and sweeps, which stand for several."""
+"""Runs: methods applied to source models, one by one or several at once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from pydantic import (
     BeforeValidator,
     Field,
-    TypeAdapter,
-    ValidationError,
     WrapSerializer,
     create_model,
     field_validator,
@@ -33,43 +31,6 @@ from revocab.initialise.options import ScaleOptions
 from revocab.initialise.reading.fasttext import FastTextOptions
 from revocab.limits import Seed, ShotCount, StepNumber, Steps, Tokens
 
-#: Values that are their own names: ids, and whole numbers.
-OWN_NAMES = TypeAdapter(list[Id | Annotated[int, Field(ge=0, strict=True)]])
-
-
-class Axis(Closed):
-    """One thing that a sweep varies."""
-
-    #: A key of a run (``target``, ``mixture``, ``recipe``, an option of its method); an option of
-    #: its recipe (``recipe.learning_rate``, ``recipe.stages.<name>.learning_rate``).
-    set: OneLine
-    #: By name, which becomes part of ids; a list where values are ids or whole numbers.
-    values: dict[Id, Any] = Field(min_length=1)
-
-    @field_validator("values", mode="before")
-    @classmethod
-    def _named(cls, values: Any) -> Any:
-        if not isinstance(values, list):
-            return values
-        try:
-            listed = OWN_NAMES.validate_python(values)
-        except ValidationError:
-            raise ValueError(
-                "a list may hold ids and whole numbers, which name themselves; give other values "
-                "names: {low: 1.0e-4, high: 3.0e-4}"
-            ) from None
-        if len(set(map(str, listed))) < len(listed):
-            raise ValueError("a value is given twice; give each once")
-        return {str(value): value for value in listed}
-
-
-class Sweep(Closed):
-    """Every combination of the values of some axes."""
-
-    axes: dict[Id, Axis] = Field(min_length=1)
-    #: Tokens of one corpus that every run sees: its steps are those tokens over the corpus' share.
-    hold: dict[Id, Tokens] = Field(default_factory=dict, max_length=1)
-
 
 class Layered(Closed):
     """Settings of which a null, said, is another thing than nothing said."""
@@ -88,7 +49,13 @@ class Several(Layered):
     (:mod:`revocab.config.written_out`).
     """
 
-    sweep: Sweep | None = None
+    #: By axis and name of a value, what a run has there: keys of a run, and under ``recipe`` also
+    #: options of its recipe. There is a run for every combination.
+    matrix: dict[Id, Annotated[dict[Id, dict[Id, Any]], Field(min_length=1)]] | None = Field(
+        default=None, min_length=1
+    )
+    #: Tokens of one corpus that every run sees: its steps are those tokens over the corpus' share.
+    hold: dict[Id, Tokens] | None = Field(default=None, max_length=1)
     #: One run for each of these seeds in its place.
     seeds: list[Seed] | None = Field(default=None, min_length=1)
 
@@ -174,7 +141,7 @@ class RunMethod(Several, NamedMethod):
     seed: Seed | None = None
     #: The name, in its group, of the runs that differ from it in their seed alone.
     replicate_of: Id | None = None
-    #: Where it stands in a sweep: by axis, the name of its value there.
+    #: Where it stands in a matrix: by axis, the name of its value there.
     axes: dict[Id, Id] | None = None
     #: False for ablations of which only the losses are shown.
     evaluate: bool = True

@@ -1,4 +1,4 @@
-"""Sweeps: the runs that they stand for, what those share, and every bad axis as one line."""
+"""Matrices: the runs that they stand for, what those share, and every bad value as one line."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from one_group import axes, experiment
+from one_group import experiment, of_key, rates
+from refusals import problems
 
 from revocab.config import as_json, validate
 from revocab.config.schema import Experiment
-from revocab.config.sweeps import held_steps
+from revocab.config.written_out import held_steps
 from revocab.plan import Plan
 
 RATES = {"quarter": 7.5e-5, "half": 1.5e-4, "full": 3.0e-4}
 MIXES = {"one-nine": "m9", "one-three": "m3", "even": "even"}
 
 
+HOLD = {"world-it": 14_000_000_000}
 GOSAL = {
-    **axes(rate=("recipe.learning_rate", RATES), mix=("mixture", MIXES)),
-    "hold": {"world-it": 14_000_000_000},
-}
+    "rate": rates(RATES), "mix": {name: {"mixture": mixture} for name, mixture in MIXES.items()}
+}  # fmt: skip
 
 
 def planned(values: dict[str, Any]) -> Plan:
@@ -39,7 +40,7 @@ def swept(plan: Plan) -> list[str]:
 
 def test_gosals_nine_runs():
     """14 B Arabic tokens over the share over 960 x 4096 tokens a step, rounded up."""
-    plan = planned(experiment(GOSAL))
+    plan = planned(experiment(GOSAL, hold=HOLD))
     steps = {"one-nine": 3956, "one-three": 4748, "even": 7121}
     assert {run: plan.runs[run].steps[-1] for run in swept(plan)} == {
         f"g-sava-{rate}-{mix}": steps[mix] for rate in RATES for mix in MIXES
@@ -83,7 +84,7 @@ def by_hand() -> dict[str, Any]:
 
 
 def test_the_same_runs_by_hand_have_the_same_jobs():
-    ours, theirs = planned(experiment(GOSAL)), planned(by_hand())
+    ours, theirs = planned(experiment(GOSAL, hold=HOLD)), planned(by_hand())
     assert swept(ours) == swept(theirs)
     for run in swept(ours):
         for rule in ("init_embeddings", "adapt_model"):
@@ -93,13 +94,13 @@ def test_the_same_runs_by_hand_have_the_same_jobs():
     assert len(packings) == 3  # under names of its own recipes
 
 
-def test_a_group_sweeps_each_of_its_runs():
+def test_a_matrix_of_a_group_is_of_each_of_its_runs():
     values = experiment()
     group = values["runs"]["g"]
-    group["sweep"] = axes(mix=("mixture", ["m9", "m3"]))
+    group["matrix"] = {"mix": of_key("mixture", ["m9", "m3"])}
     group["methods"]["fvt"] = {"evaluate": False}
-    group["methods"]["lapt"] = {"evaluate": False, "sweep": None}
-    group["methods"]["mean"] = {"sweep": axes(to=("target", ["target"])), "evaluate": False}
+    group["methods"]["lapt"] = {"evaluate": False, "matrix": None}
+    group["methods"]["mean"] = {"matrix": {"to": of_key("target", ["target"])}, "evaluate": False}
     runs = planned(values).runs
     assert [*runs] == [
         "g-base", "g-sava-m9", "g-sava-m3", "g-fvt-m9", "g-fvt-m3", "g-lapt", "g-mean-target",
@@ -108,42 +109,42 @@ def test_a_group_sweeps_each_of_its_runs():
 
 
 def test_options_of_a_method_and_whole_numbers_as_names():
-    plan = planned(experiment(axes(n=("anchors", [100, 200])), recipe=None))
+    plan = planned(experiment({"n": of_key("anchors", [100, 200])}, recipe=None))
     assert swept(plan) == ["g-sava-100", "g-sava-200"]
     assert plan.runs["g-sava-200"].options == {"anchors": 200}
 
 
 def test_rates_alone_are_trained_on_the_rows_of_their_recipe():
-    plan = planned(experiment(axes(rate=("recipe.learning_rate", RATES))))
+    plan = planned(experiment({"rate": rates(RATES)}))
     packed = {plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
     assert packed == {"results/small/packed/target--bilingual--gosal"}
 
 
 def test_an_option_of_one_stage():
-    sweep = axes(rate=("recipe.stages.two.learning_rate", RATES))
-    plan = planned(experiment(sweep, recipe="staged"))
+    two = {name: {"recipe": {"stages": {"two": {"learning_rate": RATES[name]}}}} for name in RATES}
+    plan = planned(experiment({"rate": two}, recipe="staged"))
     stages = plan.experiment.recipes["staged-full"].stages
     assert [one.learning_rate for one in stages] == [1e-4, 3e-4]
 
 
 def test_rows_of_another_length_are_others():
-    sweep = axes(length=("recipe.sequence_length", {"short": 1024, "long": 4096}))
-    sweep["axes"]["rate"] = {"set": "recipe.learning_rate", "values": RATES}
-    plan = planned(experiment(sweep))
+    lengths = {"short": 1024, "long": 4096}
+    length = {name: {"recipe": {"sequence_length": lengths[name]}} for name in lengths}
+    plan = planned(experiment({"length": length, "rate": rates(RATES)}))
     packed = {run: plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
     assert packed["g-sava-short-full"] == "results/small/packed/target--bilingual--gosal-short"
     assert packed["g-sava-long-half"] == "results/small/packed/target--bilingual--gosal"
     assert len(set(packed.values())) == 2
 
 
-def test_runs_of_a_sweep_are_read_back_from_the_record():
-    found = validate(experiment(GOSAL))
+def test_runs_of_a_matrix_are_read_back_from_the_record():
+    found = validate(experiment(GOSAL, hold=HOLD))
     assert Experiment.model_validate(as_json(found)["experiment"]) == found
 
 
-def test_without_a_sweep_nothing_is_said_of_one():
+def test_without_a_matrix_nothing_is_said_of_one():
     text = str(as_json(validate(experiment())))
-    assert "sweep" not in text and "axes" not in text
+    assert "matrix" not in text and "hold" not in text and "axes" not in text
 
 
 # Equal rows are packed once -----------------------------------------------------------------------
@@ -175,21 +176,21 @@ NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9]{0,3}", fullmatch=True), min_size=
 
 
 @settings(max_examples=20)
-@given(rates=NAMES, mixes=NAMES)
-def test_ids_are_unique_and_stable(rates, mixes):
+@given(names=NAMES, mixes=NAMES)
+def test_ids_are_unique_and_stable(names, mixes):
     """Whatever other values there are, a run has the same id, job and rows."""
-    rates, mixes = rates[:3], mixes[:3]
-    rate = {name: 1e-5 * len(name) for name in rates}
+    names, mixes = names[:3], mixes[:3]
+    rate = {name: 1e-5 * len(name) for name in names}
     mix = {name: ("m9", "m3", "even")[len(name) % 3] for name in mixes}
 
     def plan_with(rate: dict, mix: dict) -> Plan:
-        sweep = axes(rate=("recipe.learning_rate", rate), mix=("mixture", mix))
-        return planned(experiment({**sweep, "hold": {"world-it": 14_000_000_000}}))
+        mixes = {name: {"mixture": mixture} for name, mixture in mix.items()}
+        return planned(experiment({"rate": rates(rate), "mix": mixes}, hold=HOLD))
 
     plan = plan_with(rate, mix)
-    assert len({*swept(plan)}) == len(rates) * len(mixes)
+    assert len({*swept(plan)}) == len(names) * len(mixes)
     turned = plan_with(dict(reversed(rate.items())), mix)
-    alone = plan_with({rates[-1]: rate[rates[-1]]}, mix)
+    alone = plan_with({names[-1]: rate[names[-1]]}, mix)
     for other in (turned, alone):
         for run in swept(other):
             one, two = (each.step("adapt_model", run=run) for each in (plan, other))
@@ -199,10 +200,9 @@ def test_ids_are_unique_and_stable(rates, mixes):
 @settings(max_examples=20)
 @given(st.sampled_from([*RATES]), st.floats(1e-6, 1e-2))
 def test_one_value_moves_only_the_runs_that_have_it(rate, value):
-    before = planned(experiment(GOSAL))
-    sweep = copy.deepcopy(GOSAL)
-    sweep["axes"]["rate"]["values"][rate] = value
-    after = planned(experiment(sweep))
+    before = planned(experiment(GOSAL, hold=HOLD))
+    matrix = {**GOSAL, "rate": rates({**RATES, rate: value})}
+    after = planned(experiment(matrix, hold=HOLD))
     moved = {
         run
         for run in swept(before)
@@ -215,3 +215,43 @@ def test_one_value_moves_only_the_runs_that_have_it(rate, value):
 def test_held_tokens_are_given_and_one_step_less_is_too_few(tokens, share, per_step):
     steps = held_steps(tokens, float(share), per_step)
     assert (steps - 1) * per_step * share < tokens <= steps * per_step * share
+
+
+# What is refused ----------------------------------------------------------------------------------
+
+SAVA = "runs.g.methods.sava"
+WRONG = {
+    "no such key": ({"n": {"a": {"anchor": 3}}}, {}, f"{SAVA}.matrix.n.a.anchor:"),
+    "a wrong value": ({"n": of_key("anchors", [0])}, {}, f"{SAVA}.matrix.n.0.anchors:"),
+    "no such option of a recipe": (
+        {"n": {"a": {"recipe": {"learning_rat": 1}}}}, {}, f"{SAVA}.matrix.n.a.recipe.learning_rat:"
+    ),
+    "no such stage": (
+        {"n": {"a": {"recipe": {"stages": {"three": {"learning_rate": 1e-4}}}}}},
+        {"recipe": "staged"}, f"{SAVA}.matrix.n.a.recipe.stages: no stage 'three'",
+    ),
+    "no such mixture": ({"mix": of_key("mixture", ["m99"])}, {}, f"{SAVA}-m99.mixture:"),
+    "set by the run, too": (
+        {"n": of_key("anchors", [10])}, {"anchors": 20}, f"{SAVA}.matrix.n.10.anchors:"
+    ),
+    "set by two axes": (
+        {"n": of_key("anchors", [10]), "m": of_key("anchors", [20])}, {},
+        f"{SAVA}.matrix.m.20.anchors:",
+    ),
+    "no recipe": ({"rate": rates({"low": 1e-5})}, {"recipe": None}, f"{SAVA}.matrix:"),
+    "an axis without values": ({"n": {}}, {}, f"{SAVA}.matrix.n:"),
+    "no matrix": ({}, {}, f"{SAVA}.matrix:"),
+    "holds another corpus": (
+        {"mix": of_key("mixture", ["m9"])}, {"hold": {"world-fr": 9}}, f"{SAVA}.hold.world-fr:"
+    ),
+    "a name that is taken": (
+        {"n": {"a": {"anchors": 10}, "A": {"anchors": 20}}}, {}, f"{SAVA}.matrix.n.A"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_bad_value_is_one_clear_line(case):
+    matrix, run, place = WRONG[case]
+    found = problems(experiment(matrix, **run))
+    assert len(found) == 1 and found[0].startswith(place), found
