@@ -115,7 +115,7 @@ def measure(way: str, shape: Shape, micro_batches: int, steps: int, threads: int
 
 def computed(shape: Shape, micro_batches: int) -> list[tuple[str, float, float]]:
     """Return (way, operations of a step, bytes of what is kept) of one matrix, by formula."""
-    from revocab.training.machine.costs import adapter_flops
+    from revocab.costs.model import adapter_flops
 
     rows, source, width = shape.rows, shape.source_rows, shape.width
     product, matrix = 2.0 * rows * source * width, 4.0 * rows * source

@@ -45,6 +45,9 @@ class Shape:
         return layers + self.hidden * (1 + self.vocabulary * (1 if self.tied else 2))
 
 
+#: Side of the square matrices that measure a device's peak, and how often.
+CPU_MATRIX, GPU_MATRIX, REPEATS = 768, 8192, 5
+
 SHAPES = {
     # SmolLM2-135M, Llama 3.2 1B, Mistral 7B (served as if it had Mistral Nemo's vocabulary)
     "135m": Shape(576, 1536, 30, 9, 3, 49_152, True, 64, 20, (49_152, 16_384), 16),
@@ -159,7 +162,7 @@ def device_record():
 
 def data_sheet(name):
     """Return the entry of the package's list of devices for a name as CUDA says it, or None."""
-    from revocab.bill.device import known
+    from revocab.costs.devices import known
 
     words = set(re.split(r"[^a-z0-9]+", name.lower()))
     fitting = [key for key in known("devices") if {*key.split("-")} <= words]
@@ -168,14 +171,32 @@ def data_sheet(name):
     return known("devices")[max(fitting, key=len)]
 
 
-def measure_device():
+def measured_peak(place, dtype):
+    """Return (operations per second, what was measured): the best of some square products.
+
+    Not a data sheet's number: what this device, at this many threads, does at its best now.
+    """
     import torch
 
-    from revocab.training.machine.costs import measured_peak
+    side = CPU_MATRIX if place.type == "cpu" else GPU_MATRIX
+    left = torch.ones(side, side, device=place, dtype=dtype)
+    best = float("inf")
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        product = left @ left
+        now()  # the device has done its work
+        best = min(best, time.perf_counter() - begin)
+    del product
+    name = str(dtype).removeprefix("torch.")
+    return 2.0 * side**3 / best, f"measured: best of {REPEATS} {name} products of {side} x {side}"
+
+
+def measure_device():
+    import torch
 
     place = device()
     measured_peak(place, torch.bfloat16)  # warms up
     peak, how = measured_peak(place, torch.bfloat16)
-    sheet = data_sheet(device_record()["device"]) or {"flops": None, "source": "not known"}
-    found = {"measured_peak": peak, "data_sheet_peak": sheet["flops"]}
+    sheet = data_sheet(device_record()["device"]) or {"peak": None, "source": "not known"}
+    found = {"measured_peak": peak, "data_sheet_peak": sheet["peak"]}
     return {**found, "table": [{**found, "how": f"{how}; {sheet['source']}"}]}

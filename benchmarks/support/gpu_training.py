@@ -85,13 +85,12 @@ def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
 def our_trainer(shape, tokens, rows, new_V, recomputed):
     """Train the same steps with the package's trainer, which finds its micro batch itself."""
     import torch
-    from revocab.training.estimates import probed_micro_batch
-    from revocab.training.machine.costs import mean_flops_per_token
 
+    from revocab.costs.model import flops_per_token
     from revocab.training.data.packed_rows import PackedRows
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
-    from revocab.training.machine.micro_batch import MicroBatch
+    from revocab.training.machine.micro_batch import MicroBatch, largest_micro_batch
     from revocab.training.run import Settings, TrainingRun
     from revocab.training.train import TrainingInputs
 
@@ -126,8 +125,8 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
         micro = MicroBatch(rows, rows, None, 1, root)
         trainer = Timed(run, inputs, training_arguments(run, rows, root), None, micro)
         trainer.work = NoWork()
-        micro.size = probed_micro_batch(trainer, run) or rows
-        flops = mean_flops_per_token(model, trainer.groups, trainer.plan, shape.length)
+        micro.size = largest_micro_batch(trainer, run) or rows
+        flops = flops_per_token(model, trainer.groups, settings, shape.length)
         trainer.train()
     return {
         "seconds": marks[1] - marks[0], "micro_batch": micro.size, "loss": trainer.last_loss,

@@ -8,6 +8,7 @@ itself where that is a commit.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ def fill_cache(root: Path, home: Path) -> None:
             for folder in (blob.parent, place.parent):
                 folder.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, blob)
-            place.symlink_to(blob)
+            place.symlink_to(os.path.relpath(blob, place.parent))
         named = repository / "refs" / unquote(ref.name)
         named.parent.mkdir(parents=True, exist_ok=True)
         named.write_text(commit, encoding="utf-8")

@@ -168,7 +168,7 @@ def test_a_size_that_has_no_memory_gives_way_to_the_next(script, most, found):
 )
 def test_a_device_is_known_by_the_name_that_cuda_gives_it(script, name, flops):
     sheet = script.gpu_models.data_sheet(name)
-    assert (sheet and sheet["flops"]) == flops
+    assert (sheet and sheet["peak"]) == flops
 
 
 def test_trainings_are_longer_and_measured_as_often(script, repository):
