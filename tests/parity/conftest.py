@@ -22,11 +22,3 @@ def one_thread():
 def inputs(tmp_path_factory) -> Path:
     """A pico model, packed rows and held-out text; see ``training_pico``."""
     return write_inputs(tmp_path_factory.mktemp("inputs"))
-
-
-@pytest.fixture(scope="session")
-def folders(toys, tmp_path_factory) -> Path:
-    """Pico models with a new vocabulary, and their source models; see ``taught_pico``."""
-    from taught_pico import write_folders
-
-    return write_folders(tmp_path_factory.mktemp("taught"), toys)

@@ -120,7 +120,7 @@ def test_stages_equal_a_plain_loop_with_an_optimizer_for_each(inputs, finished):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("story", "kills"), [("stages", 5), ("answers", 2), ("taught", 3)])
+@pytest.mark.parametrize(("story", "kills"), [("stages", 5), ("answers", 2)])
 def test_kills_and_a_damaged_state_change_no_byte(tmp_path, repository, story, kills):
     script = repository / "tests/support/kill_repeatedly.py"
     done = subprocess.run(

@@ -192,7 +192,7 @@ def test_a_source_that_is_missing_wrong_or_of_no_use(inputs, tmp_path):
     with pytest.raises(RevocabError, match=r"no source_weights\.npz, from which"):
         train(changed(run, model=inputs / "model"))
     plain = changed(run_of(inputs, tmp_path), source=inputs / "source")
-    with pytest.raises(RevocabError, match="only vocabulary adapters and distil read it"):
+    with pytest.raises(RevocabError, match="only vocabulary adapters read it"):
         train(plain)
 
 

@@ -4,7 +4,7 @@
 
 The story ``stages`` trains vocabulary adapters, embeddings, LoRA with new rows, then all;
 ``answers`` calibrates on those of conversations: embeddings and head, and LoRA in the first and the
-last layer; ``taught`` learns hidden states of a source model.
+last layer.
 
 Every start is a process of its own: what survives a kill is what stands on disk. They are forked
 from one that has imported the libraries and nothing more, which saves seconds for each. After the
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (16, 25, 45), 7, 3
 #: Modules that write a story's inputs.
-MODULES = {"answers": "chat_toys", "taught": "taught_pico"}
+MODULES = {"answers": "chat_toys"}
 LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
 
 
@@ -63,8 +63,9 @@ def train_one(folder: Path, name: str, story: str) -> None:
         toys.write_inputs(folder / "inputs")
     changes = {"steps": STEPS, "checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
     changes |= {"loss": "answers"} if story == "answers" else {}
-    run_of = (toys if story == "taught" else importlib.import_module("training_pico")).run_of
-    run = run_of(folder / "inputs", folder / name, **changes, stages=stages(story))
+    run = importlib.import_module("training_pico").run_of(
+        folder / "inputs", folder / name, **changes, stages=stages(story)
+    )
     train(run)
 
 
@@ -76,12 +77,6 @@ def stages(story: str) -> list[Stage]:
     if story == "answers":
         ends = {"lora": {**lora, "layers": [0, -1]}, "train": ("lora", "embeddings")}
         return [Stage(name="answers", steps=STEPS, learning_rate=5e-3, **ends)]
-    if story == "taught":
-        return [
-            Stage(name="distil", steps=45, learning_rate=1e-2, train=["new_rows"],
-                  distil={"snippet": 8, "per_token": 5}),
-            Stage(name="everything", steps=STEPS - 45, learning_rate=5e-3),
-        ]  # fmt: skip
     own = {
         "adapters": {"learning_rate": 3e-3, "train": "embeddings", "weight_decay": 0.3,
                      "adapter": {"auxiliary": 0.5}},

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from revocab.costs.model import USED, Memory, Outline, flops_per_token, most_trained
+from revocab.costs.model import Memory, Outline, flops_per_token, most_trained
 from revocab.training.loop.loss import forward_to_loss
 from revocab.training.machine.head import GPU_CHUNK_ELEMENTS
 from revocab.training.run import Settings
@@ -85,10 +85,10 @@ ROWS = {"name": "rows", "steps": 10, "learning_rate": 1e-3, "train": ["embedding
 def counted(source_rows: int = 60, **keys: object) -> tuple[float, Memory]:
     """Return the operations of all steps, and the memory, of a training of 10 steps of 8 rows."""
     settings = Settings(batch_size=8, learning_rate=1e-3, seed=1, checkpoint_every=10, **keys)
-    model, source = Outline(SIZES), Outline({**SIZES, "vocab_size": source_rows})
+    model = Outline(SIZES)
     groups = settings.plan.groups(model)
-    flops = flops_per_token(model, groups, settings, 16, source_rows=source_rows, teacher=source)
-    memory = Memory.of(model, groups, settings, 16, 4, source_rows=source_rows, teacher=source)
+    flops = flops_per_token(model, groups, settings, 16, source_rows=source_rows)
+    memory = Memory.of(model, groups, settings, 16, 4, source_rows=source_rows)
     return flops * 10 * 8 * 16, memory
 
 
@@ -110,23 +110,6 @@ def test_vocabulary_adapters(shared):
     each, norm = (1, 2 * 16 * 16) if shared else (2, 2 * 8 * 8)
     assert memory.adapters == each * 100 * 60
     assert adapted - plain == pytest.approx(10 * (2 * 4 * 100 * 60 * 8 + each * 100 * norm))
-
-
-@pytest.mark.parametrize(("precision", "wide"), [("float32", 4), ("bfloat16", 2)])
-def test_the_source_model_that_a_stage_learns_from(precision, wide):
-    """Its weights, in the precision of the forward pass; its forward pass, for 4 of 10 steps."""
-    stages = [
-        {"name": "learn", "steps": 4, "learning_rate": 1e-3, "train": "new_rows"},
-        {"name": "rest", "steps": 6, "learning_rate": 1e-3},
-    ]
-    alone, _ = counted(stages=stages, precision=precision)
-    taught = [{**stages[0], "distil": {}}, stages[1]]
-    beside, memory = counted(stages=taught, precision=precision)
-    assert memory.teacher == wide * (PARAMETERS - 2 * 40 * 8)
-    assert beside - alone == pytest.approx(4 * 8 * 16 * (2 * 2 * LAYER + 4 * 2 * 8 * 16))
-    # It leaves less to the micro batch.
-    free = int(replace(memory, teacher=0).step(8) / USED) + 1
-    assert (replace(memory, teacher=0).largest(free, 8), memory.largest(free, 8)) == (8, 4)
 
 
 def kept_bytes(model, batch, precision):

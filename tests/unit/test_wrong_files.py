@@ -104,7 +104,6 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{TRAIN}.stages", stage(groups={"x9": {"weight_decay": 0.1}}), "groups: 'x9' fits no"),
     (f"{TRAIN}.stages", stage(train=["lora"]), "train names 'lora'; give lora:"),
     (f"{TRAIN}.stages", stage(train=["new_rows"]), "trains new_rows, but a stand-in has no source"),
-    (f"{TRAIN}.stages", stage(train=["new_rows"], distil={}), "has distil, by which a source"),
     (f"{TRAIN}.stages", stage(train=["new_rows", "all"]), "all beside train: new_rows"),
     (f"{TRAIN}.stages", stage(groups={"new_rows": {}}), "new_rows rates of their own, but train"),
     (

@@ -98,7 +98,7 @@ BY_HAND: dict[str, Changes] = {
     "runs.*.methods.*.method": {"runs.main.methods.fvt.method": "mean"},
     "runs.*.methods.*.mixture": {"runs.main.methods.fvt.mixture": "even"},
     "runs.*.methods.*.target": {"runs.main.methods.fvt.target": "replaced"},
-    "runs.*.methods.*.replicate_of": {"runs.second.methods.distilled.replicate_of": "again-too"},
+    "runs.*.methods.*.replicate_of": {"runs.second.methods.rows-first.replicate_of": "again-too"},
     "scale.methods.*.method": {"scale.methods.quick.method": "mean"},
     "runs.*.languages": {"runs.second.languages": ["it"], "tables.second-en": None},
 }

@@ -137,8 +137,6 @@ def _pretraining(experiment: Experiment) -> Iterator[str]:
         if not (model.pretrain and recipe):
             continue
         what = "trains new_rows" if recipe.trains_new_rows else None
-        if recipe.distils:
-            what = "has distil, by which a source model teaches"
         if recipe.adapter:
             what = "trains vocabulary adapters, which combine a source's rows"
         if what:

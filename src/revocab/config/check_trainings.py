@@ -18,7 +18,7 @@ from revocab.limits import ALL_CHECKPOINTS
 from revocab.models.changes.blocks import ADDED_BLOCKS
 from revocab.models.folder import ModelFolder
 from revocab.models.parameters import parameter_names
-from revocab.training.adapters.lora import LORA, layer_of, lora_problems
+from revocab.training.adapters.lora import LORA, lora_problems
 from revocab.training.recipe import ALL, ANSWERS
 from revocab.training.stage import Stage
 from revocab.training.stages import MATRICES, PATTERNS
@@ -165,9 +165,6 @@ def stage_problems(stage: Stage, names: list[str], width: int, *, expanded: bool
             known = part in (LORA, ADDED_BLOCKS, *MATRICES)
             if not known and not any(re.search(PATTERNS.get(part, part), name) for name in names):
                 yield f"{key}: {part!r} fits no parameter; name a group, or correct the pattern"
-    blocks = [layer for layer in map(layer_of, names) if layer is not None]
-    if stage.distil and blocks:
-        yield from stage.distil.layer_problems(1 + max(blocks))
     if stage.lora:
         linear = [name.removesuffix(".weight") for name in names if name.endswith("_proj.weight")]
         yield from (f"lora.{problem}" for problem in lora_problems(stage.lora, linear))

@@ -186,15 +186,11 @@ def training_of(
     assert isinstance(settings, Settings) and isinstance(packed, Artefact)
     length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
     outline = Outline(config, settings.plan)
-    source = None if source_config is None else Outline(source_config)
-    source_rows = 0 if source is None else source.config.vocab_size
+    source_rows = 0 if source_config is None else Outline(source_config).config.vocab_size
     groups = settings.plan.groups(outline)
     processes = largest_divisor(settings.batch_size, options.devices)
     free = options.number("memory")
-    plain = Memory.of(
-        outline, groups, settings, length, outline.itemsize,
-        source_rows=source_rows, teacher=source,
-    )  # fmt: skip
+    plain = Memory.of(outline, groups, settings, length, outline.itemsize, source_rows=source_rows)
     fitting = TOO_LARGE
     for layout, (recomputed, sharded) in LAYOUTS.items():
         if sharded and (processes == 1 or not settings.can_be_sharded):
@@ -205,9 +201,7 @@ def training_of(
             fitting = layout
             break
     tokens = settings.steps * settings.batch_size * length
-    own = flops_per_token(
-        outline, groups, settings, length, source_rows=source_rows, teacher=source
-    )
+    own = flops_per_token(outline, groups, settings, length, source_rows=source_rows)
     heldout = tokens_held_out(plan) * len(settings.heldout_steps)
     weights = plain.parameters * outline.itemsize
     return Training(

@@ -17,7 +17,7 @@ where that is too little, :mod:`revocab.training.machine.micro_batch` halves the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -259,14 +259,10 @@ def flops_per_token(
     length: int,
     *,
     source_rows: int = 0,
-    teacher: Any = None,
-    source_share: Callable[[int], float] = lambda stage: 1.0,
 ) -> float:
     """Return a training's operations of a token, as a mean over all steps.
 
-    ``source_rows`` are those that vocabulary adapters combine. ``teacher`` is the model that stages
-    with ``distil`` learn from: its forward pass without the head, of ``source_share`` times as many
-    tokens as a stage's own.
+    ``source_rows`` are those that vocabulary adapters combine.
     """
     plan = settings.plan
     steps = plan.ends[-1]
@@ -277,16 +273,6 @@ def flops_per_token(
     total = own / steps
     adapted = sum(adapter_flops(*shape) for shape in adapters_of(model, settings, source_rows))
     total += adapted / (settings.batch_size * length) * plan.ends[0] / steps
-    if teacher is not None and settings.distils:
-        head = teacher.get_output_embeddings()
-        unused = 0 if head is None else head.weight.numel()
-        each = operations(teacher).flops(length) - 2.0 * unused
-        taught = sum(
-            stage.steps * each * source_share(number)
-            for number, stage in enumerate(plan.stages)
-            if stage.distil
-        )
-        total += taught / steps
     return total
 
 
@@ -321,8 +307,6 @@ class Memory:
     recomputed: bool = False
     #: Processes over which FSDP divides weights, gradients and moments; 1: none.
     shards: int = 1
-    #: Bytes of the source model's weights that each device has beside it, to learn from.
-    teacher: int = 0
 
     @classmethod
     def of(
@@ -334,7 +318,6 @@ class Memory:
         itemsize: int,
         *,
         source_rows: int = 0,
-        teacher: Any = None,
         recomputed: bool = False,
         shards: int = 1,
     ) -> Memory:
@@ -359,9 +342,6 @@ class Memory:
             frozen=sum(sizes[name] for name in frozen),
             recomputed=recomputed,
             shards=shards,
-            teacher=width * parameters_of(teacher)
-            if teacher is not None and settings.distils
-            else 0,
         )
 
     @property
@@ -424,7 +404,7 @@ class Memory:
         if self.chunked_head:
             logits = min(GPU_CHUNK_ELEMENTS, tokens * self.vocabulary)
             head += logits * (2 * FLOAT + self.width)
-        return self.states + head + tokens * self.token + self.teacher
+        return self.states + head + tokens * self.token
 
     def largest(self, free: float, share: int) -> int:
         """Return the largest of ``share``, its half and so on that fits into ``free`` bytes, or 1.

@@ -178,11 +178,6 @@ class TrainingOptions(LossOptions):
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
-        if self.distils and self.loss != ALL:
-            raise ValueError(
-                f"stages: distil reads text, and loss is {self.loss}; put the stage into a"
-                f" recipe of loss: {ALL}"
-            )
         taken = sorted({*names} & {*PLACES, BEST, EVERY})
         if taken:
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
@@ -218,18 +213,13 @@ class TrainingOptions(LossOptions):
         return any(NEW_ROWS in stage.train for stage in self.stages or ())
 
     @property
-    def distils(self) -> bool:
-        """Whether a stage learns from the source model."""
-        return any(stage.distil for stage in self.stages or ())
-
-    @property
     def can_be_sharded(self) -> bool:
         """Whether FSDP may divide the weights: merging an adapter needs whole ones."""
         return not any(stage.lora for stage in self.stages or ())
 
     @property
     def reads_source(self) -> bool:
-        return self.adapter is not None or self.distils
+        return self.adapter is not None
 
     def mixtures(self, mixture: str) -> list[str]:
         """Return the mixtures of all stages; ``mixture`` is that of those which name none."""
@@ -287,14 +277,3 @@ class Recipe(TrainingOptions, PackingOptions):
         description="which checkpoints of a run stay when all that reads them is done: all, those "
         "that something reads, or the last alone (and the best)",
     )
-
-    @model_validator(mode="after")
-    def _snippets_fit(self) -> Recipe:
-        for stage in self.stages or ():
-            if stage.distil and stage.distil.snippet > self.sequence_length:
-                raise ValueError(
-                    f"stages: {stage.name} has distil.snippet {stage.distil.snippet}, but rows have"
-                    f" {self.sequence_length} tokens; give at most that, or a longer"
-                    " sequence_length"
-                )
-        return self

@@ -101,7 +101,7 @@ class TrainingFolders(Closed):
     packed: Path = Field(description="folder written by pack")
     heldout: Path = Field(description="folder written by pack_heldout")
     source: Path | None = model_field(
-        "folder of the model that the model was made from; for vocabulary adapters and distil",
+        "folder of the model that the model was made from; for vocabulary adapters",
         default=None,
     )
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
@@ -22,7 +21,7 @@ WHOLE_MATRICES = ("all", EMBEDDINGS, "input_embeddings", "output_embeddings")
 #: The order in which manifests list what a stage says.
 DESCRIBED = (
     "name", "steps", "learning_rate", "train", "warmup_steps", "schedule",
-    "final_learning_rate_share", "weight_decay", "groups", "lora", "adapter", "distil",
+    "final_learning_rate_share", "weight_decay", "groups", "lora", "adapter",
 )  # fmt: skip
 
 
@@ -47,32 +46,6 @@ class VocabularyAdapters(Closed):
         exclude_if=lambda value: not value,
         description="one matrix A for embedding and head, also of a model whose head is its own",
     )
-
-
-class Distil(Closed):
-    """How new rows learn from the source model (Token Distillation, Dobler et al. 2025)."""
-
-    layers: list[Annotated[int, limits.at_most(1000, "no model has as many layers")]] = Field(
-        default=[-1],
-        min_length=1,
-        description="after how many layers hidden states are compared, from 1; negative ones count"
-        " from the last, which is -1 and has the final norm behind it",
-    )
-    snippet: Annotated[int, Field(ge=4), limits.POSITIONS] = Field(
-        default=50, description="tokens of a snippet, in the new vocabulary"
-    )
-    per_token: Annotated[int, Field(ge=1), limits.OFTEN] = Field(
-        default=100, description="most different snippets of a new token"
-    )
-
-    def layer_problems(self, count: int) -> Iterator[str]:
-        """Yield what a model of ``count`` layers lacks."""
-        for layer in self.layers:
-            if not 1 <= abs(layer) <= count:
-                yield (
-                    f"distil.layers: {layer}: the model has {count}; give 1 to {count}, or"
-                    f" -{count} to -1"
-                )
 
 
 class Stage(Closed):
@@ -111,8 +84,6 @@ class Stage(Closed):
     lora: Lora | None = None
     #: Vocabulary adapters, trained in place of the embeddings (docs/methods.md).
     adapter: VocabularyAdapters | None = None
-    #: New rows learn from the source model, in place of next tokens (docs/training.md).
-    distil: Distil | None = None
 
     @field_validator("train", mode="before")
     @classmethod
@@ -134,11 +105,6 @@ class Stage(Closed):
         if self.lora is not None and not named:
             raise ValueError(f"lora is given, but train leaves it out; give train: [{LORA}]")
         self._check_new_rows()
-        if self.distil is not None and self.train != [NEW_ROWS]:
-            raise ValueError(
-                f"distil is given, but train is {', '.join(self.train)}; give train: {NEW_ROWS},"
-                " which is all that learns from the source model"
-            )
         if self.adapter is not None and self.train != [EMBEDDINGS]:
             raise ValueError(
                 f"adapter is given, and train is {', '.join(self.train)}; give train:"

@@ -28,7 +28,6 @@ from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import tensor_bytes
 from revocab.output import ResumableFolder
 from revocab.tokenizers.identity import foreign_ids
-from revocab.tokenizers.load import tokenizer_file
 from revocab.training.adapters import lora
 from revocab.training.data.packed_rows import packed_manifest
 from revocab.training.data.shards import MARKS
@@ -77,13 +76,6 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
         adapters["source"] = {which: digest.hexdigest() for which, digest in hashes.items()}
     if run.settings.trains_new_rows:
         adapters["new_rows"] = io.sha256(new_rows_file(run.model))
-    if run.settings.distils:
-        assert run.source is not None  # train looked
-        read = [*checkpoints.weight_files(run.source), run.source / "config.json"]
-        adapters["teacher"] = {file.name: io.sha256(file) for file in read}
-        both = {"model": run.model, "teacher": run.source}
-        tokenizers = {which: tokenizer_file(folder) for which, folder in both.items()}
-        adapters["tokenizers"] = {which: io.sha256(file) for which, file in tokenizers.items()}
     model = {file.name: io.sha256(file) for file in files}
     heldout = io.sha256(run.heldout / "manifest.json")
     return {"model": model, **adapters, "packed": packed["sha256"], **bits, "heldout": heldout}
@@ -153,9 +145,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
 
     from revocab.training.adapters.opening import open_adapters
     from revocab.training.data.packed_rows import check_fit, check_recipe, open_packed
-    from revocab.training.data.taught_rows import with_lessons
     from revocab.training.loop.heldout_loss import open_heldout
-    from revocab.training.loop.teacher import check_teacher
 
     settings = run.settings
     rows = settings.steps * settings.batch_size
@@ -179,9 +169,6 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     if settings.trains_new_rows:
         matrix: Any = model.get_input_embeddings().weight
         new_V = read_new_rows(run.model, len(matrix))
-    if settings.distils and run.source is not None:
-        check_teacher(model, run.source, settings)
-        packed = with_lessons(packed, settings, run.model, run.source, new_V)
     checksums = input_checksums(run)
     return TrainingInputs(model, dtype, packed, heldout, checksums, adapters, new_V)
 
@@ -246,14 +233,9 @@ def _check_source(run: TrainingRun) -> None:
             "--source: the first stage trains vocabulary adapters, combinations of source rows, and"
             " received none; give the model that --model was made from"
         )
-    if run.settings.distils and run.source is None:
-        raise RevocabError(
-            "--source: a stage has distil, which learns from the source model, and"
-            " received none; give the model that --model was made from"
-        )
     if not run.settings.reads_source and run.source is not None:
         raise RevocabError(
-            f"--source {run.source}: only vocabulary adapters and distil read it, and no stage"
+            f"--source {run.source}: only vocabulary adapters read it, and no stage"
             " has them; leave it out, or give the first stage an adapter"
         )
 

@@ -75,7 +75,7 @@ class PackedRows:
         bits = np.unpackbits(self.marks[stem][rows], axis=1, count=self.sequence_length)
         return bits.astype(bool)
 
-    def bits_per_byte(self, stage: int, loss: float) -> float | None:
+    def bits_per_byte(self, stage: int, loss: float) -> float:
         """Return a loss in nats per token of a stage's text in bits per byte.
 
         The ratio is the whole's, unless stages are mixed apart.
@@ -83,18 +83,6 @@ class PackedRows:
         stages = self.manifest.get("stages")
         per_byte = (stages[stage] if stages else self.manifest)["tokens_per_byte"] / math.log(2)
         return float(loss * per_byte)
-
-    def described(self) -> dict[str, Any]:
-        """Return what a run's manifest says of text that stages read in place of the rows."""
-        return {}
-
-    def timed(self, stages: Mapping[int, tuple[float, int]]) -> dict[str, Any]:
-        """Return what ``timing.json`` says of that text; of stages seconds and steps are given."""
-        return {}
-
-    def source_share(self, stage: int) -> float:
-        """Return how many tokens the source model reads for each packed one of a stage."""
-        return 0.0
 
     @property
     def bytes(self) -> int:

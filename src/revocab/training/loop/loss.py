@@ -7,7 +7,6 @@ vocabulary, and nothing is computed twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
@@ -17,9 +16,6 @@ from torch.nn import functional
 
 from revocab.models.vocabulary.padding import token_rows
 from revocab.training.machine.head import CPU_CHUNK_ELEMENTS, GPU_CHUNK_ELEMENTS, has_plain_head
-
-#: What a stage that learns from a teacher minimises: of the model, ids and tokens of a step.
-Lesson = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def chunk_rows(vocabulary: int, device: torch.device) -> int:
@@ -172,11 +168,8 @@ def loss_forward(
     predicted: torch.Tensor | None = None,
     lengths: torch.Tensor | None = None,
     learned: torch.Tensor | None = None,
-    lesson: Lesson | None = None,
 ) -> torch.Tensor:
-    """Return :func:`next_token_loss`, or with ``lengths`` :func:`summed_loss`, or a lesson's."""
-    if lesson is not None and predicted is not None:
-        return lesson(model, input_ids, predicted)
+    """Return :func:`next_token_loss`, or with ``lengths`` :func:`summed_loss`."""
     if lengths is not None:
         return summed_loss(model, input_ids, lengths, learned)
     return next_token_loss(model, input_ids, position_ids, predicted, learned)

@@ -133,8 +133,6 @@ class Clock:
     first_step: float | None = None
     training: float = 0.0
     steps: int = 0
-    #: Seconds and steps of each stage by its number.
-    by_stage: dict[int, tuple[float, int]] = field(default_factory=dict)
     _since: float = field(default=0.0, repr=False)
 
     def start(self) -> None:
@@ -142,12 +140,10 @@ class Clock:
         self._since = time.perf_counter()
         self.first_step = self.first_step or time.time()
 
-    def step(self, stage: int) -> None:
+    def step(self) -> None:
         """Add the time since the last call of :meth:`start` or :meth:`step`, for one step."""
         now = time.perf_counter()
         self.training += now - self._since
-        seconds, steps = self.by_stage.get(stage, (0.0, 0))
-        self.by_stage[stage] = (seconds + now - self._since, steps + 1)
         self._since = now
         self.steps += 1
 
@@ -195,7 +191,7 @@ class StepCallback(TrainerCallback):
         control.should_save |= asked > Asked.NOTHING or state.global_step in self.trainer.plan.ends
         control.should_training_stop |= asked == Asked.STOP
         self.trainer.finish_step(state.global_step, self.rate)
-        self.trainer.clock.step(self.trainer.plan.index(state.global_step - 1))
+        self.trainer.clock.step()
         if state.global_step in self.trainer.between:
             self.trainer.write_rows()
             self.measure(state.global_step)

@@ -24,7 +24,6 @@ from revocab.training.data.packed_rows import as_collated
 from revocab.training.loop.checkpoint_work import CheckpointWork
 from revocab.training.loop.loss import forward_to_loss
 from revocab.training.loop.step_callback import Clock, LossWatch, Saving, StepCallback
-from revocab.training.loop.teacher import Teacher
 from revocab.training.machine.frozen import frozen_linear, hold_in_16_bits
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.outputs import resume_state
@@ -64,7 +63,6 @@ class RecipeTrainer(Trainer):
         self.watch = LossWatch(run.stop_at_rise)
         self.packed = inputs.packed
         self.new_V = inputs.new_V
-        self.teacher = Teacher(settings, run.source)
         self.clock = Clock()
         #: Seconds that each resume state took.
         self.state_seconds: list[float] = []
@@ -187,7 +185,6 @@ class RecipeTrainer(Trainer):
         The step's loss is the mean over its micro batches on all processes. Of conversations
         each is its share of the step's mean over learned tokens, times their number.
         """
-        inputs = self.teacher.lesson(inputs)
         loss = model(**inputs)
         if "predicted" in inputs:
             loss = loss * (self.settings.batch_size / len(inputs["input_ids"]))
@@ -204,7 +201,6 @@ class RecipeTrainer(Trainer):
         number = self.plan.index(step)
         if number != self.stage:
             self.stage = number
-            self.teacher.enter(number, self.args.device)
             self.adapters.enter(number, merge=step == self.plan.begins[number])
             for group, rates in zip(self.groups, self._rates(number), strict=True):
                 for parameter in group.parameters:

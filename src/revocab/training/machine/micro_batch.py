@@ -108,7 +108,7 @@ def largest_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
         trainer.model, trainer.groups, trainer.settings, trainer.packed.sequence_length,
         trainer.work.inputs.dtype.itemsize,
         source_rows=max((adapter.weights.source_rows for adapter in adapters), default=0),
-        teacher=trainer.teacher.shape(), recomputed=run.activation_checkpointing,
+        recomputed=run.activation_checkpointing,
         shards=args.world_size if args.fsdp else 1,
     )  # fmt: skip
     # As if the model, which may be on the device already, were not there.

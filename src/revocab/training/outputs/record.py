@@ -33,8 +33,6 @@ def timing_of(run: TrainingRun, trainer: RecipeTrainer, began: float) -> dict[st
     flops = flops_per_token(
         trainer.model, trainer.groups, trainer.settings, length,
         source_rows=max((adapter.weights.source_rows for adapter in adapters), default=0),
-        # By what it read of the first step of each stage.
-        teacher=trainer.teacher.shape(), source_share=trainer.packed.source_share,
     )  # fmt: skip
     return {
         "seconds": time.time() - began,
@@ -48,7 +46,6 @@ def timing_of(run: TrainingRun, trainer: RecipeTrainer, began: float) -> dict[st
         "states": len(trainer.state_seconds),
         "state_seconds": sum(trainer.state_seconds),
         "tokens_per_second": speed,
-        **trainer.packed.timed(clock.by_stage),
         "micro_batch": trainer.micro.size,
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "peak_device_memory_bytes": (
@@ -97,7 +94,6 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
         **({"stages": packed["stages"]} if "stages" in packed else {}),
-        **inputs.packed.described(),
         "inputs": inputs.checksums,
         "versions": {library.__name__: library.__version__ for library in libraries},
     }
