@@ -37,3 +37,4 @@ rule all:
     input:
         f"{RESULTS}/report.html",
         f"{RESULTS}/checks.json",
+        f"{RESULTS}/scores.parquet",  # which a job that failed may have taken away
