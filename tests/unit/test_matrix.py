@@ -244,8 +244,19 @@ WRONG = {
     "holds another corpus": (
         {"mix": of_key("mixture", ["m9"])}, {"hold": {"world-fr": 9}}, f"{SAVA}.hold.world-fr:"
     ),
-    "a name that is taken": (
-        {"n": {"a": {"anchors": 10}, "A": {"anchors": 20}}}, {}, f"{SAVA}.matrix.n.A"
+    "a name that is no id": ({"n": {"A": {"anchors": 20}}}, {}, f"{SAVA}.matrix.n.A"),
+    "runs of one name": (
+        {"a": {"m": {"mixture": "m9"}, "m-x": {"mixture": "m3"}},
+         "b": {"x-y": {"anchors": 5}, "y": {"anchors": 6}}}, {},
+        f"{SAVA}: two would be called 'sava-m-x-y'",
+    ),
+    "no such method": ({"by": of_key("method", ["sav"])}, {}, f"{SAVA}.matrix.by.sav"),
+    "an option that another method has": (
+        {"by": of_key("method", ["mean"])}, {"anchors": 9}, "runs.g.methods.sava.anchors:"
+    ),
+    "hold and steps": (
+        {"n": {"a": {"recipe": {"steps": 9000}}}}, {"hold": {"world-it": 10**10}},
+        f"{SAVA}.matrix.n.a.recipe: 'hold' decides the steps",
     ),
 }  # fmt: skip
 
@@ -255,3 +266,33 @@ def test_a_bad_value_is_one_clear_line(case):
     matrix, run, place = WRONG[case]
     found = problems(experiment(matrix, **run))
     assert len(found) == 1 and found[0].startswith(place), found
+
+
+def test_stages_with_tokens_keep_their_proportions_over_the_steps_that_hold():
+    values = experiment({"mix": of_key("mixture", ["m9"])}, hold=HOLD)
+    stages = [{"name": "one", "tokens": 3 * 10**9}, {"name": "two", "tokens": 10**9}]
+    values["recipes"]["gosal"]["stages"] = stages
+    del values["recipes"]["gosal"]["tokens"]
+    first, second = validate(values).recipes["gosal-m9"].stages
+    assert (first.steps + second.steps, first.steps) == (3956, 2967)
+
+
+def test_stages_with_steps_of_their_own_hold_nothing():
+    values = experiment({"mix": of_key("mixture", ["m9"])}, hold={"world-it": 10**6})
+    values["recipes"]["gosal"] = values["recipes"]["staged"] | {
+        "stages": [{"name": "one", "steps": 4}, {"name": "two", "steps": 6}]
+    }
+    assert any(line.startswith(f"{SAVA}.hold.world-it: stage 'one'") for line in problems(values))
+
+
+def test_a_run_or_recipe_has_no_name_of_another():
+    values = experiment({"rate": rates({"low": 1e-5})})
+    values["runs"]["g"]["methods"]["sava-low"] = {"method": "fvt", "evaluate": False}
+    values["recipes"]["gosal-low"] = values["recipes"]["gosal"]
+    names = [line.partition("called ")[2].partition(";")[0] for line in problems(values)]
+    assert names == ["'gosal-low'", "'sava-low'"]
+
+
+@pytest.mark.parametrize("shape", [[], "all", {"g": []}, {"g": {"methods": [1]}}])
+def test_what_is_no_group_is_left_for_the_schema(shape):
+    assert problems({**experiment(), "runs": shape})

@@ -16,9 +16,8 @@ import yaml
 from every_key_files import make_files
 from other_values import OtherValues, Place, members, places
 
-from revocab.closed import checked
 from revocab.config import Experiment, validate
-from revocab.config.load import written_out
+from revocab.config.load import as_stated
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 
@@ -99,10 +98,7 @@ def place_of(others: OtherValues, key: str) -> tuple[dict[str, Any], Place]:
 def check_shape(values: dict[str, Any], section: str) -> None:
     """Read one section of an experiment; others count where runs need them."""
     names = ("experiment", "title", section, *(SWEPT if section == "runs" else ()))
-    written, problems = written_out({name: values[name] for name in names if name in values})
-    if problems:
-        raise RevocabError(problems)
-    checked(Experiment, written)
+    as_stated({name: values[name] for name in names if name in values})
 
 
 @pytest.fixture(scope="module")

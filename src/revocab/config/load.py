@@ -141,7 +141,12 @@ def read_stated(*paths: str | Path) -> Experiment:
 
     Raises :class:`RevocabError` on what has the wrong shape; a page about a file needs no data.
     """
-    values, problems = with_named_recipes(without_nulls(laid_over(paths)))
+    return as_stated(laid_over(paths))
+
+
+def as_stated(values: dict[str, Any]) -> Experiment:
+    """Return the experiment of values whose ids and files are not checked."""
+    values, problems = with_named_recipes(without_nulls(values))
     written = WrittenOut(checked(Experiment, values), values.get("recipes") or {})
     if problems := [*problems, *written.problems]:
         raise RevocabError(problems)

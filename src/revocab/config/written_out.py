@@ -100,7 +100,7 @@ class WrittenOut:
         own = entry.model_dump(exclude_unset=True, exclude={"matrix", "hold"})
         method = next((piece["method"] for _, piece in pieces.values() if "method" in piece), None)
         merged = {**own, "method": method or entry.method}
-        stated, changes = set(own) - {"method"}, []
+        stated, changes, before = set(own) - {"method"}, [], len(self.problems)
         for axis, (value, piece) in pieces.items():
             key = f"{place}.matrix.{axis}.{value}"
             twice = sorted(stated & piece.keys() - {"recipe"})
@@ -118,9 +118,12 @@ class WrittenOut:
             if self.is_right(ENTRY, RunEntry, {"method": merged["method"], **keys}, key):
                 merged |= keys
                 stated |= keys.keys()
-        run = ENTRY.validate_python(
-            merged | {"axes": {axis: value for axis, (value, _) in pieces.items()}}
-        )
+        merged["axes"] = {axis: value for axis, (value, _) in pieces.items()}
+        known = self.problems[before:]
+        if not self.is_right(ENTRY, RunEntry, merged, place):  # as of another method's options
+            self.problems[before:] = known or self.problems[before:]
+            return entry
+        run = ENTRY.validate_python(merged)
         alone = group.model_copy(update={"methods": {name: run}})
         hold = group.setting(name, "hold") or {}
         if not (changes or hold):
@@ -147,6 +150,11 @@ class WrittenOut:
         if base not in self.recipes:
             return base  # the checks tell
         rows = [change for change in changes if ROWS & change[1].keys()]
+        self.problems += [
+            f"{key}: 'hold' decides the steps; remove one of them"
+            for _, change, key in rows
+            if hold and {"steps", "tokens"} & change.keys()
+        ]
         name, values = self.changed(base, self.recipes[base], rows)
         for corpus, tokens in hold.items():
             shares, key = self.experiment.mixtures.get(str(mixture), {}), f"{place}.hold.{corpus}"
