@@ -49,7 +49,7 @@ class Sidecar(Closed):
 
     #: A name of :data:`PATTERNS`, or a regular expression.
     pattern: str | None = None
-    special_tokens: dict[str, Annotated[int, Field(ge=0, lt=LARGEST_VOCABULARY)]] = {}
+    special_tokens: dict[str, Annotated[int, Field(ge=0, lt=LARGEST_VOCABULARY)]] = Field({})
     bos_token: str | None = None
     eos_token: str | None = None
     pad_token: str | None = None
