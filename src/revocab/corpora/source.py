@@ -310,7 +310,7 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
     """Yield one row per line of text files that translate each other; ids are line numbers."""
-    lines = {}
+    lines: dict[str, list[str]] = {}
     for language, path in files.items():
         check_file(path)
         lines[language] = [line for _, line in numbered_lines(path, None)]

@@ -92,7 +92,8 @@ class Words:
 
 def _split(texts: Sequence[str], splitter: str, language: str) -> Words:
     tokenize = tokenizer_of(splitter, language)
-    counts, frequencies = [], Counter[str]()
+    counts: list[int] = []
+    frequencies = Counter[str]()
     for words in map(tokenize, texts):
         counts.append(len(words))
         frequencies.update(words)

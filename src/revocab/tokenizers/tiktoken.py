@@ -108,11 +108,11 @@ def read_ranks(path: Path) -> dict[bytes, int]:
         tokens[rank] = token
         ranks[token] = rank
     if not problems:
-        holes = sorted(set(range(len(tokens))) - tokens.keys())
+        holes = [str(rank) for rank in range(len(tokens)) if rank not in tokens]
         missing = [f"0x{byte:02X}" for byte in range(256) if bytes([byte]) not in ranks]
         for what, absent in (("ranks", holes), ("single bytes", missing)):
             if absent:
-                listed = ", ".join(map(str, absent[:SHOWN]))
+                listed = ", ".join(absent[:SHOWN])
                 problems.append(f"{path}: {len(absent)} {what} without a token: {listed}")
     if len(problems) > SHOWN:
         problems[SHOWN:] = [f"{path}: and {len(problems) - SHOWN} more problems"]
