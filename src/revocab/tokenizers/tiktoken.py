@@ -145,11 +145,16 @@ def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
         )
     by_name = next((name for name in PATTERNS if path.stem.startswith(name)), DEFAULT_PATTERN)
     pattern = settings.pattern or by_name
-    converter = TikTokenConverter(
-        str(path), PATTERNS.get(pattern, pattern), extra_special_tokens=specials
-    )
-    # Its own reader needs tiktoken, which says nothing of gaps and repetitions.
-    converter.load_tiktoken_bpe = lambda _: ranks
+
+    class Converter(TikTokenConverter):
+        """Its own reader needs tiktoken, which says nothing of gaps and repetitions."""
+
+        @staticmethod
+        def load_tiktoken_bpe(tiktoken_url: str) -> dict[bytes, int]:
+            return ranks
+
+    pattern = PATTERNS.get(pattern, pattern)
+    converter = Converter(str(path), pattern, extra_special_tokens=specials)
     return PreTrainedTokenizerFast(
         tokenizer_object=converter.converted(),
         name_or_path=str(path),
