@@ -223,12 +223,14 @@ def is_model(annotation: Any) -> bool:
 def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
     """Return the keys of a file at ``location`` below ``model``, and the type that is there.
 
-    Of several kinds or types, the one that is meant is part of a location and no key. The type is
-    None where types do not tell.
+    Of several kinds or types, the one that is meant is part of a location and no key, and so is
+    pydantic's mark of a mapping's key. The type is None where types do not tell.
     """
     keys: list[str] = []
     model = plain(model)
     for part in location:
+        if part == "[key]":
+            continue
         several = get_args(model) if get_origin(model) in (Union, UnionType) else ()
         kinds = {kind_of(kind): kind for kind in several} if all(map(is_model, several)) else {}
         if part in kinds:
@@ -256,19 +258,12 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
         fault, *more = errors
         if fault["type"] in ("extra_forbidden", "missing"):
             yield key_problem(key, fault, located(model, fault["loc"][:-1])[1])
-        elif fault["type"] == "union_tag_invalid":
-            yield unknown_kind(key, fault["ctx"])
-        elif fault["loc"][-1:] == ("[key]",) and fault["type"] == "int_parsing":
-            parent = ".".join(key.split(".")[:-2])
-            yield (
-                f"{parent}: {fault['input']!r} is not a whole number; give the step, such as"
-                " 0 for a model that is not trained"
-            )
-        elif fault["loc"][-1:] == ("[key]",):
-            yield f"{key.removesuffix('.[key]')}: the name: {wording.sentence([fault])}"
-        else:
-            what = wording.sentence([fault, *more])
-            yield f"{key}: {what}" if key else what
+            continue
+        messages = (each["msg"].removeprefix("Value error, ") for each in (fault, *more))
+        value = "" if isinstance(fault["input"], dict) else repr(fault["input"])
+        received = f" (received {value[: wording.LONGEST]})" if value else ""
+        what = f"{' or '.join(dict.fromkeys(messages))}{received}"
+        yield f"{key}: {what}" if key else what
 
 
 def key_problem(key: str, fault: Any, model: Any) -> str:
@@ -280,14 +275,6 @@ def key_problem(key: str, fault: Any, model: Any) -> str:
     allowed = sorted(fields or ())
     listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
     return f"{key}: unknown key{listed}{near(fault['loc'][-1], allowed)}"
-
-
-def unknown_kind(key: str, context: dict[str, Any]) -> str:
-    what, kind = context["discriminator"].strip("'"), context["tag"]
-    line = unknown(key, kind, context["expected_tags"].strip("'").split("', '"), what)
-    if what == "method" and key.endswith(f".{kind}"):
-        line += "; name it with 'method:' if this is only a run's name"
-    return line
 
 
 def checked(model: type[BaseModel], values: Any, prefix: str = "") -> Any:

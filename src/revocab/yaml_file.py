@@ -25,14 +25,6 @@ LONGEST_NUMBER = 1000
 ODD_NUMBER = re.compile(r"[-+]?0[0-7_]|[^:]*:")
 #: Levels of mappings and lists, and values with aliases written out: far above any experiment.
 DEEPEST, MOST_NODES = 100, 100_000
-#: What helps, by a part of YAML's message.
-ADVICE = {
-    "mapping values are not allowed": '; a text with ": " needs quotes',
-    "cannot start any token": "; indent with spaces, and put a text that begins with @, ` or % in"
-    " quotes",
-    "could not find expected ':'": "; a key needs a colon, and a text of several lines quotes",
-    "found undefined alias": "; a text that begins with * needs quotes",
-}
 
 
 def read(path: Path) -> tuple[Any, list[str]]:
@@ -110,9 +102,7 @@ def fault(error: yaml.YAMLError) -> str:
     """Return where a file is no YAML and why, in words for whoever wrote it."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return f": not valid YAML ({error})"
-    problem = str(error.problem)
-    advice = next((words for sign, words in ADVICE.items() if sign in problem), "")
-    return f", line {error.problem_mark.line + 1}: not valid YAML: {problem}{advice}"
+    return f", line {error.problem_mark.line + 1}: not valid YAML: {error.problem}"
 
 
 def problems_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:

@@ -107,7 +107,7 @@ def test_words_in_words_are_filled_too():
     [
         (
             "name: Latin\nwords: {answer: no}",
-            "la.yaml.words.answer: expected text",
+            "la.yaml.words.answer: ",
         ),
         ("name: Latin\nword: {}", r"la.yaml.word: unknown key .*did you mean 'words'"),
         ("words: {}", r"la.yaml.name: required and not given"),

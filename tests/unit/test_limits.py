@@ -121,25 +121,6 @@ def test_the_checkpoints_of_all_runs_are_limited():
     assert line.startswith("recipes.train.checkpoint_every:") and f"{ALL_CHECKPOINTS:,}" in line
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("seed", True),
-        ("evaluation.multiple_choice.limit", True),
-        ("recipes.train.learning_rate", True),
-        ("world.documents", False),
-        ("mixtures.bilingual", {"world-it": True}),
-        ("runs.mistral.paper_steps", {5: True}),
-        ("runs.mistral.methods.sava.seeds", [True]),
-        ("runs.mistral.methods.sava.anchors", True),
-    ],
-)
-def test_true_and_false_are_no_numbers(key, value):
-    lines = problems(changed({key: value}))
-    assert lines and all(line.startswith(key) for line in lines), lines
-    assert any(str(text) in line for line in lines for text in ("'true'", "'false'"))
-
-
 def test_a_truth_value_stays_one():
     values = changed({"recipes.train.shuffle_rows": True})
     assert validate(values).recipes["train"].shuffle_rows is True

@@ -17,7 +17,7 @@ from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file, write_tokenizer
-from revocab.tokenizers.tiktoken import PATTERNS, rank_merges
+from revocab.tokenizers.tiktoken import PATTERNS
 
 TEXTS = [
     "La città è più bella di sera, perché c'è il mare.",
@@ -101,41 +101,44 @@ def test_intersects_with_byte_fallback(file, tmp_path):
     assert " è".encode() in {target[number].data for number in found.target_ids}
 
 
-def test_merges_are_all_cuts_by_rank():
-    ranks = [bytes([byte]) for byte in range(256)] + [b"ab", b"bc", b"abc"]
-    assert rank_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c")]
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        (["YQ== 0", "YQ== 1"], "line 2: "),
+        (["YQ== 0", "Yg== 0"], "line 2: "),
+        (["YQ== 0", "Yg== 2"], "1 ranks without a token: 1"),
+        (["YQ== zero"], "line 1: "),
+        (["YQ== 0", "!! 1"], "line 2: "),
+        ([], "256 single bytes"),
+        (["YQ== 0"], "255 single bytes"),
+    ],
+)
+def test_broken_files(tmp_path, lines, place):
+    path = tmp_path / "bad.tiktoken"
+    path.write_text("\n".join(lines))
+    with pytest.raises(RevocabError, match=f"bad.tiktoken.*{place}"):
+        load_tokenizer(path)
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("sidecar", "key"),
     [
-        (["YQ== 0", "YQ== 1"], "line 2: token b'a' is already on line 1"),
-        (["YQ== 0", "Yg== 0"], "line 2: rank 0 has a token already"),
-        (["YQ== 0", "Yg== 2"], "ranks without a token: 1"),
-        (["YQ== zero"], "line 1: b'YQ== zero' is not 'BASE64 RANK'"),
-        (["!! 0"], "is not 'BASE64 RANK'"),
-        ([], "no token in it"),
-        (["YQ== 0"], r"no token for 255 single bytes \(0x00"),
+        ({"patern": "gpt2"}, "patern"),
+        ({"bos_token": "<s>"}, "bos_token"),
+        ({"special_tokens": {"<s>": 9999}}, "special_tokens"),
+        ({"special_tokens": {"<s>": -1}}, "special_tokens.<s>"),
+        ([], "tiktoken.json"),
     ],
 )
-def test_broken_files(tmp_path, lines, message):
-    path = tmp_path / "bad.tiktoken"
-    path.write_text("\n".join(lines))
-    with pytest.raises(RevocabError, match=message):
-        load_tokenizer(path)
-
-
-def test_broken_sidecars(tmp_path, ranks):
+def test_broken_sidecars(tmp_path, ranks, sidecar, key):
     path = write_ranks(tmp_path / "toy.tiktoken", ranks)
-    sidecar = tmp_path / "tiktoken.json"
-    sidecar.write_text(json.dumps({"patern": "gpt2", "bos_token": "<s>"}))
-    with pytest.raises(RevocabError) as caught:
+    (tmp_path / "tiktoken.json").write_text(json.dumps(sidecar))
+    with pytest.raises(RevocabError, match=key):
         load_tokenizer(path)
-    assert "unknown key 'patern'" in caught.value.problems[0]
-    assert "bos_token '<s>' is not among special_tokens" in caught.value.problems[1]
-    sidecar.write_text(json.dumps({"special_tokens": {"<s>": 9999}}))
-    with pytest.raises(RevocabError, match=rf"they must be {len(ranks)} to {len(ranks)}, once"):
-        load_tokenizer(path)
-    write_ranks(tmp_path / "other.tiktoken", ranks)
-    with pytest.raises(RevocabError, match=r"several vocabularies \(other.tiktoken, toy.tiktoken"):
+
+
+def test_several_vocabularies_are_named(tmp_path, ranks):
+    for name in ("toy", "other"):
+        write_ranks(tmp_path / f"{name}.tiktoken", ranks)
+    with pytest.raises(RevocabError, match=r"other.tiktoken, toy.tiktoken"):
         load_tokenizer(tmp_path)

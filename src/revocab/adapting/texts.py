@@ -12,9 +12,8 @@ from typing import Any
 
 from revocab import wording
 from revocab.closed import near
-from revocab.corpora.formats import TextDocuments, check_length
+from revocab.corpora.formats import TextDocuments, check_length, reading_of
 from revocab.corpora.source import Form, read_rows
-from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError, all_of
 from revocab.languages import codes_by_name
 

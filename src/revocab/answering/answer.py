@@ -10,7 +10,7 @@ from typing import Any
 from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerJob
 from revocab.answering.recorded import RecordedGenerator, recording
 from revocab.chat.messages import ASSISTANT, Message, MessageReader
-from revocab.corpora.row_filter import RowFilter
+from revocab.corpora.documents import RowFilter
 from revocab.corpora.source import origin, place, read_numbered
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.decoding import Output

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.chat.messages import Role
 from revocab.closed import Job, OneLine
-from revocab.corpora.row_filter import Condition
+from revocab.corpora.documents import Condition
 from revocab.corpora.source import Form
 from revocab.evaluation.options import GenerationOptions
 from revocab.limits import Count

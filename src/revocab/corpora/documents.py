@@ -1,20 +1,98 @@
-"""From the rows of a source to the documents of a corpus: text, or conversations and their text."""
+"""From the rows of a source to the documents of a corpus: text, or conversations and their text.
+
+Conditions on fields of the rows, such as a score of their quality, say which rows are used.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
+
 from revocab.chat.messages import Message, MessageReader, text_of
+from revocab.closed import Closed
 from revocab.corpora.copies import copying_task, units
-from revocab.corpora.row_filter import RowFilter
 from revocab.corpora.scripts import in_scripts
 from revocab.corpora.translations import Translations, pairs, translation_task
 from revocab.errors import RevocabError
 
 if TYPE_CHECKING:
     from revocab.corpora.options import CorpusJob, CorpusOptions
+
+
+class Condition(Closed):
+    """What the value of one field must be; a row without a value stays."""
+
+    min: float | None = Field(default=None, description="at least this number")
+    max: float | None = Field(default=None, description="at most this number")
+    one_of: tuple[StrictBool | StrictInt | StrictStr, ...] | None = Field(
+        default=None, min_length=1, description="one of these values"
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Condition:
+        if self.min is None and self.max is None and self.one_of is None:
+            raise ValueError("says nothing; give min, max or one_of")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min:g} is above max {self.max:g}, so no row is used")
+        return self
+
+    @property
+    def compares(self) -> bool:
+        return self.min is not None or self.max is not None
+
+    def holds(self, value: Any) -> bool:
+        return (
+            (self.min is None or value >= self.min)
+            and (self.max is None or value <= self.max)
+            and (self.one_of is None or value in self.one_of)
+        )
+
+
+@dataclass
+class RowFilter:
+    """The conditions on the rows of a source, and how many rows they leave out."""
+
+    conditions: Mapping[str, Condition]
+    skipped: int = field(default=0, init=False)
+    #: Fields that a row had, and those of the first row.
+    seen: set[str] = field(default_factory=set, init=False)
+    fields: list[str] = field(default_factory=list, init=False)
+
+    def keeps(self, row: Any, where: str) -> bool:
+        """Return whether all conditions hold of a row; raise :class:`RevocabError` for a value
+        that has no order.
+        """
+        if not self.conditions or not isinstance(row, dict):
+            return True
+        self.fields = self.fields or sorted(map(str, row))
+        self.seen |= {*row} & {*self.conditions}
+        for name, condition in self.conditions.items():
+            value = row.get(name)
+            if value is None:
+                continue
+            if condition.compares and not isinstance(value, int | float):
+                raise RevocabError(
+                    f"{where}, field {name!r}: a {type(value).__name__}, expected a number for min"
+                    f" and max (config: keep.{name}); for text give one_of"
+                )
+            if not condition.holds(value):
+                self.skipped += 1
+                return False
+        return True
+
+    def check(self, label: str) -> None:
+        """Raise :class:`RevocabError` for fields that no row has had: they are misspelt."""
+        unknown = sorted({*self.conditions} - self.seen)
+        if unknown and self.fields:
+            raise RevocabError(
+                f"{label}: no row has a field {name!r}; fields found: {', '.join(self.fields)}"
+                f" (config: keep.{name})"
+                for name in unknown
+            )
 
 
 class Document(NamedTuple):

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -29,8 +29,13 @@ BESIDE_DATA = re.compile(
     r"(readme|licen[cs]e|notice|copying|citation|authors|changelog|checksums|(sha\d+|md5)sums"
     r"|manifest|dataset_infos?|state|job)(\.\w+)?|.*\.(sha\d+|md5|crc|py)"
 )
-#: What a document of a text file is; ``auto`` is one of the others (:mod:`.text_files`).
+#: What a document of a text file is; ``auto`` is one of the others (:func:`reading_of`).
 TextDocuments = Literal["auto", "empty_lines", "lines", "file"]
+#: What may end a sentence, in several scripts, and what may stand after it.
+ENDS = tuple(".!?…:;。！？।؟۔։።")
+CLOSING = "\"'”’»)]"
+#: Lines that end so are sentences or paragraphs; of text that is wrapped, a line ends anywhere.
+LEAST_ENDED = 0.5
 #: Rows of a parquet file in memory at once.
 PARQUET_ROWS = 4096
 
@@ -202,3 +207,42 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise RevocabError(
             f"{path}: not a readable parquet file ({error}); write it again"
         ) from None
+
+
+def reading_of(files: Sequence[Path], documents: TextDocuments) -> TextDocuments | None:
+    """Return how the text files among ``files`` and folders are read; None where there are none.
+
+    With ``auto`` a single file without an empty line is read line by line if its lines are
+    sentences. Several files keep theirs together, each as a document or more. Raises
+    :class:`RevocabError` for another value where no file is text.
+    """
+    known = [(file, content_of(file)) for path in files for file in data_files(path)]
+    texts = [(file, content[1]) for file, content in known if content and content[0] == "text"]
+    if not texts and documents != "auto":
+        names = ", ".join(path.name for path in files) or "no file"
+        raise RevocabError(
+            f"text_documents: received {documents!r}, which is for .txt files, and the source is"
+            f" {names}; leave it out"
+        )
+    if not texts or documents != "auto":
+        return documents if texts else None
+    if len(texts) > 1:
+        return "empty_lines"
+    return reading_of_lines(line for _, line in numbered_lines(*texts[0]))
+
+
+def reading_of_lines(lines: Iterable[str]) -> TextDocuments:
+    """Return how the lines of one file are read; it ends at the first that is empty, between
+    others.
+    """
+    number = ended = 0
+    empty = False
+    for line in lines:
+        text = line.strip()
+        if text and number and empty:
+            return "empty_lines"
+        empty = not text
+        if text:
+            number += 1
+            ended += text.rstrip(CLOSING).endswith(ENDS)
+    return "lines" if number > 1 and ended >= LEAST_ENDED * number else "empty_lines"

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from revocab.chat.messages import Role
 from revocab.closed import Closed, Id, Job, Language, OneLine
 from revocab.corpora.copies import Unit
+from revocab.corpora.documents import Condition
 from revocab.corpora.formats import TextDocuments
-from revocab.corpora.row_filter import Condition
 from revocab.corpora.scripts import others
 from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations

@@ -22,12 +22,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from revocab.chat.messages import is_answered
-from revocab.corpora.documents import documents_of, identity
-from revocab.corpora.formats import check_length, checksum, data_files
+from revocab.corpora.documents import RowFilter, documents_of, identity
+from revocab.corpora.formats import check_length, checksum, data_files, reading_of
 from revocab.corpora.options import CorpusJob, NearDuplicates
-from revocab.corpora.row_filter import RowFilter
 from revocab.corpora.source import check_number, names_of, origin, read_rows
-from revocab.corpora.text_files import reading_of
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.marker import CORPUS
@@ -263,8 +261,7 @@ def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str,
     if reading is None:
         rows = read_rows(form, files, streaming=True)
     else:
-        label = f"{source['label']}: {reading}"
-        print(f"{label}; to change it: text_documents (--text-documents)", file=sys.stderr)
-        source["read_as"] = str(reading)
-        rows = read_rows(form, files, documents=reading.documents)
+        print(f"{source['label']}: text_documents: {reading} (--text-documents)", file=sys.stderr)
+        source["read_as"] = reading
+        rows = read_rows(form, files, documents=reading)
     return prepare_corpus(rows, source, job, out, files)

@@ -21,6 +21,7 @@ from revocab.corpora.formats import (
     checksum,
     content_of,
     file_rows,
+    numbered_lines,
 )
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
@@ -312,15 +313,7 @@ def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
     lines: dict[str, list[str]] = {}
     for language, path in files.items():
         check_file(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            raise RevocabError(f"{path}: no such file") from None
-        except UnicodeDecodeError as error:
-            raise RevocabError(f"{path}: not UTF-8 ({error.reason}); convert it to UTF-8") from None
-        # Not splitlines(): it would also split at U+2028, form feeds and the like, in a sentence.
-        split = text.removesuffix("\n").split("\n")
-        lines[language] = [line.removesuffix("\r") for line in split]
+        lines[language] = [line for _, line in numbered_lines(path, None)]
     counts = {files[language]: len(texts) for language, texts in lines.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{path}: {count}" for path, count in counts.items())

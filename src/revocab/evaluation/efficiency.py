@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from revocab.corpora.word_splitters import available_splitter, count_words
+from revocab.corpora.word_splitters import available_splitter, start_splitting
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.engine import TimedModel, choose_engine
@@ -98,7 +98,8 @@ def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware
         timed.close()
     per_token = len(text) / tokens
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    words = sum(count_words([text], job.language, available_splitter(job.language)))
+    splitter = available_splitter(job.language)
+    words = sum(start_splitting([text], job.language, splitter)().counts)
     options = job.model_dump(include=set(EfficiencyOptions.model_fields))
     return {
         "corpus": job.corpus,

@@ -252,7 +252,8 @@ def fertility_of_folders(
         if job.split == "heldout" and not documents:
             raise RevocabError(f"{folder}: no held-out text; set heldout_bytes of corpus {name}")
         splitter = word_splitters.choose_splitter(job.splitter, language)
-        if word_splitters.fallen_back(job.splitter, language, splitter):
+        fallen_back = job.splitter == "nltk" and splitter == word_splitters.RULES
+        if fallen_back and language in word_splitters.PUNKT_LANGUAGES:
             print(
                 f"corpus {name}: NLTK's sentence data is not installed, so words are split by"
                 f" its rules alone, which counts fewer words; to install it:"

@@ -10,14 +10,17 @@ from __future__ import annotations
 import base64
 import binascii
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+from pydantic import Field, model_validator
+
+from revocab.closed import Closed, checked
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import read_json
 from revocab.limits import LARGEST_VOCABULARY
 from revocab.links import check_file
-from revocab.tokenizers.alphabets import LLAMA3_WORDS, to_byte_level
+from revocab.tokenizers.alphabets import LLAMA3_WORDS
 
 SIDECAR = "tiktoken.json"
 NAMED = ("bos_token", "eos_token", "pad_token", "unk_token")
@@ -37,8 +40,30 @@ PATTERNS = {
 }  # fmt: skip
 #: ASSUME the commonest pattern where neither the file's name nor the sidecar says another.
 DEFAULT_PATTERN = "cl100k"
-#: Problems shown of one file; the rest is counted.
+#: Problems, ranks or ids of one file that a message lists.
 SHOWN = 10
+
+
+class Sidecar(Closed):
+    """What ``tiktoken.json`` says of the vocabulary beside it."""
+
+    #: A name of :data:`PATTERNS`, or a regular expression.
+    pattern: str | None = None
+    special_tokens: dict[str, Annotated[int, Field(ge=0, lt=LARGEST_VOCABULARY)]] = Field({})
+    bos_token: str | None = None
+    eos_token: str | None = None
+    pad_token: str | None = None
+    unk_token: str | None = None
+
+    @model_validator(mode="after")
+    def _roles_are_special(self) -> Sidecar:
+        for key, token in self.roles().items():
+            if token not in self.special_tokens:
+                raise ValueError(f"{key} {token!r} is not among special_tokens; add it there")
+        return self
+
+    def roles(self) -> dict[str, str]:
+        return {key: token for key in NAMED if (token := getattr(self, key)) is not None}
 
 
 def tiktoken_file(path: str | Path) -> Path | None:
@@ -59,14 +84,14 @@ def tiktoken_file(path: str | Path) -> Path | None:
     return files[0] if files else None
 
 
-def read_ranks(path: Path) -> list[bytes]:
-    """Return the tokens of a ``.tiktoken`` file, in the order of their ranks 0, 1, 2 …
+def read_ranks(path: Path) -> dict[bytes, int]:
+    """Return the tokens of a ``.tiktoken`` file and their ranks, in the order of the ranks.
 
     Raises :class:`RevocabError` with every problem: lines that are not base64 and a number,
     repeated tokens, repeated ranks, ranks left out, single bytes that are missing.
     """
+    ranks: dict[bytes, int] = {}
     tokens: dict[int, bytes] = {}
-    lines_of: dict[bytes, int] = {}
     problems = []
     check_file(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
@@ -78,76 +103,21 @@ def read_ranks(path: Path) -> list[bytes]:
         except (ValueError, binascii.Error):
             problems.append(f"{path}, line {number}: {line[:40]!r} is not 'BASE64 RANK'")
             continue
-        if rank in tokens:
-            problems.append(f"{path}, line {number}: rank {rank} has a token already")
-        elif token in lines_of:
-            problems.append(
-                f"{path}, line {number}: token {token!r} is already on line {lines_of[token]}"
-            )
-        tokens.setdefault(rank, token)
-        lines_of.setdefault(token, number)
-    if not tokens and not problems:
-        problems.append(f"{path}: no token in it; give a file of 'BASE64 RANK' lines")
-    holes = sorted(set(range(len(tokens))) - tokens.keys())
-    if holes and not problems:
-        shown = ", ".join(map(str, holes[:SHOWN]))
-        problems.append(f"{path}: ranks without a token: {shown}; ranks run from 0 without gaps")
-    missing = [byte for byte in range(256) if bytes([byte]) not in lines_of]
-    if missing and not problems:
-        shown = ", ".join(f"0x{byte:02X}" for byte in missing[:SHOWN])
-        problems.append(f"{path}: no token for {len(missing)} single bytes ({shown} …)")
-    if problems:
-        more = len(problems) - SHOWN
-        raise RevocabError(
-            problems[:SHOWN] + ([f"{path}: and {more} more problems"] if more > 0 else [])
-        )
-    return [tokens[rank] for rank in range(len(tokens))]
-
-
-def rank_merges(ranks: list[bytes]) -> list[tuple[bytes, bytes]]:
-    """Return the merges that a rank vocabulary stands for, best first.
-
-    tiktoken joins any two neighbours that together are a token: all cuts of each, by its rank.
-    """
-    rank_of = {token: rank for rank, token in enumerate(ranks)}
-    merges = []
-    for token in ranks:
-        cuts = [
-            (token[:cut], token[cut:])
-            for cut in range(1, len(token))
-            if token[:cut] in rank_of and token[cut:] in rank_of
-        ]
-        merges += sorted(cuts, key=lambda cut: (rank_of[cut[0]], rank_of[cut[1]]))
-    return merges
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    sidecar = path.with_name(SIDECAR)
-    if not sidecar.is_file():
-        return {}
-    check_file(sidecar)
-    settings = read_json(sidecar)
-    allowed = ("pattern", "special_tokens", *NAMED)
-    if not isinstance(settings, dict):
-        raise RevocabError(f"{sidecar}: expected a mapping with {', '.join(allowed)}")
-    problems = [
-        f"{sidecar}: unknown key {key!r} (allowed: {', '.join(allowed)})"
-        for key in settings
-        if key not in allowed
-    ]
-    specials = settings.get("special_tokens", {})
-    if not isinstance(specials, dict) or not all(isinstance(n, int) for n in specials.values()):
-        problems.append(f"{sidecar}: special_tokens maps each text to its id, a whole number")
-    elif any(not 0 <= number < LARGEST_VOCABULARY for number in specials.values()):
-        problems.append(f"{sidecar}: special_tokens: ids are from 0 to {LARGEST_VOCABULARY - 1:,}")
-    else:
-        problems += [
-            f"{sidecar}: {key} {settings[key]!r} is not among special_tokens; add it there"
-            for key in NAMED
-            if key in settings and settings[key] not in specials
-        ]
+        if rank in tokens or token in ranks:
+            problems.append(f"{path}, line {number}: rank {rank} or token {token!r} is repeated")
+        tokens[rank] = token
+        ranks[token] = rank
+    if not problems:
+        holes = [str(rank) for rank in range(len(tokens)) if rank not in tokens]
+        missing = [f"0x{byte:02X}" for byte in range(256) if bytes([byte]) not in ranks]
+        for what, absent in (("ranks", holes), ("single bytes", missing)):
+            if absent:
+                listed = ", ".join(absent[:SHOWN])
+                problems.append(f"{path}: {len(absent)} {what} without a token: {listed}")
+    if len(problems) > SHOWN:
+        problems[SHOWN:] = [f"{path}: and {len(problems) - SHOWN} more problems"]
     refuse(problems)
-    return settings
+    return {tokens[rank]: rank for rank in range(len(tokens))}
 
 
 def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
@@ -156,43 +126,38 @@ def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
     A word that is a token is never merged up from its bytes, as in tiktoken. Raises
     :class:`RevocabError` for a broken file or sidecar.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
+    from transformers.convert_slow_tokenizer import TikTokenConverter
 
-    settings = _settings(path)
+    sidecar = path.with_name(SIDECAR)
+    settings = Sidecar()
+    if sidecar.is_file():
+        check_file(sidecar)
+        settings = checked(Sidecar, read_json(sidecar), str(sidecar))
     ranks = read_ranks(path)
-    specials: dict[str, int] = settings.get("special_tokens", {})
-    ids, size = sorted(specials.values()), len(ranks)
+    specials = sorted(settings.special_tokens, key=settings.special_tokens.__getitem__)
+    ids, size = sorted(settings.special_tokens.values()), len(ranks)
     if ids != list(range(size, size + len(ids))):
-        shown = ", ".join(map(str, ids[:SHOWN]))
+        listed = ", ".join(map(str, ids[:SHOWN]))
         raise RevocabError(
-            f"{path.with_name(SIDECAR)}: ids of special_tokens are {shown}; they must be"
-            f" {size} to {size + len(ids) - 1}, once each: fill gaps with reserved tokens"
+            f"{sidecar}: ids of special_tokens are {listed}; they must be {size} to"
+            f" {size + len(ids) - 1}, once each: fill gaps with reserved tokens"
         )
     by_name = next((name for name in PATTERNS if path.stem.startswith(name)), DEFAULT_PATTERN)
-    pattern = settings.get("pattern", by_name)
-    model = models.BPE(
-        {to_byte_level(token): rank for rank, token in enumerate(ranks)},
-        [(to_byte_level(left), to_byte_level(right)) for left, right in rank_merges(ranks)],
-        ignore_merges=True,
-    )
-    backend = Tokenizer(model)
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(PATTERNS.get(pattern, pattern)), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    backend.decoder = decoders.ByteLevel()
-    backend.add_special_tokens(
-        [
-            AddedToken(text, special=True, normalized=False)
-            for text in sorted(specials, key=specials.__getitem__)
-        ]
-    )
+    pattern = settings.pattern or by_name
+
+    class Converter(TikTokenConverter):
+        """Its own reader needs tiktoken, which says nothing of gaps and repetitions."""
+
+        @staticmethod
+        def load_tiktoken_bpe(tiktoken_url: str) -> dict[bytes, int]:
+            return ranks
+
+    pattern = PATTERNS.get(pattern, pattern)
+    converter = Converter(str(path), pattern, extra_special_tokens=specials)
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
+        tokenizer_object=converter.converted(),
         name_or_path=str(path),
         clean_up_tokenization_spaces=False,
-        **{key: settings[key] for key in NAMED if key in settings},
+        **settings.roles(),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from revocab.closed import unknown
-from revocab.corpora.sentences import sentences
+from revocab.corpora.copies import sentences
 from revocab.languages import frequent_words, languages
 
 #: What kind of instruction a check is of.
