@@ -193,7 +193,7 @@ def content(command: str, model: str | None, options: AdaptOptions) -> str:
             )  # fmt: skip
     shown = {"stated": options.vocabulary is not None, "against": against, "bytes": size}
     template = environment(FOLDER).get_template("announced.txt.j2")
-    print(template.render({**vars(file), **shown}), file=sys.stderr)
+    print(template.render({**vars(file), **shown}), end="", file=sys.stderr)
     return file.text()
 
 

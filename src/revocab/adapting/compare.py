@@ -110,7 +110,7 @@ def compare(words: Sequence[str]) -> str:
     from revocab.report.template import environment
 
     template = environment(FOLDER).get_template("comparison.md.j2")
-    shown = template.render(comparison, answer=answer) + "\n"
+    shown = template.render(comparison, answer=answer)
     if out is not None:
         with out.replaced() as folder:
             write_text(folder / "comparison.md", shown)
