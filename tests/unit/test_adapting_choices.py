@@ -9,7 +9,7 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
-from revocab.adapting import from_texts
+from revocab.adapting import speed
 from revocab.adapting.adapt import adapt
 from revocab.adapting.choices import (
     HELDOUT_BYTES,
@@ -24,7 +24,7 @@ from revocab.adapting.choices import (
     shares,
     vocabulary_size,
 )
-from revocab.adapting.experiment_file import Asked, experiment_text
+from revocab.adapting.experiment_file import ExperimentFile
 from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure
 from revocab.config import validate
@@ -76,8 +76,8 @@ def test_measuring_takes_at_most_a_fourth_of_the_time(gain):
 )
 def test_bfloat16_where_model_and_processor_have_it(stored, amx, precision, monkeypatch, tmp_path):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr(from_texts, "has_amx", lambda file=None: amx)
-    assert from_texts.precision_for(replace(SOURCE, stored=stored)) == precision
+    monkeypatch.setattr(speed, "has_amx", lambda file=None: amx)
+    assert speed.precision_for(replace(SOURCE, stored=stored)) == precision
 
 
 def test_a_method_that_reads_a_helper_needs_one_and_no_other_takes_it():
@@ -122,16 +122,16 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
         (tmp_path / f"{name}.txt").write_text("a b\n" * 20_000, encoding="utf-8")
     texts = [measure(name, tmp_path / f"{name}.txt") for name in ("it", "en")]
     assert texts[0].by_line and texts[0].documents == 20_000
-    place, source = look_at_stand_in()
+    source = look_at_stand_in()
     choices = choose(source, texts[:1], texts[1:], tokens=10_000)
-    written = experiment_text(Asked("revocab adapt --demo", "Stand-in", place, "fvt", choices))
+    file = ExperimentFile("revocab adapt --demo", "Stand-in", None, 2048, "fvt", choices)
+    written = file.text()
     experiment = validate(yaml.safe_load(written))
-    assert experiment.expanded["adapted-extend-2176-tokens"].steps[-1] == choices.steps
-    assert written.count("#") > 10
+    assert experiment.expanded["adapted-extended-by-128-tokens"].steps[-1] == choices.steps
     # What is marked out can be put in.
     more = validate(yaml.safe_load(written.replace("# more:", "more:").replace("# unch", "unch")))
     assert more.expanded["adapted-more"].start == (
-        "adapted-extend-2176-tokens",
+        "adapted-extended-by-128-tokens",
         choices.steps,
     )
 
@@ -143,4 +143,4 @@ def model(tmp_path_factory) -> Path:
 
 
 def test_a_row_fills_a_short_context(model):
-    assert look_at(str(model))[1].row == 64
+    assert look_at(str(model)).row == 64

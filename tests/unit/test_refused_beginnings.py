@@ -13,7 +13,7 @@ from refusals import problems
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab import __main__ as entry
-from revocab.adapting import adapt, from_texts
+from revocab.adapting import adapt
 from revocab.io import read_json, write_json
 
 #: How each verb is called; ``MODEL`` is a folder below, and flags follow.
@@ -172,7 +172,7 @@ def nothing_runs(monkeypatch, folder) -> Iterator[None]:
         raise AssertionError("a run began")
 
     monkeypatch.setattr(adapt, "run", begun)
-    monkeypatch.setattr(from_texts, "training_speed", lambda *_: 1000.0)
+    monkeypatch.setattr(adapt, "training_speed", lambda *_: 1000.0)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     monkeypatch.chdir(folder)
     yield

@@ -97,9 +97,6 @@ def test_the_cost_of_a_text(bases):
     assert cost.floor_tokens == 9
     assert cost.repaired_floor_tokens is None
     assert not cost.has_splitter
-    assert cost.tokens_over_floor == cost.tokens / 9
-    assert cost.tokens_per_word == cost.tokens / 9
-    assert cost.tokens_per_character == cost.tokens / 27
 
 
 @pytest.mark.parametrize("name", ["byte_fallback", "byte_level", "mistral", "llama", "unigram"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from revocab.adapting.source import STAND_IN_TOKENS, Source
 from revocab.adapting.texts import Text
@@ -235,19 +235,3 @@ def choose(
 def learning_rate(width: int) -> float:
     """Return the peak rate of embeddings; all else learns at :data:`BODY_SHARE` of it."""
     return float(f"{min(HIGHEST_RATE, RATE * RATE_WIDTH / width):.2g}")
-
-
-def stages(choices: Choices, way: Way) -> list[dict[str, Any]]:
-    alone, rate = ALONE[way], choices.embedding_rate
-    everything = {
-        "name": "everything",
-        "share": 1.0 if alone is None else 1 - FIRST_SHARE,
-        "learning_rate": rate * BODY_SHARE,
-        "groups": {"embeddings": {"learning_rate": rate}},
-    }
-    if alone is None:
-        return [everything]
-    return [
-        {"name": "rows", "train": alone, "share": FIRST_SHARE, "learning_rate": rate},
-        everything,
-    ]

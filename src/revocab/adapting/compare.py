@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -22,13 +22,11 @@ from pydantic import Field
 from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, OneLine
-from revocab.command import options_of
-from revocab.errors import RevocabError, UsageError, all_of
+from revocab.command import named_and_flags
+from revocab.errors import RevocabError, all_of
 from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.evaluation.over_seeds import SIGNIFICANT, level_of, most_exchanges
-from revocab.flags import asks_for_help, leading
 from revocab.io import write_json, write_jsonl, write_text
-from revocab.languages import language_label
 from revocab.limits import Bytes
 from revocab.models.folder import check_model_folder
 from revocab.models.hub_or_folder import local
@@ -36,6 +34,7 @@ from revocab.output import OutputFolder
 from revocab.progress import Say, silent, spoken
 from revocab.tokenizers.unseen import Unseen
 
+FOLDER = Path(__file__).parent
 #: Documents are grouped into parts of at least this many bytes: enough for a batch, and enough
 #: parts to resample.
 PART_BYTES = 4096
@@ -85,10 +84,10 @@ class Loss:
 
 
 def compare(words: Sequence[str]) -> str:
-    named, flags = leading(words, 2)
-    if len(named) < 2 and not asks_for_help(flags):
-        raise UsageError("give two models, folders or Hub ids: revocab compare OLD NEW …")
-    options = options_of(CompareOptions, "revocab compare OLD NEW", ABOUT, flags)
+    missing = "give two models, folders or Hub ids: revocab compare OLD NEW …"
+    named, options = named_and_flags(
+        CompareOptions, words, "revocab compare OLD NEW", ABOUT, missing, 2
+    )
     say = spoken()
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
@@ -108,7 +107,10 @@ def compare(words: Sequence[str]) -> str:
             for text, documents in zip(texts, read, strict=True)
         ],
     }
-    shown = page(comparison)
+    from revocab.report.template import environment
+
+    template = environment(FOLDER).get_template("comparison.md.j2")
+    shown = template.render(comparison, answer=answer)
     if out is not None:
         with out.replaced() as folder:
             write_text(folder / "comparison.md", shown)
@@ -133,11 +135,10 @@ def compared(
     say: Say = silent,
 ) -> dict[str, Any]:
     """Return how two models differ on one of so many texts, whose intervals hold at once."""
-    sources = [look_at(str(folder))[1] for folder in folders]
     found = loss_difference(folders, documents, device, texts, fewest, say=say)
     characters = sum(map(len, documents))
     dense = max(found["tokens"]) / characters
-    room = (min(source.context for source in sources) - NEW_TOKENS) / dense / MARGIN
+    room = (min(look_at(str(folder)).context for folder in folders) - NEW_TOKENS) / dense / MARGIN
     part = characters // PROMPTS // TEXT_FOR_PROMPTS
     size = int(max(FEWEST_CHARACTERS, min(MOST_CHARACTERS, room, part)))
     say(f"speed of both models on {text.language}")
@@ -173,7 +174,7 @@ def loss_difference(
     from revocab.evaluation.resampling import RESAMPLES
     from revocab.evaluation.resampling import compare as resampled
 
-    length = min(look_at(str(folder))[1].row for folder in folders)
+    length = min(look_at(str(folder)).row for folder in folders)
     losses, size = [], sum(len(document.encode()) for document in documents)
     for folder in folders:
         say(f"loss of {folder} on {size / 1000:,.0f} kB")
@@ -192,8 +193,17 @@ def loss_difference(
 
 
 def documents_of(text: Text, limit: int) -> list[str]:
-    """Return the documents that are read; raise :class:`RevocabError` where they are too short."""
-    documents = list(first_documents(text, limit))
+    """Return documents until so many bytes are reached, the last one whole; raise
+    :class:`RevocabError` where they are too short.
+    """
+    documents: list[str] = []
+    size = 0
+    for document in text.documents_of():
+        if document.strip():
+            documents.append(document)
+            size += len(document.encode())
+        if size >= limit:
+            break
     characters = sum(map(len, documents))
     if characters < (least := TEXT_FOR_PROMPTS * PROMPTS * FEWEST_CHARACTERS):
         raise RevocabError(
@@ -201,17 +211,6 @@ def documents_of(text: Text, limit: int) -> list[str]:
             f" a comparison needs at least {least}"
         )
     return documents
-
-
-def first_documents(text: Text, limit: int) -> Iterator[str]:
-    """Yield documents until so many bytes are reached; the last is whole."""
-    size = 0
-    for document in text.documents_of():
-        if document.strip():
-            yield document
-            size += len(document.encode())
-        if size >= limit:
-            return
 
 
 def parts_of(
@@ -305,67 +304,6 @@ def speeds(
         write_jsonl(file, ({"text": document} for document in documents))
         measured = [measure(model, file, job, Hardware(device=device)) for model in folders]
     return [{key: model_speeds[key] for key in kept} for model_speeds in measured]
-
-
-#: Key, what it is called, and how it is shown.
-ROWS = (
-    ("bits_per_byte", "bits per byte (lower is better)", "{:.4f}"),
-    ("tokens", "tokens", "{:,}"),
-    ("tokens_per_word", "tokens per word", "{:.2f}"),
-    ("characters_per_token", "characters per token", "{:.2f}"),
-    ("prompt_characters_per_second", "characters read per second", "{:,.0f}"),
-    ("generated_characters_per_second", "characters written per second", "{:,.0f}"),
-    ("parameter_bytes", "bytes of weights", "{:,}"),
-)
-
-
-def _section(text: dict[str, Any]) -> list[str]:
-    old, new = text["models"]
-    return [
-        f"## {language_label(text['language'])}: {text['file']}",
-        "",
-        f"**{verdict(text)}**",
-        "",
-        "| | old | new | new / old |",
-        "| --- | ---: | ---: | ---: |",
-        *(
-            f"| {name} | {form.format(old[key])} | {form.format(new[key])} |"
-            f" {new[key] / old[key]:.2f} |"
-            for key, name, form in ROWS
-        ),
-        "",
-        f"{text['bytes']:,} bytes in {text['documents']:,} documents, windows of up to"
-        f" {text['window']} tokens of each model's own; intervals by {text['parts']} parts of the"
-        f" text, resampled in pairs. Speed measured now, on {new['device']} in {new['dtype']}.",
-        "",
-    ]
-
-
-def page(comparison: dict[str, Any]) -> str:
-    old, new = comparison["models"]
-    lines = ["# Two models on the same text", "", f"- old: {old}", f"- new: {new}", ""]
-    for text in comparison["texts"]:
-        lines += _section(text)
-    return "\n".join(lines) + "\n"
-
-
-def verdict(text: dict[str, Any]) -> str:
-    """Return which model is better on a text: only if the interval excludes 0, and so does the
-    permutation test, which few parts of a text do not make too narrow.
-    """
-    difference = text["difference"]
-    if difference is None:
-        return "No verdict: the text is a single part, which gives no interval."
-    low, high = difference["low"], difference["high"]
-    at_once = f", for all {difference['texts']} texts at once," if difference["texts"] > 1 else ""
-    change = (
-        f"{difference['difference']:+.4f} bits per byte (95 % interval{at_once} {low:+.4f} to"
-        f" {high:+.4f})"
-    )
-    better = {"better": "new", "worse": "old"}.get(answer(text))
-    return (
-        f"The {better} model is better: {change}." if better else f"No difference shown: {change}."
-    )
 
 
 def answer(text: dict[str, Any]) -> str:

@@ -38,6 +38,10 @@ class Source:
     #: The type that its weights are stored in, and its configuration, as transformers has it.
     stored: str = "float32"
     config: Any = field(default=None, repr=False, compare=False)
+    #: Where an experiment finds it, as the keys ``path`` or ``hub``; None for a stand-in.
+    place: dict[str, str] | None = None
+    #: With its configuration and tokenizer; None for a stand-in.
+    folder: Path | None = None
 
     @property
     def row(self) -> int:
@@ -50,17 +54,17 @@ class Source:
         return min(LONGEST_ROW, self.context)
 
 
-def look_at_stand_in() -> tuple[None, Source]:
+def look_at_stand_in() -> Source:
     from revocab.models.parameters import Architecture, config_parameters, model_config
 
     config = model_config(Architecture(**STAND_IN["architecture"]), STAND_IN_TOKENS)
     parameters, context = config_parameters(config), STAND_IN["context_length"]
     width = config.hidden_size
-    return None, Source("Stand-in", STAND_IN_TOKENS, context, width, parameters, config=config)
+    return Source("Stand-in", STAND_IN_TOKENS, context, width, parameters, config=config)
 
 
-def look_at(model: str) -> tuple[dict[str, str], Source]:
-    """Return where an experiment finds a model, as its keys say it, and what is known of it.
+def look_at(model: str) -> Source:
+    """Return what is known of a model.
 
     Raises :class:`RevocabError` if there is none, one without weights, one that no causal model
     can be made of, or one without room for a row.
@@ -70,7 +74,7 @@ def look_at(model: str) -> tuple[dict[str, str], Source]:
     place, folder = find(model)
     if "path" in place:
         ModelFolder(folder)  # of the Hub's, no weights are here yet
-    return place, describe(folder)
+    return describe(folder, place)
 
 
 def find(model: str) -> tuple[dict[str, str], Path]:
@@ -96,7 +100,7 @@ def find(model: str) -> tuple[dict[str, str], Path]:
     return place, folder
 
 
-def describe(folder: Path) -> Source:
+def describe(folder: Path, place: dict[str, str] | None = None) -> Source:
     """Return what configuration and tokenizer tell of a model, which must have room for a row."""
     from transformers import AutoConfig
 
@@ -117,6 +121,8 @@ def describe(folder: Path) -> Source:
         parameters,
         str(getattr(config, "dtype", None) or "float32").removeprefix("torch."),
         text,
+        place,
+        folder,
     )
     _ = source.row  # is there room for one?
     return source

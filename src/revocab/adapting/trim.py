@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from revocab.tokenizer_building.constructions.trim import Measure
 
 if TYPE_CHECKING:
     from revocab.models.trimmed_model import TrimmableModel
-    from revocab.tokenizer_building.trimming import Compared, Trim
+    from revocab.tokenizer_building.trimming import Trim
 
 NAME = "revocab trim MODEL it=FILE"
 ABOUT = """Drop tokens that some languages do not need: revocab trim MODEL it=FILE --coverage 0.9999
@@ -92,6 +92,7 @@ def trimmed(
 
     from revocab.models.load import check_model
     from revocab.models.trimmed_model import TrimmableModel, write_trimmed
+    from revocab.report.template import environment
     from revocab.tokenizer_building.editable import EditableVocabulary
     from revocab.tokenizer_building.trimming import (
         Trim,
@@ -126,11 +127,15 @@ def trimmed(
     fixed = compare_lines(choice, fixed_texts())
     compared = {text.language: compare_lines(choice, text.documents_of()) for text in texts}
     languages = [text.language for text in texts]
-    lines = [*table(model, choice, languages), *changes(compared)]
+    shown: dict[str, Any] = {
+        "tables": model.tables, "savings": [*savings(model, choice, languages)],
+        "compared": compared, "out": out, "dropped": (),
+    }  # fmt: skip
+    template = environment(Path(__file__).parent).get_template("trimmed.txt.j2")
     if options.picture is not None:
         draw(choice, languages, options.picture.parent, options.picture.stem)
     if out is None:
-        return "\n".join([*lines, "dry run: nothing was written except --picture"])
+        return template.render(shown)
     say("writing the model folder")
     facts = {
         "options": options.model_dump(
@@ -140,41 +145,29 @@ def trimmed(
         "compared_lines": fixed.lines + sum(changed.lines for changed in compared.values()),
     }
     with out.replaced() as part:
-        dropped = write_trimmed(model, choice.kept_N, choice.tokenizer, facts, part, progress=True)
+        shown["dropped"] = write_trimmed(
+            model, choice.kept_N, choice.tokenizer, facts, part, progress=True
+        )
         if texts:
             draw(choice, languages, part, PICTURE)
-    if dropped:
-        lines.append(f"dropped settings that name tokens by number: {', '.join(dropped)}")
-    return "\n".join([*lines, f"{out.path}: written; to check it again: revocab check {out.path}"])
+    return template.render(shown)
 
 
-def table(model: TrimmableModel, choice: Trim, languages: Sequence[str]) -> Iterator[str]:
-    """Yield what the choice and some others keep: tokens, bytes, and the share of each text."""
+def savings(
+    model: TrimmableModel, choice: Trim, languages: Sequence[str]
+) -> Iterator[tuple[str, int, float, float, list[float]]]:
+    """Yield what the choice and some others keep: tokens, bytes of rows and of the model, and the
+    share of each text.
+    """
     from revocab.tokenizer_building.trimming import most_that_may_go
 
     size = len(choice.vocabulary)
     going = {"as it is": 0, "trimmed": choice.going}
     for share in SHARES if languages else ():
         going[f"--coverage {share:g}"] = most_that_may_go(choice.coverage_LK, share)
-    listed = ", ".join(f"{name} ({rows:,} rows)" for name, rows in model.tables.items())
-    yield f"cut by rows: {listed}"
-    yield f"{'':<20}{'tokens':>9}{'rows, MB':>11}{'model, MB':>12}" + "".join(
-        f"{language:>11}" for language in languages
-    )
     for label, number in going.items():
         tables, whole = model.sizes(size - number if number else None)
-        shares = "".join(f"{row_K[number]:>11.4%}" for row_K in choice.coverage_LK)
-        yield f"{label:<20}{size - number:>9,}{tables / 1e6:>11,.1f}{whole / 1e6:>12,.1f}{shares}"
-
-
-def changes(compared: dict[str, Compared]) -> Iterator[str]:
-    for language, changed in compared.items():
-        more = changed.tokens_after / max(changed.tokens_before, 1) - 1
-        yield (
-            f"{language}: {changed.same:,} of {changed.lines:,} lines have the same tokens"
-            f" as before; {changed.tokens_before:,} tokens become {changed.tokens_after:,}"
-            f" ({more:+.3%})"
-        )
+        yield label, size - number, tables, whole, [row[number] for row in choice.coverage_LK]
 
 
 def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> None:

@@ -9,7 +9,7 @@ import csv
 import html
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from revocab.adapting.compare import answer, compared, documents_of, loss_difference
 from revocab.adapting.texts import Text
 from revocab.io import read_json, read_jsonl, write_json, write_text
-from revocab.languages import language_label
 from revocab.marker import MARKER
 from revocab.output import OutputFolder
 from revocab.progress import spoken
@@ -47,10 +46,11 @@ def judge(
     folders, texts, say = [source, model], [], spoken()
     for text in (*new, *old):
         documents = pieces(text)
+        count = len(new) + len(old)
         if text is new[0] and len(documents) > 1:
-            part = compared(folders, text, documents, "auto", len(new) + len(old), PARTS, say=say)
+            part = compared(folders, text, documents, "auto", count, PARTS, say=say)
         else:
-            part = loss_difference(folders, documents, "auto", len(new) + len(old), PARTS, say=say)
+            part = loss_difference(folders, documents, "auto", count, PARTS, say=say)
         texts.append({**part, "language": text.language, "is_new": text in new})
     verdict = {"of": of, "texts": texts, "training": training_of(run)}
     write_json(file, verdict)
@@ -89,64 +89,18 @@ def training_of(run: Path) -> dict[str, Any]:
             "still_falls": last < before * (1 - FALLING)}  # fmt: skip
 
 
-def headline(verdict: dict[str, Any]) -> str:
-    """Return one line: better or worse in the new languages, and in each by how much."""
-    answers = [answer(text) for text in verdict["texts"] if text["is_new"]]
-    if "worse" in answers:
-        word = "Worse"
-    elif answers.count("better") == len(answers):
-        word = "Better"
-    else:
-        word = "No difference shown"
-    return f"{word}: {'; '.join(map(in_language, verdict['texts']))}"
-
-
-def in_language(text: dict[str, Any]) -> str:
-    before, after = text["bits_per_byte"]
-    line = f"{language_label(text['language'])} {before:.3f} → {after:.3f} bits per byte"
-    if text["difference"] is None:
-        return f"{line} (a single part of text: no interval)"
-    change = text["difference"]["difference"]
-    wide = max(text["difference"]["high"] - change, change - text["difference"]["low"])
-    return f"{line} ({answer(text)}, {change:+.3f} ± {wide:.3f})"
-
-
-def lines(
-    verdict: dict[str, Any], words: dict[str, tuple[float, float]], new: int
-) -> Iterator[str]:
-    """Yield what the terminal, the page and the card say; ``words`` are tokens per word by
-    language, before and after, ``new`` the number of new tokens.
+def lines(verdict: dict[str, Any], words: dict[str, tuple[float, float]], new: int) -> list[str]:
+    """Return what the terminal, the page and the card say, the headline first; ``words`` are tokens
+    per word by language, before and after, ``new`` the number of new tokens.
     """
-    yield headline(verdict)
-    for language, (before, after) in words.items():
-        change = after / before - 1
-        label = language_label(language)
-        yield f"{label}: {before:.2f} → {after:.2f} tokens per word ({change:+.0%})"
-    for text in verdict["texts"]:
-        if "models" in text:
-            old, made = text["models"]
-            for key, verb in (("prompt", "read"), ("generated", "written")):
-                name = f"{key}_characters_per_second"
-                rates, share = f"{old[name]:,.0f} → {made[name]:,.0f}", made[name] / old[name] - 1
-                yield f"characters {verb} a second: {rates} ({share:+.0%})"
-    worse = [text for text in verdict["texts"] if answer(text) != "better" and text["is_new"]]
-    training = verdict["training"]
-    if worse:
-        tokens, (before, last) = training["tokens"], training["loss"]
-        falls = "still falls" if training["still_falls"] else "falls no more"
-        yield (
-            f"why: trained on {tokens:,} tokens, {tokens / max(1, new):.0f} for each of {new:,} new"
-            f" ones; the training loss {falls} ({before:.3f} → {last:.3f} over the last quarter of"
-            " the steps)"
-        )
-        yield (
-            "what to do: train longer (--minutes, or 'more:' in the experiment file)"
-            if training["still_falls"]
-            else "what to do: give more text, or fewer new tokens (--vocabulary)"
-        )
+    from revocab.report.template import environment
+
+    template = environment(Path(__file__).parent).get_template("verdict.txt.j2")
+    rendered = template.render(verdict, answer=answer, words=words, new=new)
+    return [*filter(None, rendered.splitlines())]
 
 
-def write_model(checkpoint: Path, out: Path, said: Sequence[str]) -> Path:
+def write_model(checkpoint: Path, out: Path, lines: Sequence[str]) -> Path:
     """Write the folder of the adapted model: the checkpoint's files, its card with the verdict."""
     folder = OutputFolder(out / MODEL, "adapted model", [checkpoint])
     with folder.replaced() as part:
@@ -160,19 +114,19 @@ def write_model(checkpoint: Path, out: Path, said: Sequence[str]) -> Path:
         card = (checkpoint / "README.md").read_text(encoding="utf-8")
         before, mark, after = card.partition("\n# ")
         title, _, rest = after.partition("\n")
-        told = "\n".join(f"- {line}" for line in said[1:])
-        top = f"\n**{said[0]}**\n\n{told}\n"
+        listed = "\n".join(f"- {line}" for line in lines[1:])
+        top = f"\n**{lines[0]}**\n\n{listed}\n"
         write_text(
             part / "README.md", f"{before}{mark}{title}\n{top}{rest}" if mark else top + card
         )
     return out / MODEL
 
 
-def write_page(results: Path, said: Sequence[str]) -> Path:
+def write_page(results: Path, lines: Sequence[str]) -> Path:
     """Write the report with the verdict on top, beside the report, whose files it shows."""
     page = (results / "report.html").read_text(encoding="utf-8")
-    rest = "".join(f"<li>{html.escape(line)}</li>" for line in said[1:])
-    top = f"<p><strong>{html.escape(said[0])}</strong></p><ul>{rest}</ul>"
+    rest = "".join(f"<li>{html.escape(line)}</li>" for line in lines[1:])
+    top = f"<p><strong>{html.escape(lines[0])}</strong></p><ul>{rest}</ul>"
     write_text(results / PAGE, page.replace("</h1>", f"</h1>\n  {top}", 1))
     return results / PAGE
 

@@ -16,14 +16,11 @@ import yaml
 from pydantic import Field, model_validator
 
 from revocab.adapting.choices import choose
-from revocab.adapting.experiment_file import CHECK, Advised, Asked, experiment_text
-from revocab.adapting.from_texts import Inputs
+from revocab.adapting.experiment_file import CHECK, ExperimentFile
 from revocab.adapting.source import describe, find
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
-from revocab.advice.page import as_markdown, as_text, draw_figures, write_page
-from revocab.advice.page_sections import data_of, sections, title
-from revocab.advice.recommendation import Option
+from revocab.advice.page import data_of, draw_figures, page
 from revocab.closed import Language
 from revocab.command import options_of
 from revocab.config.load import validate
@@ -35,7 +32,8 @@ from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.output import OutputFolder
 from revocab.plan.plan import Plan
-from revocab.progress import Say, spoken
+from revocab.progress import spoken
+from revocab.report.template import markdown_escape
 
 NAME = "revocab advise MODEL it=FILE …"
 ABOUT = """Say whether a new vocabulary is worth it: revocab advise MODEL it=FILE --keep en=FILE
@@ -106,33 +104,20 @@ def advise(words: Sequence[str]) -> str:
     read = [folder, *options.text.values(), *options.keep.values()]
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.out is None else OutputFolder(options.out, "advice", read)
-    source = describe(folder)
-    findings = look(folder, source, texts, keep, options, spoken())
+    findings = look(describe(folder, place), texts, keep, options, spoken())
     data = data_of(findings)
     if output is not None:
         command = shlex.join(["revocab", "advise", *words])
-        given = Inputs(place, source, texts, keep, folder)
-        content = experiment(command, given, findings, output.path / FILE)
+        content = experiment(command, findings, texts, keep, output.path / FILE)
         with output.replaced() as part:
             write_text(part / FILE, content)
             write_json(part / "advice.json", data)
-            write_text(part / "advice.md", page(findings, markdown=True))
+            write_text(part / "advice.md", page(findings, escape=markdown_escape))
             draw_figures(part, findings)
-            write_page(part, title(findings), findings.advice.headline, sections(findings))
+            write_text(part / "advice.html", page(findings, "layout.html.j2", figures=part))
     if options.printed:
         return json.dumps(data, indent=2, ensure_ascii=False)
-    tried = adapt_line(named[0], options, findings)
-    return "\n".join([page(findings), "", *next_steps(options), tried])
-
-
-def adapt_line(model: str, options: AdviseOptions, findings: Findings) -> str:
-    """Return the command that tries what is recommended here."""
-    pairs = [f"{language}={path}" for language, path in options.text.items()]
-    kept = [f"{language}={path}" for language, path in options.keep.items()]
-    words = ["revocab", "adapt", model, "--text", *pairs, *(["--keep", *kept] if kept else [])]
-    anyway = [] if findings.advice.option else ["--anyway"]
-    tokens = ["--tokens", str(int(findings.facts.planned))]
-    return f"adapt       {shlex.join([*words, *tokens, *anyway])}"
+    return "\n".join([page(findings), *next_steps(named[0], options, findings)])
 
 
 def inputs(
@@ -176,57 +161,43 @@ def share_problems(options: AdviseOptions) -> list[str]:
     return []
 
 
-def page(findings: Findings, *, markdown: bool = False) -> str:
-    render = as_markdown if markdown else as_text
-    return render(title(findings), findings.advice.headline, sections(findings))
-
-
-def next_steps(options: AdviseOptions) -> list[str]:
+def next_steps(model: str, options: AdviseOptions, findings: Findings) -> list[str]:
+    """Return what to do next; the last line tries what is recommended here."""
+    words = ["revocab", "adapt", model]
+    for flag, texts in (("--text", options.text), ("--keep", options.keep)):
+        words += [flag, *(f"{name}={path}" for name, path in texts.items())] if texts else []
+    words += ["--anyway"] * bool(findings.against) + ["--tokens", str(int(findings.facts.planned))]
+    tried = f"adapt       {shlex.join(words)}"
     if options.out is None:
-        return ["give --out FOLDER for the page, its figures and an experiment file that runs"]
+        return [
+            "give --out FOLDER for the page, its figures and an experiment file that runs",
+            tried,
+        ]
     device = f"--gpu {options.gpu}" if options.gpu else f"--peak {options.peak:g}"
     return [
         f"page        {options.out / 'advice.html'}",
         f"experiment  {options.out / FILE}, whose third line runs a short check",
         f"cost        revocab plan {options.out / FILE} {device}",
         f"run         revocab run {options.out / FILE}",
+        tried,
     ]
 
 
-def settings_of(option: Option) -> dict[str, Any]:
-    """Return the options of a recommended construction besides base, corpora and size."""
-    kept = option.vocabulary - option.added
-    return {} if option.construction == "extend" else {"keep": kept}
-
-
-def recommended(inputs: Inputs, budget: int, say: Say) -> Findings:
-    """Return what `revocab advise` finds for this model, these texts and this budget."""
-    assert inputs.folder is not None  # a stand-in is not advised on
-    Shape.of(read_config(inputs.folder))
-    options = AdviseOptions(gpu=GPU, budget=budget)
-    texts, keep = inputs.texts, inputs.keep
-    return look(inputs.folder, inputs.source, texts, keep, options, say, brief=True)
-
-
-def experiment(command: str, given: Inputs, findings: Findings, file: Path) -> str:
+def experiment(
+    command: str, findings: Findings, texts: list[Text], keep: list[Text], file: Path
+) -> str:
     """Return a valid experiment file; raise :class:`RevocabError` where none can be made."""
-    facts, advice, best = findings.facts, findings.advice, findings.facts.best
-    size, tokens = given.source.tokens + best.added, int(facts.planned)
-    choices = choose(given.source, given.texts, given.keep, vocabulary=size, tokens=tokens)
-    settings = settings_of(best)
-    path = f"results/{file.stem}/runs/{CHECK}-{METHOD}/manifest.json"
-    against = [f"Advised against: {reason}" for reason in advice.against]
-    hours = f"{findings.planned.hours:,.3g} device hours"
-    advised = Advised(hours, shlex.join(["revocab", "run", str(file), "--", path]))
-    content = experiment_text(
-        Asked(
-            command, given.source.name, given.place, METHOD,
-            replace(choices, vocabulary=best.vocabulary),
-            file=str(file), experiment=file.stem, advised=advised,
-            construction=best.construction, options=settings,
-            reasons=[*against, *advice.reasons], before=given.source.tokens,
-        )
-    )  # fmt: skip
-    plan = Plan(validate(yaml.safe_load(content)))
-    assert plan.paths.run(f"{CHECK}-{METHOD}") == str(Path(path).parent)
+    source, best, tokens = findings.source, findings.best, int(findings.facts.planned)
+    choices = choose(source, texts, keep, vocabulary=source.tokens + best.added, tokens=tokens)
+    run = f"results/{file.stem}/runs/{CHECK}-{METHOD}"
+    content = ExperimentFile(
+        command, source.name, source.place, source.tokens, METHOD,
+        replace(choices, vocabulary=best.vocabulary),
+        file=str(file), experiment=file.stem,
+        hours=f"{findings.paybacks[0].hours:,.3g} device hours",
+        check=shlex.join(["revocab", "run", str(file), "--", f"{run}/manifest.json"]),
+        construction=best.construction, options=best.settings,
+        reasons=[*(f"Advised against: {reason}" for reason in findings.against), *findings.reasons],
+    ).text()  # fmt: skip
+    assert Plan(validate(yaml.safe_load(content))).paths.run(f"{CHECK}-{METHOD}") == run
     return content

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from revocab.adapting.choices import MULTIPLE, NEW_SHARE, PASSES, learning_rate, vocabulary_size
+from revocab.adapting import choices
 from revocab.adapting.source import Source
+from revocab.adapting.speed import measure_speed
 from revocab.adapting.texts import Text
 from revocab.advice.curve import KEEP, SIZES, Construction, Curve, CurvePoint, draw_curve
-from revocab.advice.losses import losses
-from revocab.advice.measured import measure_speed
-from revocab.advice.published import about, interval
-from revocab.advice.recommendation import Advice, Facts, Option, fastest, recommend
+from revocab.advice.recommendation import Facts, Option, about, fastest, interval, published
 from revocab.advice.sample import SAMPLE_BYTES, Sample, sample_text
 from revocab.advice.text_cost import TextCost, measure_text
 from revocab.costs.devices import (
@@ -25,18 +24,26 @@ from revocab.costs.devices import (
     break_even,
     memory,
     reading,
+    short,
     training,
     training_hours,
     writing,
 )
 from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError
+from revocab.export.architecture import by_model_type
+from revocab.fertility.floor import NEAR_FLOOR
+from revocab.model_check.kind import kinds, look_at
+from revocab.models.finding import Finding
 from revocab.progress import Say
 
+FOLDER = Path(__file__).parent
 #: So much of each text is counted; of one to keep nothing else is read.
 COUNTED_BYTES = 1_000_000
 #: What is computed of every vocabulary.
 KINDS = {"training": training, "reading": reading, "writing": writing, "memory": memory}
+#: Sides of a model folder that are looked at without weights.
+SIDES = ("chat", "special_ids")
 
 
 @dataclass(frozen=True)
@@ -49,16 +56,12 @@ class Use:
     old: float | None
     share: float
 
-    def mixed(self, saved: float) -> float:
-        """Return the tokens per character of all that is written; old text is as it was."""
-        new = self.new * (1 - saved)
-        return new if self.old is None else self.share * new + (1 - self.share) * self.old
-
     def amounts(self, kind: str, option: Option | None) -> dict[str, float]:
-        if option is None:
-            return KINDS[kind](self.shape, self.mixed(0.0), self.service)
-        sized = self.shape.resized(option.vocabulary)
-        return KINDS[kind](sized, self.mixed(option.saved_tokens), self.service)
+        """Return what all that is written takes, term by term; old text is as it was."""
+        shape = self.shape if option is None else self.shape.resized(option.vocabulary)
+        new = self.new * (1 - (0.0 if option is None else option.saved_tokens))
+        mixed = new if self.old is None else self.share * new + (1 - self.share) * self.old
+        return KINDS[kind](shape, mixed, self.service)
 
     def option(self, curve: Curve, point: CurvePoint, budget: float | None) -> Option:
         plain = Option(
@@ -71,7 +74,7 @@ class Use:
 
     def payback(self, name: str, tokens: float, option: Option) -> Payback:
         hours = training_hours(self.shape.resized(option.vocabulary), tokens, self.service)
-        writes = (self.amounts("writing", made) for made in (None, option))
+        writes = (self.amounts("writing", choice) for choice in (None, option))
         return Payback(name, tokens, hours, break_even(hours, *writes))
 
 
@@ -88,29 +91,56 @@ class Payback:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that the page shows."""
+    """Everything that the page shows; ``sentences.j2`` says it."""
 
-    name: str
+    source: Source
     options: Any
     use: Use
     costs: Sequence[TextCost]
     kept_costs: Sequence[TextCost]
     curves: Sequence[Curve]
-    #: Times and sizes by kind, as they are and as the recommended option would have them.
-    before: dict[str, dict[str, float]]
-    after: dict[str, dict[str, float]]
     paybacks: Sequence[Payback]
-    losses: Sequence[tuple[str, str]]
     facts: Facts
-    advice: Advice
+    has_chat: bool
+    #: Why no GGUF can be made of it, if so, and whether llama.cpp has its splitter.
+    gguf_problem: str | None
+    gguf_exact: bool
+    #: What is wrong with chat and special ids already.
+    already: Sequence[Finding]
 
     @property
-    def planned(self) -> Payback:
-        return self.paybacks[0]
+    def best(self) -> Option:
+        return self.facts.best
+
+    def amounts(self, kind: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return times or sizes as they are and as the recommended option would have them."""
+        return self.use.amounts(kind, None), self.use.amounts(kind, self.best)
+
+    @cached_property
+    def against(self) -> list[str]:
+        return self.sentences("against")
+
+    @cached_property
+    def reasons(self) -> list[str]:
+        return self.sentences("reasons")
+
+    @cached_property
+    def headline(self) -> str:
+        return f"Don't: {self.against[0]}" if self.against else self.sentences("recommended")[0]
+
+    def sentences(self, macro: str) -> list[str]:
+        """Return the lines of a macro of ``sentences.j2``."""
+        from revocab.report.template import environment
+
+        values = {
+            "says": published().says, "about": about, "short": short, "choices": choices,
+            "near_floor": NEAR_FLOOR, "infinity": math.inf,
+        }  # fmt: skip
+        module: Any = environment(FOLDER).get_template("sentences.j2").make_module(values)
+        return [*filter(None, map(str.strip, getattr(module, macro)(self).splitlines()))]
 
 
 def look(
-    folder: Path,
     source: Source,
     texts: Sequence[Text],
     keep: Sequence[Text],
@@ -123,13 +153,12 @@ def look(
 
     ``brief``: curves have no more than the recommendation reads of them, which is the same.
     """
-    from transformers import AutoConfig
-
     from revocab.tokenizers.load import load_tokenizer
 
-    shape = Shape.of(read_config(folder)).resized(source.tokens)
+    assert source.folder is not None  # a stand-in is not advised on
+    shape = Shape.of(read_config(source.folder)).resized(source.tokens)
     size = sum(text.bytes for text in texts)
-    tokenizer = load_tokenizer(folder)
+    tokenizer = load_tokenizer(source.folder)
     samples = {text: sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts}
     kept = {text: sampled(text, COUNTED_BYTES) for text in keep}
     say("counting tokens of the texts")
@@ -137,21 +166,24 @@ def look(
         [cost_of(tokenizer, text, sample) for text, sample in looked_at.items()]
         for looked_at in (samples, kept)
     )
-    most = vocabulary_size(None, source.tokens, size, options.budget) - source.tokens
+    most = choices.vocabulary_size(None, source.tokens, size, options.budget) - source.tokens
     curves = curves_of(tokenizer, [*samples.values()], source.tokens, most, say, brief=brief)
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    service = service_of(options, config.get_text_config(), source.row, say)
+    if options.measure:
+        speed, bandwidth = measure_speed(source.config, source.row, say)
+    else:
+        speed, bandwidth = options.speed, options.number("bandwidth")
     use = Use(
-        shape, service, per_character(costs), per_character(kept_costs) if keep else None,
+        shape, Service(speed, bandwidth, options.batch, options.context, source.row),
+        per_character(costs), per_character(kept_costs) if keep else None,
         share_of_new(options.share, [text.language for text in texts]),
     )  # fmt: skip
     tokens = use.new * sum(
-        text_characters(text, cost) for text, cost in zip(texts, costs, strict=True)
+        text.bytes * cost.characters / cost.bytes for text, cost in zip(texts, costs, strict=True)
     )
-    passes = PASSES / (NEW_SHARE if keep else 1.0)
-    made = [use.option(curve, point_of(curve, most), options.budget) for curve in curves]
-    best = fastest(made, options.budget or passes * tokens)
-    planned = options.budget or passes * tokens * (1 - best.saved_tokens)
+    passes = choices.PASSES / (choices.NEW_SHARE if keep else 1.0)
+    found = [use.option(curve, point_of(curve, most), options.budget) for curve in curves]
+    left = tokens * (1 - fastest(found, options.budget or passes * tokens).saved_tokens)
+    planned = options.budget or passes * left
     counted = sum(cost.tokens for cost in costs)
     facts = Facts(
         bytes=size,
@@ -159,30 +191,40 @@ def look(
         over_floor=counted / sum(cost.floor_tokens for cost in costs),
         over_repaired=counted
         / sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs),
-        keeps=bool(keep),
-        options=made,
+        options=found,
         planned=planned,
-        passes=planned / (tokens * (1 - best.saved_tokens)) * PASSES / passes,
+        passes=planned / left * choices.PASSES / passes,
         served=options.served,
-        chat=bool(tokenizer.chat_template),
-        embedding_rate=learning_rate(source.width),
     )
-    best = facts.best
-    low, high, _ = interval(about(best.construction))
-    asked = "as asked for" if options.budget else f"{PASSES} passes over the text"
+    low, high, _ = interval(about(facts.best.construction))
+    name = "as asked for" if options.budget else f"{choices.PASSES} passes over the text"
+    trainings = ((name, planned), ("fewest published", low), ("most published", high))
+    problem, exact = gguf(source)
     return Findings(
-        source.name, options, use, costs, kept_costs, curves,
-        before={kind: use.amounts(kind, None) for kind in KINDS},
-        after={kind: use.amounts(kind, best) for kind in KINDS},
-        paybacks=[
-            use.payback(name, number, best)
-            for name, number in (
-                (asked, planned), ("fewest published", low), ("most published", high)
-            )
-        ],
-        losses=[*losses(folder, tokenizer, config.get_text_config(), shape, best)],
-        facts=facts, advice=recommend(facts),
+        source, options, use, costs, kept_costs, curves,
+        [use.payback(*training, facts.best) for training in trainings],
+        facts, bool(tokenizer.chat_template), problem, exact,
+        # Without weights some is unreadable.
+        [finding for finding in look_at(source.folder, [kinds()[side] for side in SIDES])
+         if finding.code != "unreadable"],
     )  # fmt: skip
+
+
+def gguf(source: Source) -> tuple[str | None, bool]:
+    """Return why no GGUF can be expected (:mod:`revocab.export`), and whether every token stays."""
+    from revocab.export.cutters import cutters_for
+    from revocab.export.vocabulary import Vocabulary
+
+    assert source.folder is not None
+    architecture = by_model_type().get(source.config.model_type)
+    if architecture is None:
+        return f"model_type {source.config.model_type}", False
+    try:
+        problems = [*architecture.problems(source.config)]
+        exact = not problems and cutters_for(Vocabulary.read(source.folder))[1]
+    except RevocabError as error:
+        return error.problems[0], False
+    return next(iter(problems), None), exact
 
 
 def sampled(text: Text, limit: int) -> Sample:
@@ -195,10 +237,6 @@ def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
     ends = accumulate(len(document.encode()) for document in documents)
     counted = 1 + sum(end < COUNTED_BYTES for end in ends)
     return measure_text(tokenizer, documents[:counted], text.language)
-
-
-def text_characters(text: Text, cost: TextCost) -> float:
-    return text.bytes * cost.characters / cost.bytes
 
 
 def per_character(costs: Sequence[TextCost]) -> float:
@@ -230,7 +268,8 @@ def curves_of(
 
     def sizes(kept: int, *more: int) -> list[int]:
         rounded = {
-            (kept + size) // MULTIPLE * MULTIPLE - kept for size in (MULTIPLE, *SIZES, most, *more)
+            (kept + size) // choices.MULTIPLE * choices.MULTIPLE - kept
+            for size in (choices.MULTIPLE, *SIZES, most, *more)
         }
         return sorted(size for size in rounded if size > 0)
 
@@ -261,12 +300,3 @@ def point_of(curve: Curve, most: int) -> CurvePoint:
     """Return the largest size up to the knee that the text can teach; the least if none is."""
     fitting = [point for point in curve.points if point.added <= min(curve.knee, most)]
     return fitting[-1] if fitting else curve.points[0]
-
-
-def service_of(options: Any, config: Any, row: int, say: Say) -> Service:
-    """Return the device that is stated or, where that is asked for, this machine as it is timed."""
-    if options.measure:
-        speed, bandwidth = measure_speed(config, row, say)
-    else:
-        speed, bandwidth = options.speed, options.number("bandwidth")
-    return Service(speed, bandwidth, options.batch, options.context, row)

@@ -1,103 +1,83 @@
-"""The page of an advice: sections of tables and lines, as text, Markdown or HTML, and figures.
+"""The page of an advice (``advice.j2``) as text, Markdown and HTML, its figures, and its numbers.
 
 Style and code of the HTML are those of the report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from revocab import __version__
-from revocab.advice.findings import KINDS, Findings
-from revocab.io import write_text
+from revocab.advice.findings import FOLDER, KINDS, Findings
+from revocab.advice.recommendation import about, interval
+from revocab.costs.devices import short
+from revocab.languages import language_label
 from revocab.report.annotations import Axes
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import label_ends, save, style
 from revocab.report.page.html import data_uri
-from revocab.report.table_parts.render import to_html, to_markdown
-from revocab.report.table_parts.table import Row, Table, text
-from revocab.report.template import environment, markdown_escape
+from revocab.report.template import environment
 
-WIDTH = 100
-#: Of the kinds of :data:`KINDS` those that are times.
-TIMES = tuple(kind for kind in KINDS if kind != "memory")
+#: How the curve of half of the text is drawn.
+HALF: dict[str, Any] = {"linewidth": 0.8, "alpha": 0.7}
 
 
-@dataclass(frozen=True)
-class Section:
-    """A heading with a table, sentences and a figure, each of which may be missing."""
-
-    title: str
-    header: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    lines: Sequence[str] = ()
-    #: A figure beside it, on the HTML page.
-    figure: str = ""
-    #: Whether its cells are sentences.
-    sentences: bool = False
-
-    def table(self) -> Table:
-        rows = [Row([text(cell) for cell in row]) for row in self.rows]
-        return Table([*self.header], rows, texts=self.sentences, title=self.title)
-
-
-def as_text(title: str, headline: str, sections: Sequence[Section]) -> str:
-    lines = [title, *wrap(headline, WIDTH)]
-    for section in sections:
-        lines += [f"\n{section.title}", *_columns(section)]
-        for line in section.lines:
-            lines += wrap(line, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-    return "\n".join(lines)
+def page(
+    findings: Findings,
+    layout: str = "layout.md.j2",
+    escape: Callable[[str], str] = str,
+    figures: Path | None = None,
+) -> str:
+    """Return the page by a layout: as text or, with ``escape``, in Markdown; or as HTML with the
+    figures that lie in a folder inside it.
+    """
+    costs = [*findings.costs, *findings.kept_costs]
+    languages = ", ".join(language_label(cost.name) for cost in findings.costs)
+    values = {
+        "title": f"{findings.source.name} for {languages}", "found": findings, "costs": costs,
+        "amounts": {kind: findings.amounts(kind) for kind in KINDS}, "infinity": math.inf,
+        "published": interval(about(findings.best.construction)), "short": short,
+        "layout": layout, "escape": escape, "version": __version__,
+        "image": lambda name: data_uri((figures or Path()) / f"{name}.svg"),
+    }  # fmt: skip
+    return environment(FOLDER).get_template("advice.j2").render(values)
 
 
-def _columns(section: Section) -> Iterator[str]:
-    """Yield a table's rows; the last column of one of sentences is broken into lines."""
-    if not section.rows:
-        return
-    every = [[*section.header], *map(list, section.rows)]
-    widths = [max(len(row[column]) for row in every) for column in range(len(section.header))]
-    for row in every:
-        first = row[0].ljust(widths[0])
-        if section.sentences:
-            indent = " " * (widths[0] + 4)
-            yield from wrap(row[-1], WIDTH, initial_indent=f"  {first}  ", subsequent_indent=indent)
-        else:
-            cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            yield "  " + "  ".join([first, *cells]).rstrip()
-
-
-def as_markdown(title: str, headline: str, sections: Sequence[Section]) -> str:
-    lines = [f"# {title}", "", f"**{markdown_escape(headline)}**", ""]
-    for section in sections:
-        lines += [f"## {section.title}", ""]
-        if section.rows:
-            lines += [to_markdown(section.table()).partition("\n\n")[2]]
-        listed = [f"- {markdown_escape(line)}" for line in section.lines]
-        lines += [*listed, *([""] if listed else [])]
-    return "\n".join(lines)
-
-
-def write_page(folder: Path, title: str, headline: str, shown: Sequence[Section]) -> None:
-    """Write ``advice.html``, with the figures that stand in ``folder`` inside it."""
-    parts = [
-        {
-            "id": section.title.lower().replace(" ", "-"),
-            "title": section.title,
-            "lines": section.lines,
-            "image": data_uri(folder / f"{section.figure}.svg"),
-            "html": to_html(section.table()) if section.rows else "",
-        }
-        for section in shown
-    ]
-    template = environment(Path(__file__).parent).get_template("page.html.j2")
-    write_text(
-        folder / "advice.html",
-        template.render(title=title, headline=headline, sections=parts, version=__version__),
-    )
+def data_of(findings: Findings) -> dict[str, Any]:
+    """Return every number of the page: seconds for a million characters, bytes, hours, and
+    characters among them.
+    """
+    facts = findings.facts
+    numbers: dict[str, float] = {}
+    options = [asdict(option) for option in facts.options]
+    for option in options:
+        option["pays"] = None if option["pays"] == math.inf else option["pays"]
+    for when, amounts in enumerate(("today", "then")):
+        for kind in KINDS:
+            terms = findings.amounts(kind)[when]
+            numbers |= {f"{kind}, {amounts}: {term}": value for term, value in terms.items()}
+    for payback in findings.paybacks:
+        numbers[f"device hours, {payback.name}"] = payback.hours
+        numbers[f"break even, {payback.name}"] = payback.pays
+    losses = (line.split(": ", 1) for line in findings.sentences("losses"))
+    return {
+        "model": findings.source.name,
+        "headline": findings.headline,
+        "against": findings.against,
+        "reasons": findings.reasons,
+        "options": options,
+        "texts": [asdict(cost) for cost in findings.costs],
+        "keep": [asdict(cost) for cost in findings.kept_costs],
+        "curves": [asdict(curve) for curve in findings.curves],
+        "numbers": {name: value for name, value in numbers.items() if value < math.inf},
+        "planned": {"tokens": facts.planned, "passes": facts.passes, "served": facts.served},
+        "published": [figure.model_dump() for figure in about(facts.best.construction)],
+        "losses": [{"what": what, "happens": effect} for what, effect in losses],
+    }
 
 
 def draw_figures(folder: Path, findings: Findings) -> None:
@@ -107,8 +87,9 @@ def draw_figures(folder: Path, findings: Findings) -> None:
         figure, axes = pyplot.subplots(figsize=(6.4, 3.2), layout="constrained")
         draw_curves(axes, findings)
         save(figure, folder, "curve", "Tokens saved")
-        figure, panels = pyplot.subplots(1, len(TIMES), figsize=(7.6, 2.9), layout="constrained")
-        for panel, kind in zip(panels, TIMES, strict=True):
+        times = [kind for kind in KINDS if kind != "memory"]
+        figure, panels = pyplot.subplots(1, len(times), figsize=(7.6, 2.9), layout="constrained")
+        for panel, kind in zip(panels, times, strict=True):
             draw_times(panel, kind, findings)
         panels[0].set_ylabel("seconds per million characters")
         save(figure, folder, "times", "What it buys")
@@ -123,7 +104,7 @@ def draw_curves(axes: Axes, findings: Findings) -> None:
             at = [point.vocabulary for point in points]
             axes.plot(at, [100 * curve.saving(point) for point in points], **{**line, **look})
         labels.append((100 * curve.saving(curve.points[-1]), curve.construction, line["color"]))
-    best = findings.facts.best
+    best = findings.best
     axes.plot([best.vocabulary], [100 * best.saved_tokens], "o", markersize=10, fillstyle="none",
               color="#444444")  # fmt: skip
     axes.set(xlabel="tokens in the vocabulary", ylabel="tokens saved, %")
@@ -132,12 +113,8 @@ def draw_curves(axes: Axes, findings: Findings) -> None:
     label_ends(axes, labels)
 
 
-#: How the curve of half of the text is drawn.
-HALF: dict[str, Any] = {"linewidth": 0.8, "alpha": 0.7}
-
-
 def draw_times(axes: Axes, kind: str, findings: Findings) -> None:
-    columns = (("today", findings.before[kind]), ("then", findings.after[kind]))
+    columns = [*zip(("today", "then"), findings.amounts(kind), strict=True)]
     below = [0.0, 0.0]
     for term, colour in zip(columns[0][1], SPARE_COLOURS, strict=False):
         values = [amounts[term] for _, amounts in columns]

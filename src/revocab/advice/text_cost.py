@@ -38,22 +38,6 @@ class TextCost:
     #: Whether the floor is the splitter's, or what the trainer joins where there is no splitter.
     has_splitter: bool
 
-    @property
-    def tokens_per_word(self) -> float:
-        return self.tokens / self.words
-
-    @property
-    def tokens_per_character(self) -> float:
-        return self.tokens / self.characters
-
-    @property
-    def tokens_over_floor(self) -> float:
-        return self.tokens / self.floor_tokens
-
-    @property
-    def byte_fallback_share(self) -> float:
-        return self.byte_fallback_tokens / self.tokens
-
 
 def measure_text(
     tokenizer: PreTrainedTokenizerFast, documents: list[str], language: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -12,9 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_args
 
+from revocab import yaml_file
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.models.finding import Finding, Severity
+from revocab.models.finding import Finding, Severity, some_tokens
 from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings, text_part
 from revocab.models.load import ADAPTER, loading, quiet
 from revocab.registry import found_in
@@ -106,6 +107,9 @@ class Subject:
             tokens[number] = token
         return tokens
 
+    def listed(self, ids: Collection[int]) -> str:
+        return some_tokens(ids, self.tokens)
+
     @cached_property
     def special(self) -> set[int]:
         """Return the ids of special and added tokens, which no text is cut into by itself."""
@@ -152,6 +156,27 @@ class Kind:
     checks: tuple[Callable[[Subject], Iterable[Finding]], ...]
     #: Takes no longer than loading a tokenizer: ``init``, ``change`` and ``train`` run it as well.
     quick: bool = False
+
+
+@cache
+def faults() -> dict[str, dict[str, str]]:
+    """Return what is said of each fault, by its code and, behind a slash, its variant."""
+    says: dict[str, dict[str, str]] = yaml_file.read(Path(__file__).with_name("faults.yaml"))[0]
+    return says
+
+
+def fault(
+    key: str,
+    fix: Callable[[Mended], object] | None = None,
+    /,
+    severity: Severity | None = None,
+    **facts: object,
+) -> Finding:
+    """Return a finding in the words of ``faults.yaml``, with these facts in them."""
+    says: Any = faults()[key]
+    what, effect, mend = (says[part].format(**facts) for part in ("what", "effect", "mend"))
+    code, _, _ = key.partition("/")
+    return Finding(code, severity or says["severity"], what, effect, mend, fix)
 
 
 @cache

@@ -160,7 +160,7 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
     place, source, texts = all_of(
         [
             lambda: place_of(model),
-            lambda: look_at(model)[1] if Path(model).exists() else None,
+            lambda: look_at(model) if Path(model).exists() else None,
             lambda: measure_texts(options.text, "--text"),
         ]
     )

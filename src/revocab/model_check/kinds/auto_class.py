@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Subject
+from revocab.model_check.kind import TOKENIZER, Kind, Subject, fault
 from revocab.models.finding import Finding
 from revocab.models.load import loading, quiet
 from revocab.tokenizers.load import other_class
@@ -20,13 +20,7 @@ def same_ids(subject: Subject) -> Iterator[Finding]:
     with quiet(), loading(subject.path, Exception):
         other = other_class(subject.path, subject.tokenizer)
     if other:
-        yield Finding(
-            "auto-class", "warning", other,
-            "transformers and vLLM read other tokens than Revocab, for which the file counts",
-            "if the model was trained on the file's tokens, set tokenizer_class of"
-            f" {TOKENIZER_CONFIG} to PreTrainedTokenizerFast; a model type whose own class counts"
-            " all the same needs a tokenizer that extends or optimises its own",
-        )  # fmt: skip
+        yield fault("auto-class", what=other)
 
 
 KIND = Kind("auto_class", (same_ids,), quick=True)

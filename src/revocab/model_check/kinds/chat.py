@@ -9,9 +9,9 @@ from typing import Any
 
 from revocab.chat.template import MARKS, PROBE, ChatTemplate, own_template, special_texts
 from revocab.errors import RevocabError
-from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended, Subject
+from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
 from revocab.model_check.kinds.special_ids import ids_of, is_id
-from revocab.models.finding import Finding, some, some_tokens
+from revocab.models.finding import Finding, some
 from revocab.models.load import quiet
 
 FILE = "chat_template.jinja"
@@ -30,12 +30,9 @@ def two_templates(subject: Subject) -> Iterator[Finding]:
         return
     used = (subject.path / FILE).read_text(encoding="utf-8", errors="replace")
     if stored.strip() != used.strip():
-        yield Finding(
-            "two-chat-templates", "warning",
-            f"{FILE} and the chat_template of {TOKENIZER_CONFIG} differ",
-            "transformers 5 writes the first, older programs the second", "remove one",
-            lambda mended: mended.edit(TOKENIZER_CONFIG).pop("chat_template"),
-        )  # fmt: skip
+        yield fault(
+            "two-chat-templates", lambda mended: mended.edit(TOKENIZER_CONFIG).pop("chat_template")
+        )
 
 
 def rendering(subject: Subject) -> Iterator[Finding]:
@@ -49,10 +46,7 @@ def rendering(subject: Subject) -> Iterator[Finding]:
         with quiet():
             rendered = template.rendered(PROBE, "two questions and answers").text
     except RevocabError as error:
-        yield Finding(
-            "template-fails", "error", error.problems[0].partition("; ")[0],
-            "no chat program can talk to the model", "correct the template",
-        )  # fmt: skip
+        yield fault("template-fails", what=error.problems[0].partition("; ")[0])
         return
     yield from spelling(subject, rendered)
     yield from ending(subject, rendered)
@@ -71,11 +65,7 @@ def spelling(subject: Subject, rendered: str) -> Iterator[Finding]:
             wrong[match[0]] = f", near {near[0]!r}" if near else " and begins every text"
     if wrong:
         listed = some([f"{text!r}, which is not a token{why}" for text, why in wrong.items()])
-        yield Finding(
-            "misspelt-token", "warning", f"the chat template writes {listed}",
-            "the model reads pieces of text that it was not trained on in place of the token",
-            "write the token as tokenizer.json does, or add it to the tokenizer and the model",
-        )  # fmt: skip
+        yield fault("misspelt-token", listed=listed)
 
 
 def opening(subject: Subject) -> Iterator[Finding]:
@@ -101,41 +91,22 @@ def opening(subject: Subject) -> Iterator[Finding]:
     question = opened.rstrip()
     missing = before[len(question) :] if before.startswith(question) else before
     if answered and opened == without and missing.strip():
-        yield Finding(
-            "prompt-not-opened", "warning",
-            f"the chat template ignores add_generation_prompt: before an answer it writes"
-            f" {missing.strip()[-60:]!r}, and nothing when it is asked to open one",
-            "chat programs let the model go on with the question, or begin the turn by itself",
-            "write it under {% if add_generation_prompt %} at the template's end",
-        )  # fmt: skip
+        yield fault("prompt-not-opened", missing=missing.strip()[-60:])
 
 
 def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
     _, answered, after = rendered.rpartition(PROBE[-1]["content"])
     vocabulary = subject.tokenizer.get_vocab()
     if not answered:
-        yield Finding(
-            "answer-left-out", "error",
-            "the chat template does not write the last answer of a conversation",
-            "the model sees, and learns, nothing of it", "correct the template",
-        )  # fmt: skip
+        yield fault("answer-left-out")
         return
     spelt = _SPELLING.match(after)
     if spelt and spelt[1] not in vocabulary:
-        yield Finding(
-            "end-is-no-token", "warning",
-            f"the chat template ends answers with {spelt[1]!r}, which is not a token",
-            "the model writes it in pieces, at which generation cannot stop",
-            "add it to the tokenizer and the model, or end answers with a token that is there",
-        )  # fmt: skip
+        yield fault("end-is-no-token", end=spelt[1])
         return
     ends = [token for token in special_texts(subject.tokenizer) if token in after]
     if not ends:
-        yield Finding(
-            "no-end-token", "note", "the chat template ends answers with no special token",
-            "a model that is tuned on it does not learn to stop",
-            "write the end token after answers",
-        )  # fmt: skip
+        yield fault("no-end-token")
         return
     end = vocabulary[min(ends, key=lambda token: (after.index(token), -len(token)))]
     own = subject.settings(GENERATION).get("eos_token_id")
@@ -148,12 +119,13 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         met = [n for n in stops if n < len(subject.tokens)]
         mended.edit(GENERATION)["eos_token_id"] = [*met, end] if met else end
 
-    yield Finding(
-        "end-not-stopped", "error",
-        f"the chat template ends answers with {some_tokens([end], subject.tokens)}, and generation"
-        f" stops at {some_tokens(stops, subject.tokens) or 'nothing'}",
-        "answers run on until the limit", f"add {end} to eos_token_id of {GENERATION}", stop_there,
-    )  # fmt: skip
+    yield fault(
+        "end-not-stopped",
+        stop_there,
+        token=subject.listed([end]),
+        stops=subject.listed(stops) or "nothing",
+        end=end,
+    )
 
 
 KIND = Kind("chat", (two_templates, rendering, opening), quick=True)

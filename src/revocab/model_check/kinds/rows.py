@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from revocab.heavy_types import Tensor
-from revocab.model_check.kind import Kind, Subject
-from revocab.models.finding import Finding, Severity, some, some_tokens
+from revocab.model_check.kind import Kind, Subject, fault
+from revocab.models.finding import Finding, Severity, some
 from revocab.models.load import token_ids
 from revocab.models.origin import PROVENANCE
 from revocab.models.weights.files import BLOCK_BYTES, equal_tensors
@@ -63,11 +63,7 @@ class Rows:
 
 def check(subject: Subject) -> Iterator[Finding]:
     if not subject.matrices:
-        yield Finding(
-            "rows-not-read", "note", "embedding and head are not recognised among the tensors",
-            "their rows are not looked at, and no new vocabulary can be given to the model",
-            "nothing, if there are no other findings",
-        )  # fmt: skip
+        yield fault("rows-not-read")
     for name in dict.fromkeys(subject.matrices.values()):
         if name in subject.model.tensors and (rows := Rows.read(subject, name)) is not None:
             yield from zero(subject, name, rows)
@@ -85,10 +81,7 @@ def ordinary_rows(subject: Subject, rows: Rows) -> list[int]:
 
 def zero(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     if not rows.norms_V.any():
-        yield Finding(
-            "zero-matrix", "error", f"{name} is all zeros",
-            "the model computes the same for every text", "fetch or save the model again",
-        )  # fmt: skip
+        yield fault("zero-matrix", tensor=name)
         return
     empty = [n for n in (rows.norms_V == 0).nonzero()[:, 0].tolist() if n < len(subject.tokens)]
     words = sorted({*empty} & {*ordinary_rows(subject, rows)})
@@ -97,12 +90,9 @@ def zero(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     severities: tuple[Severity, ...] = ("warning", "note")
     for ids, severity in zip((words, others), severities, strict=True):
         if ids:
-            yield Finding(
-                "zero-rows", severity,
-                f"{name}: {len(ids):,} rows are zeros: {some_tokens(ids, subject.tokens)}",
-                "the model reads such a token as nothing, or writes it in place of unlikely ones",
-                "train the model on text with these tokens, or fill them (revocab init)",
-            )  # fmt: skip
+            yield fault(
+                "zero-rows", severity=severity, tensor=name, n=len(ids), listed=subject.listed(ids)
+            )
 
 
 def equal(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
@@ -113,12 +103,15 @@ def equal(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     begins = subject.has(PROVENANCE)  # as new rows may; training sets them apart
     same = sorted((ids for ids in groups.values() if len(ids) > 1), key=len, reverse=True)
     if same:
-        shown = [f"{len(ids):,} ({some_tokens(ids, subject.tokens)})" for ids in same[:3]]
-        yield Finding(
-            "equal-rows", "note" if begins else "warning",
-            f"{name}: {sum(map(len, same)):,} tokens share {len(same):,} rows: {some(shown)}",
-            "the model cannot tell these tokens apart", "train it on text with these tokens",
-        )  # fmt: skip
+        shown = [f"{len(ids):,} ({subject.listed(ids)})" for ids in same[:3]]
+        yield fault(
+            "equal-rows",
+            severity="note" if begins else "warning",
+            tensor=name,
+            tokens=sum(map(len, same)),
+            rows=len(same),
+            listed=some(shown),
+        )
 
 
 def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
@@ -130,13 +123,7 @@ def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     median = float(finite.median())
     large = (rows.norms_V > _FAR * median).nonzero()[:, 0].tolist()
     if 0 < len(large) < _OUTLIERS * len(rows.norms_V):
-        yield Finding(
-            "loud-rows", "warning",
-            f"{name}: {len(large):,} rows are over {_FAR} times as long as the median:"
-            f" {some_tokens(large, subject.tokens)}",
-            "such a row outweighs the others in every prediction",
-            "fill them anew (revocab init), or mask rows that no token has",
-        )  # fmt: skip
+        yield fault("loud-rows", far=_FAR, tensor=name, n=len(large), listed=subject.listed(large))
     never = {n for n, reason in subject.unreachable.items() if reason == "utf8"}
     never |= {*range(len(subject.tokens), len(rows.norms_V))}
     known = rows.norms_V[sorted(n for n in never if n < len(rows.norms_V))]
@@ -146,14 +133,15 @@ def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     begins = subject.has(PROVENANCE)  # as above
     still = [n for n in words if 0 < rows.norms_V[n] <= bound]
     if still:
-        yield Finding(
+        yield fault(
             "untrained-rows",
-            "warning" if len(still) > _MANY * len(words) and not begins else "note",
-            f"{name}: {len(still):,} rows are as short as if never trained"
-            f" (up to {bound:.2g}, median {median:.2g}): {some_tokens(still, subject.tokens)}",
-            "the model was hardly trained on text with these tokens",
-            "train it on such text, or leave the tokens out",
-        )  # fmt: skip
+            severity="warning" if len(still) > _MANY * len(words) and (not begins) else "note",
+            tensor=name,
+            n=len(still),
+            bound=bound,
+            median=median,
+            listed=subject.listed(still),
+        )
 
 
 def ties(subject: Subject) -> Iterator[Finding]:
@@ -162,12 +150,7 @@ def ties(subject: Subject) -> Iterator[Finding]:
         return
     stored = [(subject.path / subject.model.tensors[name][0], name) for name in names.values()]
     if equal_tensors(stored[0], stored[1]):
-        yield Finding(
-            "equal-matrices", "note",
-            f"{names['output']} has the values of {names['input']}, and is not tied to it",
-            "it takes twice the space, and training sets the two apart",
-            "set tie_word_embeddings to true if the model was tied",
-        )  # fmt: skip
+        yield fault("equal-matrices", output=names["output"], input=names["input"])
 
 
 def unreachable(subject: Subject) -> Iterator[Finding]:
@@ -180,12 +163,12 @@ def unreachable(subject: Subject) -> Iterator[Finding]:
         if reason != "utf8" and n not in free and not BYTE_TOKEN.fullmatch(tokens[n])
     ]
     if lost:
-        yield Finding(
-            "unreachable-tokens", "warning" if len(lost) > _LOST * len(subject.tokens) else "note",
-            f"{len(lost):,} tokens that no text is cut into: {some_tokens(lost, subject.tokens)}",
-            "their rows take space, and no training moves them",
-            "leave them out of the next vocabulary (revocab tokenizer)",
-        )  # fmt: skip
+        yield fault(
+            "unreachable-tokens",
+            severity="warning" if len(lost) > _LOST * len(subject.tokens) else "note",
+            n=len(lost),
+            listed=subject.listed(lost),
+        )
 
 
 KIND = Kind("rows", (check, ties, unreachable))

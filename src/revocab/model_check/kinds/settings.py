@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject
+from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
 from revocab.models.finding import Finding
 from revocab.models.weights.files import FLOATS
 
@@ -38,11 +38,12 @@ def dtype(subject: Subject) -> Iterator[Finding]:
             part.update({key: stored for key in _DTYPES if key in part})
 
     if other:
-        yield Finding(
-            "dtype", "warning", f"{' and '.join(other)}, and weights are stored as {stored}",
-            "they are converted when they are loaded: memory is wasted, or digits are lost",
-            f"set it to {stored}", say_stored if len(sizes) == 1 else None,
-        )  # fmt: skip
+        yield fault(
+            "dtype",
+            say_stored if len(sizes) == 1 else None,
+            listed=" and ".join(other),
+            stored=stored,
+        )
 
 
 def architectures(subject: Subject) -> Iterator[Finding]:
@@ -51,21 +52,11 @@ def architectures(subject: Subject) -> Iterator[Finding]:
     architectures = subject.config.get("architectures")
     type_ = subject.config.get("model_type")
     if not isinstance(architectures, list) or not architectures or not isinstance(type_, str):
-        yield Finding(
-            "architectures", "warning", "config.json names no architectures or no model_type",
-            "vLLM and converters, which go by them, refuse the model",
-            "write both, such as those of the model that it was made from",
-        )  # fmt: skip
+        yield fault("architectures/none")
         return
     others = sorted(other for other, name in names.items() if name == architectures[0])
     if type_ in names and others and type_ not in others:
-        yield Finding(
-            "architectures", "error",
-            f"config.json has architectures {architectures[0]!r}, and model_type {type_!r}, which"
-            f" is {names[type_]}'s",
-            "transformers goes by the second and vLLM by the first: they compute different things",
-            "correct the wrong one",
-        )  # fmt: skip
+        yield fault("architectures", architecture=architectures[0], type=type_, other=names[type_])
 
 
 def lengths(subject: Subject) -> Iterator[Finding]:
@@ -73,11 +64,7 @@ def lengths(subject: Subject) -> Iterator[Finding]:
     for key, code in (("truncation", "asks-truncation"), ("padding", "asks-padding")):
         if isinstance(setting := content.get(key), dict):
             length = setting.get("max_length") or setting.get("strategy")
-            yield Finding(
-                code, "warning", f"{TOKENIZER} asks for {key} ({length})",
-                "programs on the tokenizers library cut or pad every text without saying so",
-                "set it to null", partial(unset, key),
-            )  # fmt: skip
+            yield fault(code, partial(unset, key), key=key, length=length)
 
 
 def fetched_code(subject: Subject) -> Iterator[Finding]:
@@ -87,18 +74,16 @@ def fetched_code(subject: Subject) -> Iterator[Finding]:
     for file in ("config.json", TOKENIZER_CONFIG):
         for place, key, value in settings_below(subject.settings(file)):
             if key == "auto_map" and value:
-                yield Finding(
-                    "own-code", "note", f"{place} of {file} names code of its own: {value}",
-                    "programs that trust it (trust_remote_code) run it; Revocab never does",
-                    "remove the key if transformers knows the model without",
-                )  # fmt: skip
+                yield fault("own-code", place=place, file=file, value=value)
             values = [*value.values()] if isinstance(value, dict) else [value]
             if key in keys and any(isinstance(code, str) and "/" in code for code in values):
-                yield Finding(
-                    "fetched-kernels", "warning", f"{place} of {file} is {value!r}",
-                    "transformers fetches that code from the Hub and runs it; Revocab does not,"
-                    " and uses transformers' own", "remove the key", partial(without, file, key),
-                )  # fmt: skip
+                yield fault(
+                    "fetched-kernels",
+                    partial(without, file, key),
+                    place=place,
+                    file=file,
+                    value=value,
+                )
 
 
 def settings_below(settings: Any, above: str = "") -> Iterator[tuple[str, str, Any]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Subject
+from revocab.model_check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Subject, fault
 from revocab.models.finding import Finding, some_tokens
 from revocab.models.vocabulary.special_ids import STALE
 
 _ROLES = ("bos", "eos", "pad")
 #: What goes wrong where an id of a role is another token's.
 _EFFECTS = {
+    "end": "generation stops in the middle of a text",
     "bos": "texts do not begin as in training",
     "eos": "programs that read one file stop where those that read the other go on",
     "pad": "padding of one program counts as text in the other",
@@ -44,9 +45,9 @@ def candidates(subject: Subject, role: str) -> str:
     own = getattr(subject.tokenizer, f"{role}_token_id", None)
     special = [n for n in sorted(subject.special) if n < subject.rows]
     if isinstance(own, int) and own in special:
-        return f"that of the tokenizer, {some_tokens([own], subject.tokens)}"
+        return f"that of the tokenizer, {subject.listed([own])}"
     if special:
-        return f"a special token, such as {some_tokens(special, subject.tokens)}"
+        return f"a special token, such as {subject.listed(special)}"
     return "null: the tokenizer has no special token"
 
 
@@ -56,20 +57,23 @@ def in_range(subject: Subject) -> Iterator[Finding]:
         for file, ids in by_file.items():
             wrong = [n for n in ids if not is_id(n) or not 0 <= n < rows]
             if wrong:
-                yield Finding(
-                    "id-out-of-range", "error",
-                    f"{key} of {file} is {', '.join(map(repr, wrong))}; ids are 0 to {rows - 1:,}",
-                    "generation fails, or never meets the token",
-                    f"give {candidates(subject, key.removesuffix('_token_id'))}; or null",
-                )  # fmt: skip
+                yield fault(
+                    "id-out-of-range",
+                    key=key,
+                    file=file,
+                    wrong=", ".join(map(repr, wrong)),
+                    last=rows - 1,
+                    candidates=candidates(subject, key.removesuffix("_token_id")),
+                )
             unnamed = [n for n in ids if n not in wrong and (n >= len(tokens) or not tokens[n])]
             if unnamed and key != "suppress_tokens":
-                yield Finding(
-                    "id-without-token", "error",
-                    f"{key} of {file} is {some_tokens(unnamed, ())}, which no token has",
-                    "text never holds it, so that generation does not begin or stop as it should",
-                    f"give {candidates(subject, key.removesuffix('_token_id'))}",
-                )  # fmt: skip
+                yield fault(
+                    "id-without-token",
+                    key=key,
+                    file=file,
+                    ids=some_tokens(unnamed, ()),
+                    candidates=candidates(subject, key.removesuffix("_token_id")),
+                )
 
 
 def ordinary(subject: Subject) -> Iterator[Finding]:
@@ -82,16 +86,18 @@ def ordinary(subject: Subject) -> Iterator[Finding]:
                 and n not in subject.special
             ]  # fmt: skip
             if words:
-                yield Finding(
-                    "id-of-ordinary-token", "error" if role == "eos" else "warning",
-                    f"{role}_token_id of {file} is {some_tokens(words, tokens)}, an ordinary token",
-                    "generation stops in the middle of a text" if role == "eos" else _EFFECTS[role],
-                    f"give {candidates(subject, role)}",
-                )  # fmt: skip
+                yield fault(
+                    "id-of-ordinary-token",
+                    severity="error" if role == "eos" else "warning",
+                    role=role,
+                    file=file,
+                    ids=subject.listed(words),
+                    effect=_EFFECTS["end" if role == "eos" else role],
+                    candidates=candidates(subject, role),
+                )
 
 
 def agreement(subject: Subject) -> Iterator[Finding]:
-    tokens = subject.tokens
     for role in _ROLES:
         by_file = {
             file: [n for n in ids if is_id(n) and n in subject.special]
@@ -105,13 +111,8 @@ def agreement(subject: Subject) -> Iterator[Finding]:
         first = by_file.get(GENERATION) or next(iter(by_file.values()), [])
         others = {file: ids for file, ids in by_file.items() if not {*ids} & {*first}}
         if others:
-            listed = "; ".join(
-                f"{file} {some_tokens(ids, tokens)}" for file, ids in by_file.items()
-            )
-            yield Finding(
-                "ids-disagree", "warning", f"{role} token: {listed.replace('; ', ', ')}",
-                _EFFECTS[role], "make them one; the tokenizer's is the one that training texts had",
-            )  # fmt: skip
+            listed = ", ".join(f"{file} {subject.listed(ids)}" for file, ids in by_file.items())
+            yield fault("ids-disagree", role=role, listed=listed, effect=_EFFECTS[role])
 
 
 KIND = Kind("special_ids", (in_range, ordinary, agreement), quick=True)

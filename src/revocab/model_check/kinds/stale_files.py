@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject
+from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
 from revocab.models.finding import Finding, some
 from revocab.tokenizers.piece_model import pieces_of
 
@@ -18,11 +18,7 @@ _FLAGS = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
 
 
 def differs(file: str, what: str) -> Finding:
-    return Finding(
-        "stale-file", "error", f"{file} is not that of {TOKENIZER}: {what}",
-        "programs that read it (llama.cpp's converter, slow tokenizers) cut text into other ids",
-        f"remove {file}", lambda mended: mended.remove(file),
-    )  # fmt: skip
+    return fault("stale-file", lambda mended: mended.remove(file), file=file, what=what)
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
@@ -114,12 +110,7 @@ def added_tokens_decoder(subject: Subject) -> Iterator[Finding]:
         }
 
     if what := difference(theirs, ours):
-        yield Finding(
-            "added-tokens", "error",
-            f"added_tokens_decoder of {TOKENIZER_CONFIG} is not that of {TOKENIZER}: {what}",
-            "these tokens are added again under other ids, or matched where they are not tokens",
-            f"write it from the added_tokens of {TOKENIZER}", write_again,
-        )  # fmt: skip
+        yield fault("added-tokens", write_again, what=what)
 
 
 def special_tokens_map(subject: Subject) -> Iterator[Finding]:
@@ -138,11 +129,7 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
     }
     if other:
         shown = [f"{key} is {first!r} and {second!r}" for key, (first, second) in other.items()]
-        yield Finding(
-            "special-tokens-map", "warning", f"{file} and {TOKENIZER_CONFIG} differ: {some(shown)}",
-            "which of them counts depends on the program and its version",
-            "remove the wrong ones",
-        )  # fmt: skip
+        yield fault("special-tokens-map", file=file, listed=some(shown))
 
 
 KIND = Kind(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Subject
+from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Subject, fault
 from revocab.model_check.kinds.stale_files import vocabulary_of
 from revocab.models.finding import Finding, Severity
 from revocab.tokenizers.alphabets import MARKER, from_byte_level
@@ -33,13 +33,13 @@ def roles(subject: Subject) -> Iterator[Finding]:
             token = value.get("content") if isinstance(value, dict) else value
             if role.endswith("_token") and isinstance(token, str) and token not in ours:
                 needed = role in ("bos_token", "eos_token")
-                yield Finding(
-                    "role-not-in-file", "error" if needed else "warning",
-                    f"{role} of {file} is {token!r}, which {TOKENIZER} lacks",
-                    "transformers adds it under a new id, whose row nothing trained; other programs"
-                    " find none",
-                    f"name a token there that {TOKENIZER} has, or null",
-                )  # fmt: skip
+                yield fault(
+                    "role-not-in-file",
+                    severity="error" if needed else "warning",
+                    role=role,
+                    file=file,
+                    token=token,
+                )
 
 
 def golden_ids(subject: Subject) -> Iterator[Finding]:
@@ -48,11 +48,7 @@ def golden_ids(subject: Subject) -> Iterator[Finding]:
     try:
         golden = read_golden_ids(subject.path)
     except RevocabError:
-        yield Finding(
-            "token-ids", "warning", f"{GOLDEN_IDS} is not as revocab writes it",
-            "revocab verify stops at it", f"remove {GOLDEN_IDS}",
-            lambda mended: mended.remove(GOLDEN_IDS),
-        )  # fmt: skip
+        yield fault("token-ids/unreadable", lambda mended: mended.remove(GOLDEN_IDS))
         return
     tokenizer: Any = subject.tokenizer
     others = [
@@ -61,13 +57,7 @@ def golden_ids(subject: Subject) -> Iterator[Finding]:
         if tokenizer(entry.text, add_special_tokens=entry.special)["input_ids"] != entry.ids
     ]
     if golden and others:
-        yield Finding(
-            "token-ids", "warning",
-            f"{GOLDEN_IDS} has other ids than {TOKENIZER} gives for {len(others)} of"
-            f" {len(golden.texts)} texts, such as {others[0][:60]!r}",
-            "one of the two was changed, or is another's; revocab verify expects the first",
-            f"fetch {TOKENIZER} again, or remove {GOLDEN_IDS} if that was changed on purpose",
-        )  # fmt: skip
+        yield fault("token-ids", n=len(others), texts=len(golden.texts), text=others[0][:60])
 
 
 def splitter(subject: Subject) -> Iterator[Finding]:
@@ -106,15 +96,13 @@ def splitter(subject: Subject) -> Iterator[Finding]:
         elif matches(f"a {pattern} {text_of(subject)}", **step["pattern"]):
             continue
         severity: Severity = "warning" if is_expression else "note"
-        reads = " as text, which reads like an expression," * (is_expression and kind == "String")
-        yield Finding(
-            "split-without-match", severity,
-            f"pre_tokenizer of {TOKENIZER}, step {number + 1} (Split): {pattern!r}{reads} matches"
-            " nothing in any text that it gets",
-            "text is not cut there, though the file reads as if it were",
-            "write it as a Regex" if reads else "correct the pattern or the steps before it, or"
-            " take the step out if the model was trained so",
-        )  # fmt: skip
+        reads = is_expression and kind == "String"
+        yield fault(
+            "split-without-match/as-text" if reads else "split-without-match",
+            severity=severity,
+            step=number + 1,
+            pattern=pattern,
+        )
 
 
 def text_of(subject: Subject) -> str:
@@ -142,13 +130,12 @@ def spaces(subject: Subject) -> Iterator[Finding]:
         text = wrong[0]
         decoded = backend.decode(backend.encode(text, add_special_tokens=False).ids)
         named = json.loads(backend.to_str())["decoder"] or {}
-        yield Finding(
-            "spaces-not-decoded", "error",
-            f"decoder of {TOKENIZER} ({named.get('type', 'none')}) leaves marks of spaces:"
-            f" {text[:40]!r} comes back as {decoded[:40]!r}",
-            "all text that the model writes has them",
-            "give it the decoder of the tokenizer that it was made from",
-        )  # fmt: skip
+        yield fault(
+            "spaces-not-decoded",
+            decoder=named.get("type", "none"),
+            text=text[:40],
+            decoded=decoded[:40],
+        )
 
 
 KIND = Kind("tokenizer_file", (roles, golden_ids, splitter, spaces), quick=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.model_check.kind import TOKENIZER, Kind, Mended, Subject
-from revocab.models.finding import Finding, some, some_tokens
+from revocab.model_check.kind import TOKENIZER, Kind, Mended, Subject, fault
+from revocab.models.finding import Finding, some
 from revocab.models.load import token_ids
 from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.tokenizers.file_ids import OTHER_FORMATS, TokenizerFiles
@@ -17,12 +17,7 @@ def without_row(subject: Subject) -> Iterator[Finding]:
     left_out, others = ({}, {}) if files is None else files.beyond
     beyond = [number for number in range(rows, len(subject.tokens)) if subject.tokens[number]]
     if beyond and not others:  # by the tokenizer's class, or without a tokenizer.json
-        yield Finding(
-            "token-without-row", "error",
-            f"{some_tokens(beyond, subject.tokens)} without a row, of {rows:,}",
-            "the first text or batch that holds one ends in an index error",
-            "take them out of the tokenizer's files, or give the model rows for them",
-        )  # fmt: skip
+        yield fault("token-without-row", listed=subject.listed(beyond), rows=rows)
     elif files is not None and left_out:
 
         def leave_out(mended: Mended) -> None:
@@ -30,13 +25,13 @@ def without_row(subject: Subject) -> Iterator[Finding]:
                 if content != files.files[name]:
                     mended.edited[name] = content
 
-        yield Finding(
-            "token-without-row", "note",
-            f"{len(left_out)} special tokens without a row, of {files.rows:,}:"
-            f" {some([f'{number} {token!r}' for token, number in left_out.items()])}",
-            "Revocab leaves them out; elsewhere text that spells one ends in an index error",
-            "take them out of the tokenizer's files", leave_out,
-        )  # fmt: skip
+        yield fault(
+            "token-without-row/special",
+            leave_out,
+            n=len(left_out),
+            rows=files.rows,
+            listed=some([f"{number} {token!r}" for token, number in left_out.items()]),
+        )
 
 
 def ids(subject: Subject) -> Iterator[Finding]:
@@ -46,13 +41,12 @@ def ids(subject: Subject) -> Iterator[Finding]:
     if files is not None:
         empty = files.free
     if empty:
-        yield Finding(
-            "ids-without-token", "warning",
-            f"ids up to {max(*empty, len(subject.tokens) - 1):,}, of which {len(empty):,} have no"
-            f" token: {some(empty)}",
-            "programs that take the number of tokens for the number of rows cut the last ones off",
-            "add tokens for these ids, as 'revocab tokenizer' does",
-        )  # fmt: skip
+        yield fault(
+            "ids-without-token",
+            last=max(*empty, len(subject.tokens) - 1),
+            n=len(empty),
+            listed=some(empty),
+        )
     if files is not None and (moved := files.moved):
         listed = some([f"{token!r} {own} and {other}" for token, (own, other) in moved.items()])
 
@@ -62,24 +56,18 @@ def ids(subject: Subject) -> Iterator[Finding]:
             mended.edited[TOKENIZER] = left.with_kept_ids()
             mended.remove(*OTHER_FORMATS)
 
-        yield Finding(
-            "ids-moved", "error",
-            f"{len(moved)} added tokens have other ids in {TOKENIZER} than in programs that read"
-            f" it: {listed}",
-            "these look up the rows of other tokens", f"write ids without gaps into {TOKENIZER}",
+        yield fault(
+            "ids-moved",
             None if [*files.kept_ids_problems()] else write_ids,
-        )  # fmt: skip
+            n=len(moved),
+            listed=listed,
+        )
 
 
 def spare(subject: Subject) -> Iterator[Finding]:
     spare_rows = subject.rows - len(subject.tokens)
     if spare_rows > 0 and subject.text_config.get(TOKEN_ROWS) is None:
-        yield Finding(
-            "spare-rows", "note",
-            f"{spare_rows:,} rows have no token (from {len(subject.tokens):,})",
-            "a program that samples one of them has nothing to write",
-            "usual where rows are padded to a multiple; nothing to do",
-        )  # fmt: skip
+        yield fault("spare-rows", spare_rows=spare_rows, tokens=len(subject.tokens))
 
 
 KIND = Kind("vocabulary", (without_row, ids, spare), quick=True)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.model_check.kind import Kind, Mended, Subject, unreadable
+from revocab.model_check.kind import Kind, Mended, Subject, fault, unreadable
 from revocab.models.finding import Finding, some
 from revocab.models.folder import ModelFolder
 from revocab.models.load import ADAPTER, STRUCTURE, quiet
@@ -26,11 +26,7 @@ _HUGE = 1e6
 def adapter(subject: Subject) -> Iterator[Finding]:
     if subject.has(ADAPTER) and not subject.has("config.json"):
         base = subject.settings(ADAPTER).get("base_model_name_or_path")
-        yield Finding(
-            "adapter", "error", f"a LoRA adapter of {base!r} ({ADAPTER}), not a model",
-            "its weights mean nothing without those of that model",
-            "merge it into the model with peft (merge_and_unload), and save the result",
-        )  # fmt: skip
+        yield fault("adapter", base=base)
 
 
 def index(subject: Subject) -> Iterator[Finding]:
@@ -73,12 +69,7 @@ def stray(subject: Subject) -> Iterator[Finding]:
         and not (name == "model.safetensors" and subject.model.index is not None)
     ]
     if strays:
-        yield Finding(
-            "stray-weights", "warning",
-            f"files of weights that are not the model's: {some(strays)}",
-            "programs that read every *.safetensors take them for part of the model", "remove them",
-            lambda mended: mended.remove(*strays),
-        )  # fmt: skip
+        yield fault("stray-weights", lambda mended: mended.remove(*strays), listed=some(strays))
 
 
 def structure(
@@ -106,21 +97,13 @@ def finite(subject: Subject) -> Iterator[Finding]:
     yield from finite_findings(tensors, subject.row_label)
     large = [f"{v.name} ({v.largest:.2g})" for v in tensors if (v.largest or 0) > _HUGE]
     if large:
-        yield Finding(
-            "huge-values", "error", f"weights beyond {_HUGE:,.0f}: {some(large)}",
-            "no training gives such values: what is computed with them overflows or drowns the"
-            " rest", "fetch or save the model again, or take another checkpoint",
-        )  # fmt: skip
+        yield fault("huge-values", huge=_HUGE, listed=some(large))
     own = {*subject.matrices.values()}  # said by rows
     zero = [v.name for v in tensors if v.largest == 0 and len(v.shape) > 1 and v.name not in own]
     # Blocks that were put in begin with two such matrices (block expansion).
     begins = subject.settings("manifest.json").get("change") == "blocks" or subject.has(PROVENANCE)
     if zero:
-        yield Finding(
-            "zero-weights", "note" if begins else "warning", f"weights that are zero: {some(zero)}",
-            "that part of the model adds nothing to what it computes",
-            "train the model, if they were put in so, or fetch or save it again",
-        )  # fmt: skip
+        yield fault("zero-weights", severity="note" if begins else "warning", listed=some(zero))
 
 
 KIND = Kind(
