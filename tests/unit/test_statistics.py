@@ -220,7 +220,7 @@ def test_one_function_chooses_the_interval_of_a_score():
     assert (none["low"], none["high"]) == pytest.approx((0, 11.35), abs=0.01)
     graded = mean_items([0.25, 0.5, 1.0, 0.75])
     assert score_interval(graded) == bootstrap(graded)
-    seeds = mean_of_seeds([mean_items([1.0] * 30)] * 3)
+    seeds = mean_of_seeds((mean_items([1.0] * 30),) * 3)
     assert score_interval(seeds).low == pytest.approx(0.8865, abs=1e-4)
     alike = mean_items([1.0, 0.0] * 10, [5, 15])
     assert score_interval(alike) == wilson(mean_items([1.0, 0.0] * 10))

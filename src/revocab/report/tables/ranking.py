@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import Field
 
 from revocab.closed import GroupId, HeldoutLanguage, Id, Step, unknown
-from revocab.evaluation.over_seeds import FEWEST_SEEDS, excludes_zero
-from revocab.evaluation.ranking import (
+from revocab.evaluation.over_seeds import (
+    FEWEST_SEEDS,
     Curve,
     Sample,
     at_place,
@@ -21,6 +21,7 @@ from revocab.evaluation.ranking import (
     paired_difference,
     possible_best,
     stratified_interval,
+    tell,
 )
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
@@ -257,7 +258,7 @@ def difference_cell(sample: Sample, reference: Sample, comparisons: int, provena
         return text(MISSING)
     cell = Cell(value, digits=3, provenance=provenance)
     if interval is not None:
-        real = interval.seeds >= FEWEST_SEEDS and excludes_zero(interval.low, interval.high)
+        real = interval.seeds >= FEWEST_SEEDS and tell(interval.low, interval.high) is not None
         cell.mark = "best" if real else None
         cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
     return cell
