@@ -5,9 +5,8 @@ There are two sources of chance. Which items are in a task is resampled
 difference is real where it is larger than both together. Arrays ``values_S`` have one value per
 seed.
 
-Of methods that are ranked, losses are compared, of which lower is better. A sample has the losses
-of one method, by seed, in each of some strata (pairs of languages). Seeds are what varies; the
-strata are fixed. Curves are (place, loss) pairs with ascending places, straight between them.
+Of methods that are ranked, losses are compared, of which lower is better; a sample has those of one
+method by seed. Curves are (place, loss) pairs with ascending places, straight between them.
 
 An experiment is read with this, so scipy is imported where it is needed.
 """
@@ -33,8 +32,8 @@ NORMAL = NormalDist()
 NORMAL_95 = NORMAL.inv_cdf((1 + LEVEL) / 2)
 #: P-values below this are not told apart: 1 minus a share near 1 has no further digits.
 LEAST_P = 1e-12
-#: Losses by seed, of every stratum.
-Sample = Sequence[Mapping[int, float]]
+#: Losses by seed.
+Sample = Mapping[int, float]
 Curve = Sequence[tuple[float, float]]
 #: Places this much apart, as a share, are one: text is counted from rounded losses.
 SAME_PLACE = 1e-3
@@ -106,28 +105,19 @@ def paired_interval(
     if len(first_S) != len(second_S):
         raise ValueError(f"{len(first_S)} seeds against {len(second_S)}")
     differences_S = [first - other for first, other in zip(first_S, second_S, strict=True)]
-    return stratified_interval([differences_S], comparisons=comparisons)
+    return mean_interval(differences_S, comparisons=comparisons)
 
 
-def stratified_interval(
-    values_GS: Sequence[Sequence[float]], *, comparisons: int = 1
-) -> SeedInterval | None:
-    """Return the t interval of the unweighted mean of strata's means; strata may differ in spread
-    and in their number of seeds.
-
-    ``comparisons``: as in :func:`paired_interval`, whose interval that of a single stratum is.
-    Those of several are added by squares, each with its own degrees of freedom: those that Welch
-    and Satterthwaite would give to the sum follow from spreads that few seeds hardly know, and miss
-    up to twice as often as they say. ``seeds`` are those of the stratum with the fewest. None if a
-    stratum has fewer than two.
+def mean_interval(values_S: Sequence[float], *, comparisons: int = 1) -> SeedInterval | None:
+    """Return the t interval of a mean over seeds, one of ``comparisons`` as in
+    :func:`paired_interval`; None for fewer than two.
     """
-    fewest = min(map(len, values_GS), default=0)
-    if fewest < 2:
+    spread = deviation(values_S)
+    if spread is None:
         return None
-    mean, level = fmean(map(fmean, values_GS)), level_of(comparisons)
-    reaches_G = [reach_of_both(0.0, stdev(of), len(of), level) for of in values_GS]
-    reach = math.hypot(*reaches_G) / len(reaches_G)
-    return SeedInterval(mean, mean - reach, mean + reach, fewest)
+    count, mean = len(values_S), fmean(values_S)
+    reach = reach_of_both(0.0, spread, count, level_of(comparisons))
+    return SeedInterval(mean, mean - reach, mean + reach, count)
 
 
 def level_of(comparisons: int) -> float:
@@ -183,29 +173,20 @@ def most_exchanges(resamples: int, comparisons: int) -> int:
 # Orders of methods --------------------------------------------------------------------------------
 
 
-def mean_of(sample: Sample) -> float | None:
-    """Return the unweighted mean of strata's means; None if a stratum has no loss."""
-    if not sample or not all(sample):
-        return None
-    return fmean(fmean(by_seed.values()) for by_seed in sample)
-
-
 def paired_difference(
     first: Sample, second: Sample, *, comparisons: int = 1
 ) -> tuple[float | None, SeedInterval | None]:
     """Return the mean difference of two samples, and its interval where it has one.
 
-    Where a stratum has no seed in common, it is the difference of the means, without an interval.
+    Without a seed in common, it is the difference of the means, without an interval.
     """
-    paired_GS = [
-        [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
-        for ours, theirs in zip(first, second, strict=True)
-    ]
-    if all(paired_GS) and paired_GS:
-        interval = stratified_interval(paired_GS, comparisons=comparisons)
-        return fmean(map(fmean, paired_GS)), interval
-    ours, theirs = mean_of(first), mean_of(second)
-    return (None if ours is None or theirs is None else ours - theirs), None
+    shared = sorted(first.keys() & second.keys())
+    if shared:
+        paired_S = [first[seed] - second[seed] for seed in shared]
+        return fmean(paired_S), mean_interval(paired_S, comparisons=comparisons)
+    if not first or not second:
+        return None, None
+    return fmean(first.values()) - fmean(second.values()), None
 
 
 def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
