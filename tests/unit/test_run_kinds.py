@@ -218,8 +218,7 @@ def test_translations_and_losses_by_language(root):
     scores = Results(root).scores
     value = scores.get("mistral-sava", 100, "flores_it_en", "chrf++")["value"]
     assert rows["Italian"][1] == f"{value:.2f}"
-    rows = shown(root, "languages", groups={"mistral": ["it"]}, out_of="en",
-                 metrics={"flores_en_it": "bleu"})  # fmt: skip
+    rows = shown(root, "languages", groups={"mistral": ["it"]}, out_of="en", metric="bleu")
     value = scores.get("mistral-sava", 100, "flores_en_it", "bleu")["value"]
     assert rows["Italian"][1] == f"{value:.2f}"
     found = table(root, "languages", heldout=True, step=50)
