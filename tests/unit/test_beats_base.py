@@ -7,7 +7,7 @@ from fake_results import fake_results, write_csv
 
 from revocab.evaluation.over_seeds import Difference
 from revocab.io import read_json, write_json
-from revocab.report.claims.shipped import Gain, beats_base, gain_of
+from revocab.report.claims.shipped import beats_base, is_above
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
@@ -91,13 +91,13 @@ def test_a_comparison_that_nothing_shows_says_nothing(scored):
     ],
 )
 def test_a_gain_is_what_its_errors_allow(found, above):
-    assert gain_of(found, 6).above is above
+    assert is_above(found, 6) is above
 
 
 def test_a_comparison_is_adjusted_and_may_have_too_few_seeds():
     gain = Difference(BETTER - LEVEL)
     row = {"difference": 0.01, "p_holm": "0.001", "seeds": "3"}
-    assert gain_of(gain, 1, row) == Gain(True, " (p 0.001, 3 seeds)")
-    assert gain_of(gain, 1, {**row, "difference": -0.01}).above is False
-    assert gain_of(gain, 1, {**row, "p_holm": "0.06"}).above is None
-    assert gain_of(gain, 1, {**row, "p_holm": "", "seeds": "2"}).above is None
+    assert is_above(gain, 1, row) is True
+    assert is_above(gain, 1, {**row, "difference": -0.01}) is False
+    assert is_above(gain, 1, {**row, "p_holm": "0.06"}) is None
+    assert is_above(gain, 1, {**row, "p_holm": "", "seeds": "2"}) is None

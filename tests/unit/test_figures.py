@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from fake_results import copy_of_demo, experiment_alone, finished_demo
+from fake_results import copy_of_demo, finished_demo
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,17 +61,6 @@ def test_same_bytes_again(folder, tmp_path):
         assert path.read_bytes() == (folder / "figures" / path.name).read_bytes()
 
 
-def test_no_results_still_draws(tmp_path):
-    bare = experiment_alone(finished_demo(), tmp_path / "bare")
-    content = read_json(bare / "experiment.json")
-    figures = content["experiment"]["figures"]
-    kept = ("figure01", "figure02", "figure06", "figure08")
-    content["experiment"]["figures"] = {one: figures[one] for one in kept}
-    write_json(bare / "experiment.json", content)
-    make_figures(bare, bare / "figures")
-    assert len(list((bare / "figures").glob("[!.]*"))) == 8
-
-
 def test_colours_are_fixed_and_different():
     names = ["random", "sava", "sava-anchors50", "sava-helper1b"]
     palette = Palette(names)
@@ -115,18 +104,6 @@ def test_span_leaves_out_half_a_per_cent():
     low, high = span(values)
     assert 0.9 < low < 1.01
     assert high < 2.2
-
-
-def test_token_counts_without_parallel_text(tmp_path):
-    """The figure still shows characters per token, and says what is not there."""
-    root = copy_of_demo(tmp_path)
-    (root / "fertility" / "parallel.csv").unlink()
-    content = read_json(root / "experiment.json")
-    entry = content["experiment"]["figures"]["token_counts"]
-    content["experiment"]["figures"] = {"token_counts": entry}
-    write_json(root / "experiment.json", content)
-    make_figures(root, tmp_path / "figures")
-    assert (tmp_path / "figures" / "token_counts.svg").stat().st_size > 10_000
 
 
 def test_the_average_of_named_tasks_is_drawn_at_the_checkpoints_where_all_are_scored():

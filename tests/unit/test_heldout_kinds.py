@@ -1,4 +1,4 @@
-"""Held-out losses compared: units and steps to a loss by hand, table and figures."""
+"""Held-out losses compared: units by hand, table and figures."""
 
 from __future__ import annotations
 
@@ -6,25 +6,16 @@ import math
 from pathlib import Path
 
 import pytest
-from fake_results import change_experiment, experiment_alone, fake_results, write_csv
-from hypothesis import given
-from hypothesis import strategies as st
+from fake_results import change_experiment, fake_results, write_csv
 
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.io import write_json
 from revocab.plan import Plan
 from revocab.report.checks import table_problems
-from revocab.report.figure_parts.curves import (
-    COARSE,
-    FINE,
-    doublings,
-    steps_within_a_decade,
-)
-from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach, training_progress
+from revocab.report.results.heldout_losses import heldout_curve, training_progress
 from revocab.report.values.losses import text_languages
 
 #: Bits per byte of the Italian text by step, as measured every second step.
@@ -105,32 +96,13 @@ def test_the_correction_of_gosal_et_al_by_hand(root):
     assert heldout_curve(results, run, "it", "source") == pytest.approx({0: 1.8})
 
 
-def test_steps_to_a_loss_by_hand():
-    curve = LOSSES["mistral-random"]
-    assert steps_to_reach(curve, 1.8) == pytest.approx(3.0)
-    assert steps_to_reach(curve, 2.0) == 2
-    assert steps_to_reach(curve, 3.5) == 0
-    assert steps_to_reach(curve, 0.9) is None and steps_to_reach({}, 1.0) is None
-    assert steps_to_reach({0: 2.0, 4: 1.0, 8: 1.5, 12: 0.5}, 1.2) == pytest.approx(3.2)
-
-
-@given(st.dictionaries(st.integers(0, 50), st.floats(0.1, 5), min_size=1), st.floats(0.1, 5))
-def test_interpolation_never_comes_later_than_a_measured_step(curve, loss):
-    reached = [step for step, value in sorted(curve.items()) if value <= loss]
-    steps = steps_to_reach(curve, loss)
-    assert (steps is None) == (not reached)
-    if steps is not None:
-        assert steps <= reached[0]
-
-
 def test_the_table_by_hand(root):
-    shown = numbers(root, steps=[0, 6], reach={"it": [1.8, 0.95]})
+    shown = numbers(root, steps=[0, 6])
     assert [row[0] for row in shown] == ["Mistral stand-in", "Random", "SAVA"]
-    assert shown[1][1:] == ["3.000", "1.200", "3.0", "> 8"]
-    assert shown[2][1:] == ["2.000", "1.000", "0.8", "7.0"]
-    assert shown[0][3:] == ["–", "–"]
+    assert shown[1][1:] == ["3.000", "1.200"]
+    assert shown[2][1:] == ["2.000", "1.000"]
     table = build_table(Results(root), "t")
-    assert [cell.mark for cell in table.rows[1].cells[1:]] == ["second", "second", "second", None]
+    assert [cell.mark for cell in table.rows[1].cells[1:]] == ["second", "second"]
     assert table.rows[0].cells[1].mark is None  # the base model is not ranked
     assert table.rows[2].cells[1].provenance == "runs/mistral-sava/heldout.csv"
 
@@ -194,31 +166,3 @@ def test_curves_hold_every_measured_step(root):
     assert list(found) == list(LOSSES)  # the base model is a level
     losses = {step: loss for step, loss, _ in found["mistral-sava"]}
     assert losses == pytest.approx(LOSSES["mistral-sava"])
-
-
-def test_wide_ranges_of_losses_have_fewer_ticks():
-    assert steps_within_a_decade(2.4, 4.7) == FINE
-    assert steps_within_a_decade(2.4, 108.4) == COARSE
-
-
-def test_ticks_of_a_logarithmic_axis():
-    assert doublings(16, 200) == [16, 32, 64, 128]
-    assert doublings(1, 1024) == [1, 4, 16, 64, 256, 1024]
-    assert doublings(5, 5) == [5]
-
-
-def test_figures_are_drawn_in_every_way_and_without_results(root, tmp_path):
-    loss = {"kind": "loss", "title": "Loss", "runs": list(LOSSES), "over": "bytes", "scale": "log"}
-    figures = {
-        "plain": {**FIGURE, "scale": "linear"},
-        "all": {**FIGURE, "over": "bytes", "against": "mistral-random"},
-        "loss": loss,
-    }
-    change_experiment(root, "figures", value=figures)
-    make_figures(root, root / "figures")
-    for name in figures:
-        assert (root / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert (root / "figures" / f"{name}.svg").stat().st_size > 20_000
-    bare = experiment_alone(root, tmp_path / "bare")
-    make_figures(bare, bare / "figures")
-    assert len(list((bare / "figures").glob("[!.]*"))) == 6

@@ -72,8 +72,6 @@ WRONG = [
     (HELDOUT, {"steps": [1]}, ".steps: held-out loss is measured at no step 1 of these runs"),
     (HELDOUT, {"steps": ["middle"]}, ".steps: held-out loss is measured at no step 'middle'"),
     (HELDOUT, {"reference": "sourse"}, ".reference: no tokenizer 'sourse'"),
-    (HELDOUT, {"reach": {"de": [1.0]}}, ".reach: no language of the table 'de'"),
-    (HELDOUT, {"reach": {"it": [-1]}}, ".reach.it.0: "),
     (HELDOUT, {"unit": "bits"}, ".unit: unknown key"),
     (CURVES, {"against": "mistral-fvt"}, ".against: no run of the figure 'mistral-fvt'"),
     (CURVES, {"over": "epochs"}, ".over: "),

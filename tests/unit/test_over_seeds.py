@@ -15,7 +15,6 @@ from revocab.evaluation.over_seeds import (
     paired_interval,
     reach_of_both,
     t_quantile,
-    within,
 )
 from revocab.evaluation.resampling import (
     bootstrap_scores,
@@ -38,14 +37,6 @@ PRINTED = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 9: 2.2622, 30
 @pytest.mark.parametrize("freedom", PRINTED)
 def test_quantiles_are_those_of_printed_tables(freedom):
     assert t_quantile(freedom) == pytest.approx(PRINTED[freedom], abs=5e-5)
-
-
-@given(st.floats(0, 50), st.integers(1, 40))
-def test_shares_equal_scipys(t, freedom):
-    """By the incomplete beta function: scipy's own share is 3e-9 off at t = 1e-8."""
-    special = pytest.importorskip("scipy.special")
-    share = special.betainc(0.5, freedom / 2, t**2 / (freedom + t**2))
-    assert within(t, freedom) == pytest.approx(share, abs=1e-12)
 
 
 def test_paired_interval_by_hand():
@@ -103,16 +94,16 @@ def test_without_a_spread_one_source_alone_counts():
 def test_the_mean_of_seeds_resamples_the_same_items():
     """Whatever items are drawn, its score is the mean of both seeds' scores on these."""
     seeds = [mean_items([1, 0, 1, 1]), mean_items([0, 0, 1, 0])]
-    mean = mean_of_seeds(seeds)
+    mean = mean_of_seeds(tuple(seeds))
     assert mean.value() == (0.75 + 0.25) / 2
     both = [bootstrap_scores(one, resamples=50) for one in seeds]
     assert bootstrap_scores(mean, resamples=50) == pytest.approx(np.mean(both, axis=0))
-    found = compare(mean, mean_of_seeds(seeds[::-1]), resamples=50)
+    found = compare(mean, mean_of_seeds(tuple(seeds[::-1])), resamples=50)
     assert found.difference == 0 and found.p_value == 1
 
 
 def test_one_seed_is_its_own_mean():
     (one,) = seeds = [mean_items([1, 0])]
-    assert mean_of_seeds(seeds) is one
+    assert mean_of_seeds(tuple(seeds)) is one
     with pytest.raises(ValueError, match="items of several seeds"):
-        mean_of_seeds([one, mean_items([1, 0, 1])])
+        mean_of_seeds((one, mean_items([1, 0, 1])))

@@ -75,17 +75,6 @@ def test_the_winner_is_ahead_by_intervals_that_hold_for_all_pairs_at_once(root, 
     assert "CLP" not in claim.numbers  # 0.3300 - 0.2992
 
 
-def test_two_seeds_have_no_interval(root, monkeypatch):
-    claim = winner_claim(root, monkeypatch, 0.001, seeds=2)
-    assert claim.holds is None and "without an interval, which takes 3 seeds" in claim.numbers
-
-
-def test_one_seed_is_ahead_without_an_interval_so_nothing_is_claimed(root):
-    claims = {claim.statement.split(":")[0]: claim for claim in winners(Results(root))}
-    assert claims["Mistral stand-in"].holds is None
-    assert "without an interval" in claims["Mistral stand-in"].numbers
-
-
 def test_the_winner_follows_the_losses(root):
     path = root / "runs/llama-fvt/heldout.csv"
     write_csv(path, [{**row, "bits_per_byte": "0.001"} for row in read_csv(path)])

@@ -59,45 +59,6 @@ def test_values_land_where_the_csv_file_names_them(tmp_path):
     assert row.cells[choices.header.index("MMLU")].published == pytest.approx(0.475)
 
 
-def test_notes_stand_under_the_table(tmp_path):
-    found = results(
-        tmp_path,
-        f"t,Mistral stand-in,SAVA,{LAST},0.75,,printed mean of ten tasks; the table has eleven",
-        'choices,25 training steps,SAVA,AVG,,,"not printed"',
-        "choices,25 training steps,FVT,AVG,60,,",
-    )
-    note = (
-        "Published, Mistral stand-in, SAVA, Italian, bits per byte last checkpoint: printed mean "
-        "of ten tasks; the table has eleven"
-    )
-    assert build_table(found, "t").notes[-1] == note
-    table = build_table(found, "choices")
-    assert table.notes[-1] == "Published, 25 training steps, SAVA, AVG: not printed"
-    shown = [row.cells[-1].published for row in table.data_rows()]
-    assert [one for one in shown if one] == [pytest.approx(0.6)]
-
-
-def test_a_model_that_is_not_run_here_is_listed_and_no_error(tmp_path):
-    found = results(
-        tmp_path, f"t,Mistral stand-in,SAVA,{LAST},0.75,,", f"t,Mistral stand-in,ZeTT,{LAST},0.7,,"
-    )
-    assert build_table(found, "t").notes[-1] == (
-        "Published, and without a place in this table: Mistral stand-in, ZeTT."
-    )
-
-
-def test_a_column_that_is_not_shown_here_is_listed_once(tmp_path):
-    found = results(
-        tmp_path,
-        f"t,Mistral stand-in,SAVA,{LAST},0.75,,",
-        f"t,Mistral stand-in,ZeTT,{LAST},0.7,,",
-        *(f"t,{model} stand-in,SAVA,{task},1,," for model in ("Mistral", "Llama") for task in "AB"),
-    )
-    assert build_table(found, "t").notes[-1] == (
-        "Published, and without a place in this table: columns A, B; Mistral stand-in, ZeTT."
-    )
-
-
 def test_a_dash_takes_no_value(tmp_path):
     found = results(tmp_path, f"t,Mistral stand-in,SAVA,{LAST},0.75,,")
     table = build_table(found, "t")

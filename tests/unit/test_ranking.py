@@ -2,83 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from statistics import fmean
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
-from revocab.evaluation.over_seeds import excludes_zero, paired_interval, t_quantile
-from revocab.evaluation.ranking import (
+from revocab.evaluation.over_seeds import (
     at_place,
     crossing,
-    differences,
     mean_curve,
-    mean_of,
     paired_difference,
     possible_best,
-    stratified_interval,
 )
 
 NUMBERS = st.floats(-9, 9).map(lambda value: round(value, 3))
-PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=8)
 
 
-def sample(*losses: float) -> list[dict[int, float]]:
-    return [dict(enumerate(losses, 1))]
+def sample(*losses: float) -> dict[int, float]:
+    return dict(enumerate(losses, 1))
 
 
 # Intervals ----------------------------------------------------------------------------------------
 
 
-def test_an_interval_of_strata_by_hand():
-    """Deviations 1 and 2 over 3 seeds: 1 / 3 and 4 / 3, each with two degrees of freedom."""
-    interval = stratified_interval([[1, 2, 3], [10, 12, 14]])
-    reach = t_quantile(2) * math.sqrt(1 / 3 + 4 / 3) / 2
-    assert (interval.difference, interval.seeds) == (7, 3)
-    assert (interval.low, interval.high) == pytest.approx((7 - reach, 7 + reach))
-
-
-@pytest.mark.parametrize(
-    ("spreads", "seeds", "comparisons"),
-    [((1, 1), (2, 2), 1), ((1, 3), (5, 5), 1), ((1, 10), (3, 3), 1), ((1, 5), (5, 2), 1),
-     ((1, 1, 5), (3, 3, 3), 20), ((1, 5), (5, 2), 20), ((1, 3), (5, 5), 20)],
-)  # fmt: skip
-def test_intervals_of_strata_hold_as_often_as_they_say(spreads, seeds, comparisons):
-    """With Welch's degrees of freedom 9 % instead of 5 % miss for (1, 5), (5, 2), and 12 times as
-    many as a twentieth of 5 %."""
-    draw, missed, times = np.random.default_rng(3), 0, 2000
-    for _ in range(times):
-        values = [[*map(float, draw.normal(0, *of))] for of in zip(spreads, seeds, strict=True)]
-        interval = stratified_interval(values, comparisons=comparisons)
-        missed += excludes_zero(interval.low, interval.high)
-    assert stats.binomtest(missed, times, 0.05 / comparisons, "greater").pvalue > 0.01, missed
-
-
-def test_strata_without_spread_or_seeds():
-    assert stratified_interval([[1], [1, 2]]) is None and stratified_interval([]) is None
-    same = stratified_interval([[1, 1, 1], [3, 3, 3]])
-    assert (same.low, same.high) == (2, 2)
-
-
-@given(st.lists(NUMBERS, min_size=2, max_size=6), st.integers(1, 20))
-def test_one_stratum_has_the_interval_of_a_mean(values, comparisons):
-    ours = stratified_interval([values], comparisons=comparisons)
-    other = paired_interval(values, [0.0] * len(values), comparisons=comparisons)
-    assert (ours.low, ours.high) == pytest.approx((other.low, other.high), abs=1e-12)
-
-
 def test_differences_are_of_the_seeds_in_common():
-    first, second = [{1: 3.0, 2: 5.0, 4: 9.0}], [{2: 4.0, 1: 1.0, 3: 7.0}]
-    assert differences(first, second) == [[2.0, 1.0]]
+    first, second = {1: 3.0, 2: 5.0, 4: 9.0}, {2: 4.0, 1: 1.0, 3: 7.0}
     assert paired_difference(first, second)[0] == 1.5
-    value, interval = paired_difference([{1: 3.0}], [{2: 1.0}])
+    value, interval = paired_difference({1: 3.0}, {2: 1.0})
     assert (value, interval) == (2.0, None)
-    assert paired_difference([{}], [{2: 1.0}]) == (None, None)
-    assert mean_of([{1: 2.0, 2: 4.0}, {1: 5.0}]) == 4 and mean_of([{1: 2.0}, {}]) is None
+    assert paired_difference({}, {2: 1.0}) == (None, None)
 
 
 def test_which_may_be_the_best_by_hand():

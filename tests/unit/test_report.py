@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from fake_results import copy_of_demo, experiment_alone, fake_results, write_csv
+from fake_results import copy_of_demo, fake_results, write_csv
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
@@ -229,21 +229,6 @@ def test_heldout_of_several_corpora_is_weighted_by_bytes(broken):
     assert heldout_curve(results, results.run("mistral-fvt"), "it") == {0: 1.25}
 
 
-def test_stages_with_mixtures_of_their_own_are_shown(broken):
-    content = read_json(broken / "experiment.json")
-    content["experiment"]["recipes"]["adapt"]["stages"] = [
-        {"name": "embeddings", "steps": 10, "learning_rate": 0.001},
-        {"name": "everything", "steps": 90, "learning_rate": 0.001, "mixture": "english"},
-    ]
-    for run in content["runs"]:
-        if run["trains"]:
-            run["stage_mixtures"] = {"embeddings": "adaptation", "everything": "english"}
-    write_json(broken / "experiment.json", content)
-    build_report(broken, broken / "report.html")
-    page = (broken / "report.html").read_text(encoding="utf-8")
-    assert "<td>embeddings: adaptation, everything: english</td>" in page
-
-
 def test_page_stands_alone(folder):
     build_report(folder, folder / "report.html")
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -266,17 +251,6 @@ def test_new_rows_stand_in_the_page_with_their_warnings(folder):
     assert sava["Cosine on held-out anchors"] == 0.52
     assert sava["Near duplicates"] == 17
     assert not any("LAPT" in row["Run"] for row in cells)
-    build_report(folder, folder / "report.html")
-    page = (folder / "report.html").read_text()
-    assert "mistral-clp: method &#39;clp&#39;, input matrix: collapsed" in page
-
-
-def test_page_without_results(tmp_path):
-    bare = experiment_alone(fake_results(tmp_path / "demo"), tmp_path / "bare")
-    build_report(bare, bare / "report.html")
-    page = (bare / "report.html").read_text(encoding="utf-8")
-    assert "Not drawn yet." in page
-    assert "Traceback" not in page
 
 
 def test_text_is_escaped(tmp_path):

@@ -10,16 +10,14 @@ from fake_results import REPOSITORY, fake_results
 from one_group import of_key, rates, written_out
 from test_significance import write_items
 
-from revocab.config import as_json, validate
+from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.io import read_jsonl, write_jsonl
 from revocab.plan import Plan
-from revocab.report.checks import coverage_problems
 from revocab.report.figure_parts.curves import heldout_over_seeds, training_curve
-from revocab.report.make_figures import caption, make_figures
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
@@ -199,16 +197,6 @@ def test_only_what_holds_over_items_and_seeds_is_bold(results):
 # Tables, figures, checks --------------------------------------------------------------------------
 
 
-def test_tables_say_what_the_brackets_are(root, results, tmp_path):
-    make_tables(root, tmp_path / "tables")
-    table = read_csv(tmp_path / "tables/table03.csv")
-    sava, clp = (next(one for one in table if one["Model"] == name) for name in ("SAVA", "CLP"))
-    assert float(sava["AVG deviation"]) > 0 and clp["AVG deviation"] == ""
-    assert "[" in (tmp_path / "tables/table03.md").read_text(encoding="utf-8")
-    (note,) = [one for one in build_table(results, "table03").notes if "square brackets" in one]
-    assert "over 2 or 3 seeds" in note
-
-
 def test_cells_of_seeds_by_hand(results):
     run = results.run("mistral-fvt")
 
@@ -247,15 +235,6 @@ def test_replicates_stand_at_one_place_of_a_sweep():
     assert len(Plan(found).replicates(grid["200", "low"])) == 2
 
 
-def test_figures_draw_bands_and_say_so(root, results, tmp_path):
-    make_figures(root, tmp_path / "figures")
-    drawn = (tmp_path / "figures/figure06.svg").read_text(encoding="utf-8")
-    assert "FillBetween" in drawn
-    assert "FillBetween" in (tmp_path / "figures/heldout.svg").read_text(encoding="utf-8")
-    for figure in ("figure02", "figure06", "heldout"):
-        assert "standard deviation" in caption(results, results.experiment.figures[figure])
-
-
 def test_similarities_are_means_over_replicates(results):
     pairs = results.experiment.figures["figure08"].similarities(results)
     assert not any("seed" in run or "seed" in other for run, other in pairs)
@@ -268,10 +247,6 @@ def test_similarities_are_means_over_replicates(results):
     ]  # fmt: skip
     cell = HelperSimilarity(step=0).cell(results, results.run("mistral-sava"))
     assert cell.value == pytest.approx(fmean(values)) and len(values) == 3
-
-
-def test_checks_look_at_every_replicate(results):
-    assert list(coverage_problems(results)) == []
 
 
 def test_a_claim_on_the_start_is_decided_over_seeds(results):
@@ -294,13 +269,6 @@ def test_a_claim_on_the_start_is_decided_over_seeds(results):
 
 
 # Names in an experiment file ----------------------------------------------------------------------
-
-
-def test_tables_and_figures_name_a_run_without_its_seeds():
-    found = validate({**demo(), "paper_values": None})
-    assert [*found.runs["mistral"].methods][:3] == ["random-seed1", "random-seed2", "random-seed3"]
-    assert "mistral-random" in found.figures["figure06"].runs
-    assert "'seeds':" not in str(as_json(found))
 
 
 def test_a_run_that_there_is_not_is_one_clear_line():

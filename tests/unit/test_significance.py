@@ -14,7 +14,6 @@ from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import holm
 from revocab.io import write_json, write_jsonl
-from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
@@ -176,36 +175,6 @@ def test_table_of_costs(root, tmp_path):
     assert float(adapted["First token (ms)"]) == 1_500_000
     assert ratio["Model"] == "Random / base" and ratio["Prompt characters/s"] == "×1.50"
     assert "16,000 characters of world-it" in (tmp_path / "table15.md").read_text("utf-8")
-
-
-def test_a_limited_run_is_marked_everywhere(root, tmp_path):
-    mark = "limited run: first 100 items"
-    make_tables(root, tmp_path)
-    for ending in ("csv", "md", "tex"):
-        for table in ("table03", "table12"):
-            assert mark in (tmp_path / f"{table}.{ending}").read_text(encoding="utf-8"), table
-        generated = (tmp_path / f"table05.{ending}").read_text(encoding="utf-8")
-        assert "limited run: 32 queries of" in generated.replace(r"\_", "_")
-        whole, generated = (
-            (tmp_path / f"{table}.{ending}").read_text(encoding="utf-8")
-            for table in ("table12", "table13")
-        )
-        assert "queries" not in whole and mark not in generated and "32 queries" in generated
-        assert "limited" not in (tmp_path / f"table01.{ending}").read_text(encoding="utf-8")
-    results = Results(root)
-    assert mark in build_table(results, "table03").shown_title()
-    make_figures(root, tmp_path / "figures")
-    assert "average" in results.experiment.figures["figure02"].kind
-    assert mark in (tmp_path / "figures" / "figure02.svg").read_text(encoding="utf-8")
-    limits = {row["limit"] for row in read_csv(root / "scores.csv") if row["task"] == "squad_it"}
-    assert limits == {"32"}
-
-
-def test_the_report_marks_it_too(root):
-    from revocab.report.page.html import page
-
-    text = page(Results(root))
-    assert text.count("limited run: first 100 items") >= 4
 
 
 def test_comet_scores_take_the_place_of_the_empty_ones(root, tmp_path):

@@ -15,7 +15,6 @@ from one_group import rates
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.io import write_jsonl
-from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
@@ -81,14 +80,6 @@ def test_a_sweep_as_a_grid(root):
     assert cells == [["low", "1.500", "1.250"], ["high", "2.000", "–"]]
     marks = [[one.mark for one in row.cells[1:]] for row in table.rows]
     assert marks == [["second", "best"], [None, None]]
-
-
-def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
-    make_figures(root, root / "figures")
-    assert (root / "figures" / "f.svg").stat().st_size > 5000
-    bare = experiment_alone(root, tmp_path / "bare")
-    make_figures(bare, bare / "figures")
-    assert (bare / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_two_runs_at_one_place_are_told_apart(demo):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import shutil
 
 import pytest
@@ -19,7 +18,7 @@ from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
 from revocab.report.results import Results
-from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.render import to_csv, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
 from revocab.report.values.task_scores import metric_of
 
@@ -80,16 +79,6 @@ def test_marks_follow_the_order(values):
             assert value == sorted({v for v in shown if v is not None})[-2]
 
 
-def test_markdown():
-    content = to_markdown(small_table())
-    assert r"**Table 3: A \& B**" in content
-    assert "| base\\_model | 20.00±1.00 |" in content
-    assert "| *200 training steps* |  |" in content
-    assert "| FVT | 57.10±0.40 (56.34) |" in content
-    assert "| SAVA | – (56.73) |" in content
-    assert content.endswith("- 100% made up\n")
-
-
 def test_latex_is_balanced_and_escaped():
     content = to_latex(small_table())
     assert r"\caption{A \& B}" in content
@@ -105,25 +94,6 @@ def test_csv_has_numbers_in_the_unit_shown():
     assert rows[1]["MMLU stderr"] == "0.4"
     assert rows[1]["MMLU published"] == "56.34"
     assert [row["block"] for row in rows] == ["", "200 training steps", "200 training steps"]
-
-
-def test_html_leads_to_the_file():
-    content = to_html(small_table())
-    assert 'href="a.csv" title="from a.csv"' in content
-    assert '<span class="published">(56.34)</span>' in content
-
-
-def test_every_table_in_every_ending(folder):
-    names = sorted(path.name for path in (folder / "tables").glob("[!.]*"))
-    wanted = ["heldout", "parity", *(f"table{n:02d}" for n in range(1, 12)), "tokenizers"]
-    files = [f"{name}.{ending}" for name in wanted for ending in ("csv", "json", "md", "tex")]
-    assert names == sorted(files)
-    for name in files:
-        content = (folder / "tables" / name).read_text(encoding="utf-8")
-        assert content.strip()
-        if name.endswith("tex"):
-            bare = re.sub(r"\\[{}]", "", content)
-            assert bare.count("{") == bare.count("}")
 
 
 def test_blocks_follow_the_paper(folder):
@@ -202,15 +172,6 @@ def test_numbered_tables_come_first_and_others_as_given_with_a_title_alone():
     assert in_order(given) == ["table02", "table10", "tokenizers", "parity"]
     assert headed("table02", "Fertility") == "Table 2: Fertility"
     assert headed("parity", "Tokens") == "Tokens"
-
-
-def test_similarity_to_a_helper_of_another_tokenizer_says_over_what(changed):
-    shutil.rmtree(changed / "similarity")
-    counts = {"helper": "helper-large", "tokens_compared": 1890, "helper_tokens_compared": 1234}
-    write_json(changed / "similarity" / "llama" / "manifest.json", counts)
-    write_json(changed / "similarity" / "mistral" / "manifest.json", {"tokens_compared": 1890})
-    notes = build_table(Results(changed), "table07").notes
-    assert len([note for note in notes if "1,234" in note and "1,890" in note]) == 1
 
 
 @pytest.mark.parametrize("splitter", ["nltk-word_tokenize", "nltk-rules"])

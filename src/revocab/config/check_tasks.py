@@ -22,7 +22,7 @@ from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
 from revocab.languages import missing_words
 from revocab.report.references import asked_scores
-from revocab.report.table_parts.by_language import TRANSLATION
+from revocab.report.tables.languages import TRANSLATION
 
 #: Where a multiple-choice task may take its rows from: the harness reads them itself.
 TASK_DATA: tuple[Kind, ...] = ("world", "path", "hub")

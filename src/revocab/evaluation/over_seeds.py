@@ -1,15 +1,20 @@
-"""When a difference is real: over seeds, and among several comparisons. Nothing here needs numpy.
+"""When a difference is real: over seeds, and among several comparisons; and orders of methods.
 
 There are two sources of chance. Which items are in a task is resampled
 (:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here. A
 difference is real where it is larger than both together. Arrays ``values_S`` have one value per
 seed.
+
+Of methods that are ranked, losses are compared, of which lower is better; a sample has those of one
+method by seed. Curves are (place, loss) pairs with ascending places, straight between them.
+
+An experiment is read with this, so scipy is imported where it is needed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist, fmean, stdev
@@ -27,6 +32,11 @@ NORMAL = NormalDist()
 NORMAL_95 = NORMAL.inv_cdf((1 + LEVEL) / 2)
 #: P-values below this are not told apart: 1 minus a share near 1 has no further digits.
 LEAST_P = 1e-12
+#: Losses by seed.
+Sample = Mapping[int, float]
+Curve = Sequence[tuple[float, float]]
+#: Places this much apart, as a share, are one: text is counted from rounded losses.
+SAME_PLACE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -76,31 +86,12 @@ def deviation(values_S: Sequence[float]) -> float | None:
     return stdev(values_S) if len(values_S) > 1 else None
 
 
-def within(t: float, freedom: int) -> float:
-    """Return the share of Student's t distribution between ``-t`` and ``t``.
-
-    The finite sums for whole degrees of freedom: Abramowitz and Stegun, 26.7.3 and 26.7.4.
-    """
-    angle = math.atan(t / math.sqrt(freedom))
-    term, total = (math.cos(angle), 0.0) if freedom % 2 else (1.0, 0.0)
-    for power in range(freedom % 2, freedom - 1, 2):
-        total += term
-        term *= (power + 1) / (power + 2) * math.cos(angle) ** 2
-    if freedom % 2:
-        return 2 / math.pi * (angle + math.sin(angle) * total)
-    return math.sin(angle) * total
-
-
 @cache
 def t_quantile(freedom: int, level: float = LEVEL) -> float:
     """Return the ``t`` within which a share ``level`` of Student's t distribution lies."""
-    low, high = 0.0, 1.0
-    while within(high, freedom) < level:
-        high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if within(middle, freedom) < level else (low, middle)
-    return high
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def paired_interval(
@@ -114,11 +105,18 @@ def paired_interval(
     if len(first_S) != len(second_S):
         raise ValueError(f"{len(first_S)} seeds against {len(second_S)}")
     differences_S = [first - other for first, other in zip(first_S, second_S, strict=True)]
-    spread = deviation(differences_S)
+    return mean_interval(differences_S, comparisons=comparisons)
+
+
+def mean_interval(values_S: Sequence[float], *, comparisons: int = 1) -> SeedInterval | None:
+    """Return the t interval of a mean over seeds, one of ``comparisons`` as in
+    :func:`paired_interval`; None for fewer than two.
+    """
+    spread = deviation(values_S)
     if spread is None:
         return None
-    count, mean = len(differences_S), fmean(differences_S)
-    reach = t_quantile(count - 1, level_of(comparisons)) * spread / math.sqrt(count)
+    count, mean = len(values_S), fmean(values_S)
+    reach = reach_of_both(0.0, spread, count, level_of(comparisons))
     return SeedInterval(mean, mean - reach, mean + reach, count)
 
 
@@ -147,22 +145,14 @@ def p_of_both(difference: float, item_error: float, deviation_S: float, seeds: i
     """
     if seeds < 2:
         raise ValueError(f"{seeds} seeds have no spread")
-    size, seed_error = abs(difference), deviation_S / math.sqrt(seeds)
-    if size == 0:
+    from scipy.optimize import brentq
+
+    def beyond(p_value: float) -> float:
+        return reach_of_both(item_error, deviation_S, seeds, 1 - p_value) - abs(difference)
+
+    if difference == 0:
         return 1.0
-    if seed_error == 0:
-        return max(LEAST_P, 2 * NORMAL.cdf(-size / item_error)) if item_error else LEAST_P
-    low, high, p_value = 0.0, size / seed_error, LEAST_P
-    for _ in range(50):
-        t = (low + high) / 2
-        p_value = max(LEAST_P, 1 - within(t, seeds - 1))
-        inside = math.hypot(t * seed_error, NORMAL.inv_cdf(p_value / 2) * item_error) < size
-        low, high = (t, high) if inside else (low, t)
-    return p_value
-
-
-def excludes_zero(low: float, high: float) -> bool:
-    return low > 0 or high < 0
+    return LEAST_P if beyond(LEAST_P) <= 0 else float(brentq(beyond, LEAST_P, 1.0, xtol=1e-15))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -178,3 +168,90 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def most_exchanges(resamples: int, comparisons: int) -> int:
     """Return how many exchanges tell a p-value that is adjusted for so many comparisons."""
     return max(resamples, math.ceil(FEW * comparisons / SIGNIFICANT))
+
+
+# Orders of methods --------------------------------------------------------------------------------
+
+
+def paired_difference(
+    first: Sample, second: Sample, *, comparisons: int = 1
+) -> tuple[float | None, SeedInterval | None]:
+    """Return the mean difference of two samples, and its interval where it has one.
+
+    Without a seed in common, it is the difference of the means, without an interval.
+    """
+    shared = sorted(first.keys() & second.keys())
+    if shared:
+        paired_S = [first[seed] - second[seed] for seed in shared]
+        return fmean(paired_S), mean_interval(paired_S, comparisons=comparisons)
+    if not first or not second:
+        return None, None
+    return fmean(first.values()) - fmean(second.values()), None
+
+
+def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
+    """Return which methods may have the lowest loss: those that no other is below beyond chance,
+    for which fewer than :data:`FEWEST_SEEDS` seeds are no evidence.
+    The best method is among them with at least 95 % confidence, since that it is not needs one of
+    N - 1 differences to be an error. Subset selection: Gupta, "On Some Multiple Decision (Selection
+    and Ranking) Rules", 1965; Hsu, "Multiple Comparisons", 1996, chapter 4.
+    """
+    comparisons = max(1, len(samples_N) - 1)
+
+    def beaten(sample: Sample, other: Sample) -> bool:
+        interval = paired_difference(sample, other, comparisons=comparisons)[1]
+        return interval is not None and interval.seeds >= FEWEST_SEEDS and interval.low > 0
+
+    return [
+        not any(beaten(sample, other) for other in samples_N if other is not sample)
+        for sample in samples_N
+    ]
+
+
+# Curves -------------------------------------------------------------------------------------------
+
+
+def at_place(curve: Curve, place: float) -> float | None:
+    """Return the loss at a place, on the straight line between the points around it; None outside
+    of the curve, of whose ends :data:`SAME_PLACE` is taken off or on.
+    """
+    if not curve or place < curve[0][0] * (1 - SAME_PLACE):
+        return None
+    before = curve[0]
+    for point in curve:
+        if place <= point[0]:
+            width = point[0] - before[0]
+            share = (place - before[0]) / width if width and place > before[0] else 1.0
+            return before[1] + share * (point[1] - before[1])
+        before = point
+    return before[1] if place <= before[0] * (1 + SAME_PLACE) else None
+
+
+def mean_curve(curves: Sequence[Curve]) -> list[tuple[float, float]]:
+    """Return the mean of curves where all of them are, at every place of any; empty: nowhere."""
+    if not curves or not all(curves):
+        return []
+
+    def loss(curve: Curve, place: float) -> float:
+        value = at_place(curve, place)
+        assert value is not None  # between the curve's ends
+        return value
+
+    low = max(curve[0][0] for curve in curves)
+    high = min(curve[-1][0] for curve in curves)
+    places = sorted({place for curve in curves for place, _ in curve if low <= place <= high})
+    return [(place, fmean(loss(curve, place) for curve in curves)) for place in places]
+
+
+def crossing(curve: Curve, reference: Curve) -> float | None:
+    """Return the first place at which a curve is below another one; None: nowhere that both are."""
+    above: tuple[float, float] | None = None
+    negative = [(place, -value) for place, value in reference]
+    for place, value in mean_curve([curve, negative]):  # half of their difference
+        if value < 0:
+            if above is None:
+                return place
+            share = above[1] / (above[1] - value)
+            return above[0] + share * (place - above[0])
+        above = place, value
+    return None

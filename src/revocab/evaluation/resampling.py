@@ -9,6 +9,9 @@ Shares of right answers have score intervals instead (:func:`score_interval`).
 Paired bootstrap: Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP
 2004. Permutation (approximate randomisation): Noreen, "Computer-Intensive Methods for Testing
 Hypotheses", 1989; the add-one p-value is Phipson and Smyth, 2010.
+
+Draws are made here and not by ``scipy.stats``, whose bootstrap and permutation test know neither
+parts nor scores of summed counts, draw anew for each system, and hold every resampled item.
 """
 
 from __future__ import annotations
@@ -35,9 +38,9 @@ RESAMPLES = 1000
 SEED = 17
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Items:
-    """The scored items of one system on one task.
+    """The scored items of one system on one task; equal to themselves alone.
 
     ``counts_NK``: what each item adds to the sums, float64. ``weights_N`` scale the items.
     ``parts_N``: which part an item belongs to. ``score``: from sums [R, K] to scores [R].
@@ -124,21 +127,25 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
     if all(task.score is first_sum for task in tasks):  # means: one sum serves all
         counts_NK = np.concatenate([task.counts_NK for task in tasks])
         return Items(counts_NK, weights_N / len(tasks), parts_N, first_sum)
-    shapes = [task.counts_NK.shape for task in tasks]
-    rows, columns = (np.cumsum([0, *sizes]) for sizes in zip(*shapes, strict=True))
-    counts_NK = np.zeros((rows[-1], columns[-1]))
-    for i, task in enumerate(tasks):
-        counts_NK[rows[i] : rows[i + 1], columns[i] : columns[i + 1]] = task.counts_NK
+    from scipy.linalg import block_diag
+
+    counts_NK = block_diag(*(task.counts_NK for task in tasks))
+    return Items(counts_NK, weights_N, parts_N, mean_score(tasks))
+
+
+def mean_score(systems: Sequence[Items]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the mean of several scores, whose sums stand side by side, as a score."""
+    ends = np.cumsum([system.counts_NK.shape[1] for system in systems])[:-1]
 
     def score(sums_RK: np.ndarray) -> np.ndarray:
-        """Return the mean over tasks, whose sums stand side by side."""
-        own = np.split(sums_RK, columns[1:-1], axis=1)
-        return np.mean([task.score(part) for task, part in zip(tasks, own, strict=True)], axis=0)
+        own = np.split(sums_RK, ends, axis=1)
+        return np.mean([of.score(part) for of, part in zip(systems, own, strict=True)], axis=0)
 
-    return Items(counts_NK, weights_N, parts_N, score)
+    return score
 
 
-def mean_of_seeds(items: Sequence[Items]) -> Items:
+@functools.lru_cache(maxsize=64)  # a system is compared with each of the others
+def mean_of_seeds(items: tuple[Items, ...]) -> Items:
     """Return the items whose score is the mean of the scores of several seeds' on the same items.
 
     Raises ``ValueError`` if the items are not the same in number.
@@ -149,19 +156,11 @@ def mean_of_seeds(items: Sequence[Items]) -> Items:
     shapes = {seed_items.counts_NK.shape for seed_items in items}
     if len(shapes) > 1:
         raise ValueError(f"items of several seeds have the shapes {sorted(shapes)}")
-
-    def score(sums_RK: np.ndarray) -> np.ndarray:
-        """Return the mean over seeds, whose sums stand side by side."""
-        parts = np.split(sums_RK, len(items), axis=1)
-        return np.mean(
-            [seed_items.score(part) for seed_items, part in zip(items, parts, strict=True)], axis=0
-        )
-
     if all(seed_items.score is first_sum for seed_items in items):  # means: one sum serves all
         counts_NK = np.mean([seed_items.counts_NK for seed_items in items], axis=0)
         return Items(counts_NK, first.weights_N, first.parts_N, first_sum)
     counts_NK = np.concatenate([seed_items.counts_NK for seed_items in items], axis=1)
-    return Items(counts_NK, first.weights_N, first.parts_N, score)
+    return Items(counts_NK, first.weights_N, first.parts_N, mean_score(items))
 
 
 def draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterable[np.ndarray]:
@@ -189,6 +188,7 @@ def drawn(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray
         yield times_RN
 
 
+@functools.lru_cache(maxsize=256)
 def bootstrap_scores(
     items: Items, resamples: int = RESAMPLES, seed: int = SEED
 ) -> np.ndarray | None:
@@ -273,7 +273,6 @@ def compare(
     second: Items,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    scores: tuple[np.ndarray, np.ndarray] | None = None,
     comparisons: int = 1,
     level: float = LEVEL,
 ) -> PairedComparison | None:
@@ -281,18 +280,14 @@ def compare(
 
     The interval is the paired bootstrap's, the p-value the permutation test's: the share of
     exchanges, item by item, that differ at least as much. Never 0: at least 1 / (exchanges + 1).
-    ``scores`` are both systems' :func:`bootstrap_scores`, where they are at hand. ``comparisons``:
-    how many the p-value will be adjusted for. ``level``: of the interval. None for fewer than two
-    items. Raises ``ValueError`` if the items are not the same in number.
+    ``comparisons``: how many the p-value will be adjusted for. ``level``: of the interval. None for
+    fewer than two items. Raises ``ValueError`` if the items are not the same in number.
     """
     if first.counts_NK.shape != second.counts_NK.shape:
         raise ValueError(f"{first.counts_NK.shape} items against {second.counts_NK.shape}")
     if len(first.weights_N) < 2:
         return None
-    ours, theirs = scores or (
-        bootstrap_scores(first, resamples, seed),
-        bootstrap_scores(second, resamples, seed),
-    )
+    ours, theirs = (bootstrap_scores(of, resamples, seed) for of in (first, second))
     assert ours is not None and theirs is not None  # two items and more
     low, high = np.quantile(ours - theirs, [(1 - level) / 2, (1 + level) / 2])
     observed = first.value() - second.value()

@@ -17,12 +17,14 @@ from pydantic import Field, model_validator
 from revocab.closed import Closed, OneLine, Step, kind_of
 from revocab.registry import found_in
 from revocab.report.annotations import Experiment, Figure, Layout, Run
+from revocab.report.references import of_runs
 
 if TYPE_CHECKING:
     from revocab.report.figure_parts.palette import Palette
     from revocab.report.published import PublishedCell
     from revocab.report.results import Results
     from revocab.report.table_parts.table import Table
+    from revocab.report.values.run_value import RunValue
 
 TABLE_ENDINGS = ("csv", "md", "tex")
 #: Of the file that has a table as data, from which the others are written.
@@ -30,8 +32,30 @@ DATA_ENDING = "json"
 FIGURE_ENDINGS = ("svg", "png")
 
 
-class KindOptions(Closed):
-    """What an experiment file says of a table or figure; hooks are empty where a kind has none.
+class Shows(Closed):
+    """What shows numbers; hooks are empty where it has nothing to say."""
+
+    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
+        """Yield what an experiment lacks for it; ``key`` is where the experiment names it."""
+        return ()
+
+    def values(self, experiment: Experiment) -> Iterable[tuple[RunValue, Sequence[str]]]:
+        """Yield the values that it shows of runs, each with these."""
+        return ()
+
+    def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
+        """Yield run groups and tasks whose scores it shows: no other task is scored."""
+        for value, runs in self.values(experiment):
+            yield from of_runs(experiment, runs, value.tasks(experiment))
+
+    def needs(self, layout: Layout) -> Iterable[str]:
+        """Yield files that it reads beside the scores, so that they are made first."""
+        for value, runs in self.values(layout.experiment):
+            yield from value.needs(layout, runs)
+
+
+class KindOptions(Shows):
+    """What an experiment file says of a table or figure.
 
     A kind narrows ``kind`` to its own name: ``kind: Literal["parity"]``.
     """
@@ -51,18 +75,6 @@ class KindOptions(Closed):
             if twice := next((item for item in listed if listed.count(item) > 1), None):
                 raise ValueError(f"{key}: names {twice!r} twice; name it once")
         return self
-
-    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
-        """Yield what an experiment lacks for it; ``key`` is where the experiment names it."""
-        return ()
-
-    def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
-        """Yield run groups and tasks whose scores it shows: no other task is scored."""
-        return ()
-
-    def needs(self, layout: Layout) -> Iterable[str]:
-        """Return files that it reads beside the scores, so that they are made first."""
-        return ()
 
     def limited(self, results: Results) -> str | None:
         return limited_tasks(results, [task for _, task in self.scores(results.experiment)])

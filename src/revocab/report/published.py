@@ -23,12 +23,19 @@ from revocab.errors import RevocabError, refuse
 from revocab.io import read_rows
 from revocab.links import check_links
 
-#: Column headers by which a file of the folder is known, whatever its name.
+#: Columns that name a run at a step.
+RUN = ("source_model", "step", "method")
+#: What a file of scores is of, by its header, whatever its name: the columns that name a value,
+#: that of it, and what it is divided by.
+SCORES: dict[tuple[str, ...], tuple[str, tuple[str, ...], str, float]] = {
+    ("tokenizer", "corpus", "fertility_tokens_per_word"): (
+        "fertility", ("tokenizer", "corpus"), "fertility_tokens_per_word", 1,
+    ),
+    (*RUN, "task", "score_percent", "stderr"): ("choice", (*RUN, "task"), "score_percent", 100),
+    (*RUN, "task_metric", "score"): ("generation", (*RUN, "task_metric"), "score", 1),
+    (*RUN, "similarity_percent"): ("similarity", RUN, "similarity_percent", 100),
+}  # fmt: skip
 PARAMETERS = ("model", "vocabulary_size", "parameters")
-FERTILITY = ("tokenizer", "corpus", "fertility_tokens_per_word")
-MULTIPLE_CHOICE = ("source_model", "step", "method", "task", "score_percent", "stderr")
-GENERATION = ("source_model", "step", "method", "task_metric", "score")
-SIMILARITY = ("source_model", "step", "method", "similarity_percent")
 NAMES = ("kind", "ours", "published")
 CELLS = ("table", "block", "row", "column", "value", "stderr", "note")
 #: Columns that every line fills.
@@ -98,27 +105,23 @@ class PaperValues:
         elif header == PARAMETERS:
             for of in PARAMETERS[1:]:
                 self._sizes[row["model"], of] = row[of]
-        elif header == FERTILITY:
-            key: tuple[Any, ...] = ("fertility", row["tokenizer"], row["corpus"])
-            self._scores[key] = float(row["fertility_tokens_per_word"])
-        elif header == MULTIPLE_CHOICE:
-            match = re.search(r"_(it|en)_", path.name)
-            if not match:
-                raise RevocabError(f"{path}: the file name must hold the language, _it_ or _en_")
-            key = ("choice", *_run_key(row), row["task"], match[1])
-            self._scores[key] = float(row["score_percent"]) / 100
-        elif header == GENERATION:
-            task, _, metric = row["task_metric"].rpartition("_")
-            self._scores["generation", *_run_key(row), task, metric] = float(row["score"])
-        elif header == SIMILARITY:
-            if row["similarity_percent"]:
-                value = float(row["similarity_percent"]) / 100
-                self._scores["similarity", *_run_key(row)] = value
-        else:
+        elif header not in SCORES:
             raise RevocabError(
                 f"{path}: unknown columns {', '.join(header)}; the files in config/paper show "
                 "those that are known"
             )
+        else:
+            kind, columns, column, whole = SCORES[header]
+            key = [kind, *(int(row[name]) if name == "step" else row[name] for name in columns)]
+            if kind == "choice":
+                match = re.search(r"_(it|en)_", path.name)
+                if not match:
+                    raise RevocabError(
+                        f"{path}: the file name must hold the language, _it_ or _en_"
+                    )
+                key.append(match[1])
+            if row[column]:
+                self._scores[tuple(key)] = float(row[column]) / whole
 
     def cells(self, table: str) -> list[PublishedCell]:
         return self._cells.get(table, [])
@@ -155,14 +158,10 @@ class PaperValues:
         if metric not in printed and metric in printed.values():
             return None
         printed_name = printed.get(metric, metric)
-        return self._scores.get(("generation", model, step, name, task, printed_name))
+        return self._scores.get(("generation", model, step, name, f"{task}_{printed_name}"))
 
     def similarity(self, model: str, step: int, name: str) -> float | None:
         return self._scores.get(("similarity", model, step, name))
-
-
-def _run_key(row: dict[str, Any]) -> tuple[str, int, str]:
-    return row["source_model"], int(row["step"]), row["method"]
 
 
 def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell]:
@@ -196,14 +195,11 @@ def line_problems(row: dict[str, str]) -> Iterator[str]:
         if not row[name]:
             yield f"{name} is empty; every line names {', '.join(NEEDED)}"
     for name in ("value", "stderr"):
-        if row[name] and not is_number(row[name]):
+        try:
+            known = math.isfinite(float(row[name] or 0))
+        except ValueError:
+            known = False
+        if not known:
             yield f"{name}: {row[name]!r} is not a number; give one, or leave it empty"
     if not row["value"] and not row["note"]:
         yield "value and note are empty; give a value, or a note that says why there is none"
-
-
-def is_number(content: str) -> bool:
-    try:
-        return math.isfinite(float(content))
-    except ValueError:
-        return False

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import family_chance
@@ -26,7 +26,6 @@ from revocab.evaluation.over_seeds import (
     tell,
 )
 from revocab.io import read_jsonl
-from revocab.languages import language_label
 from revocab.report.annotations import Run
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
@@ -34,8 +33,8 @@ from revocab.report.results import Record, Results, number
 from revocab.report.results.adapted_language import adapted_language
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.table_parts.table import Cell
 from revocab.report.tables.significance import is_marked
+from revocab.report.template import notes
 from revocab.report.values.losses import HeldoutLoss
 from revocab.report.values.run_value import difference
 from revocab.report.values.task_scores import TaskScore
@@ -60,13 +59,6 @@ def adapted(results: Results) -> Iterator[tuple[str, str, list[Run]]]:
             yield group, language, [run for run in runs if run.trains]
 
 
-def interval_text(interval: tuple[float, float] | None, seeds: int, at_once: int) -> str:
-    if interval is None:
-        return f"without an interval, which takes {FEWEST_SEEDS} seeds"
-    of = f", for all {at_once} pairs of runs at once," if at_once > 1 else ""
-    return f"95 % interval over {seeds} seeds{of} {interval[0]:.4f} to {interval[1]:.4f}"
-
-
 # Which run ends best ------------------------------------------------------------------------------
 
 
@@ -84,11 +76,25 @@ def winners(results: Results) -> Iterator[Claim]:
             continue
         (best, winner), *others = sorted(ended, key=lambda pair: pair[0])
         leads, pairs = leads_of(results, loss, winner, [run for _, run in others])
-        yield Claim(
-            f"{results.experiment.runs[group].label}: {method_label(winner)} ends best on held-out "
-            f"{language_label(language)} text",
-            f"{best:.4f} bits per byte; {leads_text(best, others, leads, pairs)}",
+        # An interval is of the seeds that both have, and so is its middle.
+        entries: list[dict[str, Any]] = [
+            {"run": run, "value": value, "lead": lead,
+             "ahead": value - best if lead is None else lead.difference}
+            for (value, run), lead in zip(others, leads, strict=True)
+        ]  # fmt: skip
+        first, *rest = entries
+        few = [each for each in rest if each["lead"] is None and first["lead"] is not None]
+        yield claim_of(
+            "winner",
             all_of(None if lead is None else tell(lead.low, lead.high) for lead in leads),
+            label=results.experiment.runs[group].label,
+            language=language,
+            winner=winner,
+            best=best,
+            first=first,
+            unsure=[each for each in rest if each["lead"] and each["lead"].low <= 0],
+            few=few,
+            pairs=pairs,
         )
 
 
@@ -107,33 +113,6 @@ def leads_of(
         enough = len(seeds) >= FEWEST_SEEDS
         leads.append(paired_interval(*sides, comparisons=pairs) if enough else None)
     return leads, pairs
-
-
-def leads_text(
-    best: float,
-    others: Sequence[tuple[float, Run]],
-    leads: Sequence[SeedInterval | None],
-    pairs: int,
-) -> str:
-    """Return the lead over the next run and over each other one that it may be by chance, every
-    one with its own interval.
-    """
-    words = []
-    for place, ((value, run), lead) in enumerate(zip(others, leads, strict=True)):
-        name = f"next {method_label(run)} {value:.4f}; lead" if place == 0 else method_label(run)
-        if place == 0 or (lead is not None and lead.low <= 0):
-            # An interval is of the seeds that both have, and so is its middle.
-            ahead = value - best if lead is None else lead.difference
-            ends = None if lead is None else (lead.low, lead.high)
-            words.append(
-                f"{name} {ahead:.4f}, {interval_text(ends, lead.seeds if lead else 0, pairs)}"
-            )
-    few = [method_label(run) for (_, run), lead in zip(others[1:], leads[1:], strict=True)
-           if lead is None and leads[0] is not None]  # fmt: skip
-    if few:
-        words.append(f"{', '.join(few)}: {interval_text(None, 0, pairs)}")
-    first, *unsure = words
-    return f"{first}; may be chance over {'; '.join(unsure)}" if unsure else first
 
 
 # Tokenizers and base models -----------------------------------------------------------------------
@@ -167,17 +146,8 @@ def falls(results: Results) -> Iterator[Claim]:
     everywhere = set().union(*languages.values())
     for row in reductions(results):
         if row["language"] in languages.get((row["source"], row["target"]), everywhere):
-            known = row["corpus"] in results.trained_on(row["target"])
-            flatters = f"; {row['target']} was trained on {row['corpus']}, so this flatters it"
-            change = f"falls by {row['fall']:.1%}" if row["fall"] >= 0 else (
-                f"rises by {-row['fall']:.1%}"
-            )  # fmt: skip
-            yield Claim(
-                f"{language_label(row['language'])} fertility on {row['corpus']} falls by at least "
-                f"{FALL:.0%} from {row['source']} to {row['target']}",
-                f"{row['before']:.3f} → {row['after']:.3f}: {change}{flatters if known else ''}",
-                row["fall"] >= FALL,
-            )
+            trained = row["corpus"] in results.trained_on(row["target"])
+            yield claim_of("fertility", row["fall"] >= FALL, least=FALL, trained=trained, **row)
 
 
 def chance(results: Results, task: str) -> float | None:
@@ -223,16 +193,14 @@ def above_chance(results: Results) -> Iterator[Claim]:
             continue
         verdicts = [row["above"] for row in rows]
         above, unclear = verdicts.count(True), verdicts.count(None)
-        listed = "; ".join(
-            f"{row['task']} {100 * row['value']:.1f}±{100 * row['stderr']:.1f} "
-            f"(chance {100 * row['chance']:.1f})"
-            for row in rows
-        )
-        yield Claim(
-            f"{results.base(group).label}: above chance by more than {STANDARD_ERRORS} standard "
-            f"errors on at least {FAMILIES} English families",
-            f"{above} of {len(rows)}: {listed}",
+        yield claim_of(
+            "above_chance",
             tell(above - FAMILIES + 0.5, above + unclear - FAMILIES + 0.5),
+            label=results.base(group).label,
+            errors=STANDARD_ERRORS,
+            families=FAMILIES,
+            above=above,
+            rows=rows,
         )
 
 
@@ -247,18 +215,21 @@ def better_starts(results: Results) -> Iterator[Claim]:
         runs = {run.name: run for run in trained}
         named = [runs[name] for name in BETTER if name in runs]
         loss = HeldoutLoss(language=language, step="first")
-        where = f"held-out {language_label(language)} bits per byte at the first checkpoint"
         for run in named if "random" in runs else ():
             found = difference(results, (loss, runs["random"]), (loss, run))
             if found is None:
                 continue
-            ours, random = (loss.cell(results, one).value or 0.0 for one in (run, runs["random"]))
             interval = found.interval(len(named))
-            yield Claim(
-                f"{results.base(group).label}: {where}, {run.name} < random",
-                f"{ours:.4f} against {random:.4f}; "
-                + interval_text(interval, found.seeds, len(named)),
+            yield claim_of(
+                "better_start",
                 None if interval is None else tell(*interval),
+                label=results.base(group).label,
+                language=language,
+                name=run.name,
+                losses=[loss.cell(results, each).value or 0.0 for each in (run, runs["random"])],
+                interval=interval,
+                seeds=found.seeds,
+                at_once=len(named),
             )
 
 
@@ -280,40 +251,35 @@ def early_order(results: Results) -> Iterator[Claim]:
         steps = {step for of in curves for curve in of for step in curve if step}
         if len(runs) < 2 or not steps:
             continue
-        step, labels = min(steps), [method_label(run) for run in runs]
-        where = f"{results.experiment.runs[group].label}: held-out {language_label(language)}"
-        statement = f"{where} bits per byte at step {step}, {' < '.join(labels)}"
+        step = min(steps)
+        where = {"label": results.experiment.runs[group].label, "language": language, "step": step}
         values = [[curve[step] for curve in of if step in curve] for of in curves]
-        yield order_claim(statement, labels, values)
+        yield order_claim(where, [method_label(run) for run in runs], values)
 
 
-def order_claim(statement: str, labels: Sequence[str], values: Sequence[Sequence[float]]) -> Claim:
+def order_claim(
+    where: dict[str, Any], labels: Sequence[str], values: Sequence[Sequence[float]]
+) -> Claim:
     """Return the claim on values by seed that are expected to ascend from one run to the next."""
     if len({*map(len, values)}) > 1 or len(values[0]) < FEWEST_SEEDS:
-        return Claim(statement, "", None)
-    named = [*zip(labels, values, strict=True)]
-    parts = [f"{label} {fmean(of):.4f} ± {deviation(of):.4f}" for label, of in named]
-    verdicts = []
-    for (label, of), (other, worse) in pairwise(named):
-        alone, at_once = (paired_interval(worse, of, comparisons=n) for n in (1, len(named) - 1))
-        assert alone is not None and at_once is not None  # at least FEWEST_SEEDS
-        parts.append(
-            f"{other} − {label} {alone.difference:.4f}, 95 % interval {alone.low:.4f} to "
-            f"{alone.high:.4f}"
-        )
-        verdicts.append(tell(alone.low, at_once.high))
-    return Claim(statement, f"{len(values[0])} seeds: {'; '.join(parts)}", all_of(verdicts))
+        return claim_of("early_order", None, **where, labels=labels, runs=[])
+    pairs = [
+        [paired_interval(worse, of, comparisons=n) for n in (1, len(values) - 1)]
+        for of, worse in pairwise(values)
+    ]
+    return claim_of(
+        "early_order",
+        all_of(tell(alone.low, at_once.high) for alone, at_once in pairs if alone and at_once),
+        **where,
+        labels=labels,
+        seeds=len(values[0]),
+        runs=[(fmean(of), deviation(of)) for of in values],
+        steps=[(alone, *pairwise_labels) for (alone, _), pairwise_labels in zip(
+            pairs, pairwise(labels), strict=True)],
+    )  # fmt: skip
 
 
 # Adapted models and their base --------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Whether a run is above its base model, and what is said of chance behind its value."""
-
-    above: bool | None
-    chance: str = ""
 
 
 def beats_base(results: Results) -> Iterator[Claim]:
@@ -332,19 +298,18 @@ def beats_base(results: Results) -> Iterator[Claim]:
         runs = [run for run in trained if run.evaluate]
         gains = [(run, difference(results, (average, run), (average, base))) for run in runs]
         known = [(run, found) for run, found in gains if found is not None]
-        listed, verdicts = [f"base {percent(level)}"], []
-        for run, found in known:
-            gain = gain_of(found, len(known), compared.get((run.id, base.id)))
-            cell = average.cell(results, run)
-            listed.append(f"{method_label(run)} {percent(cell)}{gain.chance}")
-            verdicts.append(gain.above)
+        rows = [
+            {"run": run, "cell": average.cell(results, run), "found": found,
+             "compared": compared.get((run.id, base.id))}
+            for run, found in known
+        ]  # fmt: skip
         if known:
-            yield Claim(
-                f"{base.label}: at the last checkpoint every adapted model beats the base model's "
-                f"{language_label(language)} average",
-                f"{listed[0]}; {', '.join(listed[1:])}",
-                all_of(verdicts),
-            )
+            yield claim_of(
+                "beats_base",
+                all_of(is_above(found, len(rows), compared.get((run.id, base.id)))
+                       for run, found in known),
+                label=base.label, language=language, level=level, rows=rows,
+            )  # fmt: skip
 
 
 def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str], Record]:
@@ -363,23 +328,20 @@ def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str]
     return differences
 
 
-def gain_of(found: Difference, runs: int, compared: Record | None = None) -> Gain:
-    """Return what is known of a run's difference to its base model, one of so many."""
+def is_above(found: Difference, runs: int, compared: Record | None = None) -> bool | None:
+    """Return whether a run is above its base model, one of so many; None: it cannot be told."""
     if compared is not None:
-        p = f" (p {float(compared['p_holm']):.3g}" if compared["p_holm"] else " (no p"
-        p += f", {compared['seeds']} seeds)" if compared.get("seeds") else ")"
-        return Gain(compared["difference"] > 0 if is_marked(compared) else None, p)
+        return compared["difference"] > 0 if is_marked(compared) else None
     alone, at_once = found.interval(), found.interval(runs)
-    if alone is None or at_once is None:
-        return Gain(None, " (no error known)")
-    ends = " to ".join(f"{100 * end:+.2f}" for end in alone)
-    seeds = f" over items and {found.seeds} seeds" if found.seeds > 1 else " over items"
-    return Gain(tell(alone[0], at_once[1]), f" (95 % interval of the gain{seeds} {ends})")
+    return None if alone is None or at_once is None else tell(alone[0], at_once[1])
 
 
-def percent(cell: Cell) -> str:
-    error = f"±{100 * cell.stderr:.2f}" if cell.stderr else ""
-    return f"{100 * (cell.value or 0):.2f}{error}"
+def claim_of(kind: str, holds: bool | None, **about: Any) -> Claim:
+    """Return a claim by its macro in ``templates/notes.j2``: a line each for what it states and for
+    its numbers.
+    """
+    statement, *numbers = notes(f"claim_{kind}", about)
+    return Claim(statement, " ".join(numbers), holds)
 
 
 CLAIMS = tuple(

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Id
 from revocab.languages import language_label
-from revocab.report.annotations import Axes, Experiment, Figure, Layout
+from revocab.report.annotations import Axes, Experiment, Figure
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
@@ -20,6 +20,7 @@ from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.languages import AVERAGE, ModelsByLanguageTable
 from revocab.report.tables.runs import RunsTable
+from revocab.report.values.run_value import RunValue
 
 #: Light enough for errors and published values to stand out on it; no method's own.
 COLOUR = "#8FB4D9"
@@ -85,13 +86,9 @@ class BarsFigure(FigureOptions):
             headers = [column.header for column in table.columns]
             yield from unknowns(f"{key}.column", [self.column], headers, f"column of table {name}")
 
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    def values(self, experiment: Experiment) -> Iterator[tuple[RunValue, Sequence[str]]]:
         for table in self.shown(experiment).values():
-            yield from table.scores(experiment)
-
-    def needs(self, layout: Layout) -> Iterator[str]:
-        for table in self.shown(layout.experiment).values():
-            yield from table.needs(layout)
+            yield from table.values(experiment)
 
 
 #: Cells by row and column.

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from pydantic import Field
 
 from revocab.closed import Id, OneLine, ShownRunId, unknown
 from revocab.evaluation.over_seeds import Difference
 from revocab.limits import Weight
-from revocab.report.annotations import Experiment, Layout
-from revocab.report.paper_claims.measures import Comparison, Measure, all_differences, lead, scaled
+from revocab.report.annotations import Experiment
+from revocab.report.paper_claims.measures import Comparison, Measure, Printed, Side, scaled
 from revocab.report.published import PaperValues
 from revocab.report.references import unknowns
 from revocab.report.results import Results
+from revocab.report.table_parts.table import Cell
 from revocab.report.table_parts.value_table import Column, ValueTable
 from revocab.report.tables.languages import ModelsByLanguageTable
-from revocab.report.values.run_value import cell_difference
+from revocab.report.values.run_value import RunValue, cell_difference
+
+#: Of a run in a column: ours, or what is printed.
+Number = TypeVar("Number")
 
 
 def tables_of_runs(experiment: Experiment) -> dict[str, ValueTable]:
@@ -37,24 +42,26 @@ class CellGain(Comparison):
     column: OneLine
     over: list[OneLine] = Field(min_length=1, description="columns")
 
-    def published(self, results: Results) -> float | None:
-        return self._gain({(p.row, p.column): p.value for p in results.paper.cells(self.table)})
+    def printed(self, results: Results) -> list[Printed]:
+        cells = results.paper.cells(self.table)
+        values = {(cell.row, cell.column): cell.value and cell.value / 100 for cell in cells}
+        return [
+            ([values.get((row, self.column))], [values.get((row, name)) for name in self.over], [])
+            for row in self.rows
+        ]
 
     def differences(self, results: Results) -> list[Difference]:
         options = self._options(results.experiment)
         places = {} if options is None else options.build(results).places()
         cells = {(row, column): cell for (_, row, column), cell in places.items()}
-        found = [
-            cell_difference(cells[row, self.column], cells[row, column])
-            if (row, self.column) in cells and (row, column) in cells
-            else None
+        pairs = [
+            (cells.get((row, self.column), Cell()), cells.get((row, column), Cell()))
             for row in self.rows
             for column in self.over
         ]
-        known = [each for each in found if each is not None]
-        if len(known) < len(found):
-            return []
-        return [scaled(each, 1 / 100) for each in known]
+        found = [cell_difference(*pair) for pair in pairs]
+        known = [scaled(each, 1 / 100) for each in found if each is not None]
+        return known if len(known) == len(found) else []
 
     def shown(self, value: float) -> str:
         return f"{100 * value:+.2f}"
@@ -82,15 +89,6 @@ class CellGain(Comparison):
         options = experiment.tables.get(self.table)
         return options if isinstance(options, ModelsByLanguageTable) else None
 
-    def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
-        """Return the least gain in fractions of 100 points; None where a value is missing."""
-        gains = []
-        for row in self.rows:
-            others = [values.get((row, column)) for column in self.over]
-            gains.append(lead([values.get((row, self.column))], others))
-        known = [gain / 100 for gain in gains if gain is not None]
-        return min(known) if len(known) == len(gains) else None
-
 
 class RowGain(Comparison):
     """By how much the worst of some rows of a table of runs is better than the best of others, in
@@ -106,39 +104,34 @@ class RowGain(Comparison):
     columns: list[OneLine] = Field(min_length=1, description="by the headers of the table")
     share: bool = Field(default=False, description="as a share of the others' number")
 
-    def published(self, results: Results) -> float | None:
-        printed = {printed.place: printed.value for printed in results.paper.cells(self.table)}
+    def printed(self, results: Results) -> list[Printed]:
+        printed = {cell.place: cell.value for cell in results.paper.cells(self.table)}
         options = self._options(results.experiment)
         rows = dict(options.labelled(results)) if options else {}
-        gains = []
+        sides = []
         for column in self._columns(results.experiment):
-            sign = -1 if column.value.better == "lower" else 1
             ours, others = (
                 [printed.get((*rows.get(run, ("", "")), column.header)) for run in runs]
                 for runs in (self.runs, self.over)
             )
-            values = [[value and sign * value for value in side] for side in (ours, others)]
-            gain = lead(*values)
-            whole = [abs(value) for value in values[1] if value]
-            gains.append(gain / min(whole) if gain is not None and self.share and whole else gain)
-        known = [gain for gain in gains if gain is not None]
-        return min(known) if known and len(known) == len(gains) else None
+            sides.append(self._side(column, ours, others))
+        return sides
 
-    def differences(self, results: Results) -> list[Difference]:
-        found: list[Difference] = []
+    def sides(self, results: Results) -> list[Side]:
+        found = []
         for column in self._columns(results.experiment):
             ours, others = (
                 [(column.value, results.run(run)) for run in runs]
                 for runs in (self.runs, self.over)
             )
-            lower = column.value.better == "lower"
-            parts = all_differences(results, *((others, ours) if lower else (ours, others)))
-            values = [value.cell(results, run).value for value, run in others]
-            whole = min((abs(value) for value in values if value), default=1.0)
-            found += [scaled(part, 1 / whole) if self.share else part for part in parts]
-            if not parts:
-                return []
+            found.append(self._side(column, ours, others))
         return found
+
+    def _side(
+        self, column: Column, ours: list[Number], others: list[Number]
+    ) -> tuple[list[Number], list[Number], list[Number]]:
+        whole = others if self.share else []
+        return (others, ours, whole) if column.value.better == "lower" else (ours, others, whole)
 
     def shown(self, value: float) -> str:
         return f"{100 * value:+.1f} %" if self.share else f"{value:+.4g}"
@@ -154,14 +147,9 @@ class RowGain(Comparison):
         place = f"column of {self.table!r} that has a better value,"
         yield from unknowns(f"{key}.columns", self.columns, ranked, place)
 
-    def needs(self, layout: Layout) -> list[str]:
-        options = self._options(layout.experiment)
-        return options.needs(layout) if options else []
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    def values(self, experiment: Experiment) -> Iterable[tuple[RunValue, Sequence[str]]]:
         options = self._options(experiment)
-        if options is not None:
-            yield from options.scores(experiment)
+        return options.values(experiment) if options else ()
 
     def _columns(self, experiment: Experiment) -> list[Column]:
         options = self._options(experiment)
@@ -218,9 +206,9 @@ class CellMean(Measure):
             place = f"column of {name!r}, also printed,"
             yield from unknowns(key, [self.column, *self.weights], dict.fromkeys(columns), place)
 
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    def values(self, experiment: Experiment) -> Iterator[tuple[RunValue, Sequence[str]]]:
         for options in self._options(experiment).values():
-            yield from options.scores(experiment)
+            yield from options.values(experiment)
 
     def _options(self, experiment: Experiment) -> dict[str, ValueTable]:
         tables = tables_of_runs(experiment)

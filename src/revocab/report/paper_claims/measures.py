@@ -11,7 +11,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from revocab.closed import (
-    Closed,
     GroupId,
     Id,
     MeasuredCorpusId,
@@ -26,8 +25,8 @@ from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.over_seeds import Difference
 from revocab.limits import StepNumber
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.kind import manifest
-from revocab.report.references import choices_in, of_group, of_runs, unknowns, unscored_language
+from revocab.report.kind import Shows, manifest
+from revocab.report.references import choices_in, of_group, unknowns, unscored_language
 from revocab.report.results import Results, number
 from revocab.report.values.one_value import OneValue
 from revocab.report.values.run_value import RunValue, difference
@@ -45,10 +44,8 @@ def lead(ours: Sequence[float | None], others: Sequence[float | None]) -> float 
     return min(known) - max(against)
 
 
-class Measure(Closed):
-    """What a claim is about; the hooks say nothing where a measure has nothing to say. A number of
-    ours is exact unless it is a :class:`Comparison`.
-    """
+class Measure(Shows):
+    """What a claim is about. A number of ours is exact unless it is a :class:`Comparison`."""
 
     #: Whether it follows from names and sizes, so that a smaller run tests it as well.
     any_scale: ClassVar[bool] = False
@@ -72,22 +69,47 @@ class Measure(Closed):
     def remark(self, results: Results) -> str:
         return ""
 
-    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
-        return ()
 
-    def needs(self, layout: Layout) -> Iterable[str]:
-        return ()
+#: A number of a run; and some of these, or what is printed of them, with those that they are
+#: compared with and those that the differences are shares of (none: no shares).
+Place = tuple[RunValue, Run]
+Side = tuple[list[Place], list[Place], list[Place]]
+Printed = tuple[list[float | None], list[float | None], list[float | None]]
 
-    def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
-        return ()
+
+def least(values: Iterable[float | None]) -> float:
+    return min((abs(value) for value in values if value), default=1.0)
 
 
 class Comparison(Measure):
     """The least of some differences, each of which has an error."""
 
-    @abstractmethod
+    def sides(self, results: Results) -> list[Side]:
+        """Return what is compared; none where a run is missing."""
+        return []
+
+    def printed(self, results: Results) -> list[Printed]:
+        return []
+
+    def published(self, results: Results) -> float | None:
+        gains = []
+        for ours, others, whole in self.printed(results):
+            gain = lead(ours, others)
+            gains.append(gain and gain / least(whole))
+        known = [gain for gain in gains if gain is not None]
+        return min(known) if known and len(known) == len(gains) else None
+
     def differences(self, results: Results) -> list[Difference]:
         """Return our differences; none where a number is missing."""
+        found: list[Difference] = []
+        for ours, others, whole in self.sides(results):
+            parts = [difference(results, first, other) for first in ours for other in others]
+            known = [part for part in parts if part is not None]
+            if not known or len(known) < len(parts):
+                return []
+            shares = least(value.cell(results, run).value for value, run in whole)
+            found += [scaled(part, 1 / shares) for part in known]
+        return found
 
     def ours(self, results: Results) -> float | None:
         return min((found.value for found in self.differences(results)), default=None)
@@ -199,15 +221,6 @@ class Product(Measure):
         return math.prod(self.factors)
 
 
-def all_differences(
-    results: Results, ours: Sequence[tuple[RunValue, Run]], others: Sequence[tuple[RunValue, Run]]
-) -> list[Difference]:
-    """Return each number minus each of the others; none where one is missing."""
-    found = [difference(results, first, second) for first in ours for second in others]
-    known = [each for each in found if each is not None]
-    return known if len(known) == len(found) else []
-
-
 def scaled(found: Difference, factor: float) -> Difference:
     return replace(
         found,
@@ -230,18 +243,19 @@ class Gain(Comparison):
     #: Step of those in ``over``; none: the same.
     over_step: StepNumber | None = None
 
-    def published(self, results: Results) -> float | None:
+    def printed(self, results: Results) -> list[Printed]:
         second = self.step if self.over_step is None else self.over_step
-        return lead(
-            [self._printed(results, name, self.step) for name in self.runs],
-            [self._printed(results, name, second) for name in self.over],
+        ours, others = (
+            [self._printed(results, name, step) for name in names]
+            for names, step in ((self.runs, self.step), (self.over, second))
         )
+        return [(ours, others, [])]
 
-    def differences(self, results: Results) -> list[Difference]:
+    def sides(self, results: Results) -> list[Side]:
         named = {run.name: run for run in results.group(self.group)}
 
-        def places(names: Sequence[str], step: int) -> list[tuple[RunValue, Run]]:
-            found = []
+        def places(names: Sequence[str], step: int) -> list[Place]:
+            found: list[Place] = []
             for run in [named[name] for name in names if name in named]:
                 at = [own for own in run.steps if results.published_place(run, own)[1] == step]
                 found += [(self._value(results, own), run) for own in at[:1]]
@@ -249,9 +263,8 @@ class Gain(Comparison):
 
         second = self.step if self.over_step is None else self.over_step
         ours, others = places(self.runs, self.step), places(self.over, second)
-        if len(ours) < len(self.runs) or len(others) < len(self.over):
-            return []
-        return all_differences(results, ours, others)
+        known = len(ours) == len(self.runs) and len(others) == len(self.over)
+        return [(ours, others, [])] if known else []
 
     def shown(self, value: float) -> str:
         return f"{100 * value:+.2f}"
@@ -364,14 +377,12 @@ class ValueFall(Comparison):
     )
     share: bool = Field(default=False, description="as a share of the others' number")
 
-    def differences(self, results: Results) -> list[Difference]:
-        below = [(self._others.value, results.run(run)) for run in self.below]
-        runs = [(self.value.value, results.run(run)) for run in self.runs]
-        found = all_differences(results, below, runs)
-        if not found or not self.share:
-            return found
-        whole = min(value.cell(results, run).value or math.nan for value, run in below)
-        return [scaled(each, 1 / whole) for each in found]
+    def sides(self, results: Results) -> list[Side]:
+        below, runs = (
+            [(value.value, results.run(run)) for run in runs]
+            for value, runs in ((self._others, self.below), (self.value, self.runs))
+        )
+        return [(below, runs, below if self.share else [])]
 
     def shown(self, value: float) -> str:
         return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
@@ -388,15 +399,8 @@ class ValueFall(Comparison):
         yield from self.value.value.problems(experiment, f"{key}.value", self.runs)
         yield from self._others.value.problems(experiment, f"{key}.below_value", self.below)
 
-    def needs(self, layout: Layout) -> list[str]:
-        return [
-            *self.value.value.needs(layout, self.runs),
-            *self._others.value.needs(layout, self.below),
-        ]
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        yield from of_runs(experiment, self.runs, self.value.value.tasks(experiment))
-        yield from of_runs(experiment, self.below, self._others.value.tasks(experiment))
+    def values(self, experiment: Experiment) -> list[tuple[RunValue, Sequence[str]]]:
+        return [(self.value.value, self.runs), (self._others.value, self.below)]
 
     @property
     def _others(self) -> OneValue:

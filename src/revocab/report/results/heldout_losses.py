@@ -77,22 +77,6 @@ def loss_at(run: Run, curve: Mapping[int, float], step: Step) -> float | None:
     return next((curve[at] for at in run.select([step]) if at in curve), None)
 
 
-def steps_to_reach(curve: Mapping[int, float], loss: float) -> float | None:
-    """Return after how many steps a loss is reached; None if it is not.
-
-    That is where a straight line from the measured step before reaches it.
-    """
-    before: tuple[int, float] | None = None
-    for step, value in sorted(curve.items()):
-        if value <= loss:
-            if before is None:
-                return float(step)
-            share = (before[1] - loss) / (before[1] - value)
-            return before[0] + share * (step - before[0])
-        before = step, value
-    return None
-
-
 Progress = Literal["steps", "bytes", "flops"]
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from revocab.errors import RevocabError
 from revocab.evaluation import resampling
@@ -28,7 +26,7 @@ from revocab.evaluation.over_seeds import (
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Run
-from revocab.report.results.folder import Results
+from revocab.report.results.folder import Results, outputs_file
 from revocab.report.results.scores import AVERAGE, Record, average_task
 
 COLUMNS = (
@@ -38,80 +36,40 @@ COLUMNS = (
 #: Further columns where runs have replicates: a pair's number of seeds, the interval over them,
 #: and the p-value over items and seeds (none of fewer than :data:`FEWEST_SEEDS`).
 SEED_COLUMNS = ("seeds", "seed_low", "seed_high", "p_both")
-Key = tuple[str, str]
+#: Items of a run at a checkpoint by task and metric.
+ItemsOf = dict[tuple[str, str], resampling.Items]
 #: Where a run's items of multiple-choice tasks and of COMET stand.
 CHOICE_ITEMS = "multiple_choice_items.jsonl.gz"
 COMET_ITEMS = "generation/comet_items.jsonl.gz"
 
 
-@dataclass
-class Replicate:
-    """A run at one checkpoint, with its items by (task, metric) and their resampled scores."""
-
-    run: Run
-    step: int
-    items: dict[Key, resampling.Items] = field(default_factory=dict)
-    scores: dict[Key, np.ndarray | None] = field(default_factory=dict)
-
-
-@dataclass
+@dataclass(frozen=True)
 class System:
     """What is compared at one checkpoint: a run, or the mean of its replicates."""
 
     run: Run
-    replicates: list[Replicate]
+    replicates: Sequence[tuple[Run, ItemsOf]]
 
     @property
     def seeded(self) -> bool:
-        return self.replicates[0].run.replicate_of is not None
+        return self.replicates[0][0].replicate_of is not None
 
-    def has(self, key: Key) -> bool:
-        return all(key in replicate.items for replicate in self.replicates)
-
-
-def systems(results: Results, group: str, step: str | int) -> list[System]:
-    """Return a group's base model and its scored runs at a step, in the experiment's order."""
-    complete = [
-        System(run, [Replicate(replicate, at) for replicate in results.replicates(run)])
-        for run in results.group(group)
-        for at in run.select([step])
-    ]
-    for system in complete:
-        for replicate in system.replicates:
-            replicate.items = {
-                **choice_items(results, replicate),
-                **generation_items(results, replicate),
-            }
-    return complete
+    def has(self, key: tuple[str, str]) -> bool:
+        return all(key in items for _, items in self.replicates)
 
 
-def pairs_of(first: System, second: System) -> list[tuple[Replicate, Replicate]]:
+def pairs_of(first: System, second: System) -> list[tuple[ItemsOf, ItemsOf]]:
     """Return which replicates of two systems are compared with each other.
 
     Those of equal seeds; one without replicates is compared with each of the other's.
     """
-    if first.seeded and second.seeded:
-        by_seed = {replicate.run.seed: replicate for replicate in second.replicates}
-        shared = [replicate for replicate in first.replicates if replicate.run.seed in by_seed]
-        return [(replicate, by_seed[replicate.run.seed]) for replicate in shared]
-    return list(product(first.replicates, second.replicates))
-
-
-def over_seeds(
-    key: Key, first: System, second: System, comparison: Mapping[str, float]
-) -> dict[str, Any]:
-    """Return the number of seeds of a comparison, its interval over them and its p-value over both
-    seeds and items, at least that of the items alone.
-
-    A system trained with a single seed says nothing about other seeds.
-    """
-    if not (first.seeded or second.seeded):
-        return dict.fromkeys(SEED_COLUMNS)
-    pairs = pairs_of(first, second)
-    if any(replicate.run.trains and not replicate.seeded for replicate in (first, second)):
-        pairs = pairs[:1]
-    values = [[replicate.items[key].value() for replicate in of] for of in zip(*pairs, strict=True)]
-    return seed_columns(values, comparison)
+    pairs = product(first.replicates, second.replicates)
+    by_seed = first.seeded and second.seeded
+    return [
+        (ours, theirs)
+        for (run, ours), (other, theirs) in pairs
+        if not by_seed or run.seed == other.seed
+    ]
 
 
 def seed_columns(
@@ -144,25 +102,24 @@ def adjusted(rows: Sequence[Record]) -> list[Record]:
     ]
 
 
-def stored_items(results: Results, system: Replicate, name: str) -> Iterator[dict[str, Any]]:
-    path = results.root / "runs" / system.run.scored_id / name
+def stored_items(results: Results, run: Run, step: int, name: str) -> Iterator[dict[str, Any]]:
+    path = results.root / "runs" / run.scored_id / name
     if path.is_file():
-        yield from (row for row in read_jsonl(path) if row["step"] == system.step)
+        yield from (row for row in read_jsonl(path) if row["step"] == step)
 
 
-def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], resampling.Items]:
+def choice_items(results: Results, run: Run, step: int) -> ItemsOf:
     """Return the items of every multiple-choice task in its family's metric, and the averages."""
     stored = {
         (row["task"], row["metric"]): items_of(row)
-        for row in stored_items(results, system, CHOICE_ITEMS)
+        for row in stored_items(results, run, step, CHOICE_ITEMS)
     }
     tasks = results.experiment.evaluation.multiple_choice.tasks
-    found: dict[tuple[str, str], resampling.Items] = {}
+    found: ItemsOf = {}
     for task in tasks:
-        for metric in choice_metrics(results.family(task), results.scores.metrics):
-            if (task, metric) in stored:
-                found[task, metric] = stored[task, metric]
-                break
+        metrics = choice_metrics(results.family(task), results.scores.metrics)
+        if metric := next((name for name in metrics if (task, name) in stored), None):
+            found[task, metric] = stored[task, metric]
     for language in sorted({task.language for task in tasks.values()}):
         names = results.choice_tasks(language)
         of_language = [items for (task, _), items in found.items() if task in names]
@@ -171,53 +128,38 @@ def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], r
     return found
 
 
-def generation_items(
-    results: Results, system: Replicate
-) -> dict[tuple[str, str], resampling.Items]:
-    items_of: dict[tuple[str, str], resampling.Items] = {}
+def generation_items(results: Results, run: Run, step: int) -> ItemsOf:
+    found: ItemsOf = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
-        folder = results.root / "runs" / system.run.scored_id / "generation"
-        path = folder / f"step-{system.step:06d}" / f"{task}.jsonl"
+        path = results.root / outputs_file(run, step, task)
         if path.is_file():
             rows = list(read_jsonl(path))
             for metric, items in task_items(entry.kind, entry.direction, rows).items():
-                items_of[task, metric] = items
-    for row in stored_items(results, system, COMET_ITEMS):
-        if row["metric"] not in results.comet_metrics:
-            continue
-        items_of[row["task"], row["metric"]] = resampling.mean_items(row["values"])
-    return items_of
+                found[task, metric] = items
+    for row in stored_items(results, run, step, COMET_ITEMS):
+        if row["metric"] in results.comet_metrics:
+            found[row["task"], row["metric"]] = resampling.mean_items(row["values"])
+    return found
 
 
-def paired_generation_items(
-    results: Results, *sides: tuple[Run, int]
-) -> tuple[dict[Key, resampling.Items], dict[Key, resampling.Items]]:
+def paired_generation_items(results: Results, *sides: tuple[Run, int]) -> tuple[ItemsOf, ItemsOf]:
     """Return the items of every generative task and metric of two runs at a step, to be compared.
 
     Of replicates they are means over the seeds that are paired.
     """
     first, second = (
-        System(run, [Replicate(replicate, step) for replicate in results.replicates(run)])
+        System(run, [(of, generation_items(results, of, step)) for of in results.replicates(run)])
         for run, step in sides
     )
-    for replicate in (*first.replicates, *second.replicates):
-        replicate.items = generation_items(results, replicate)
-    items_of: list[dict[Key, resampling.Items]] = [{}, {}]
-    for items, side in zip(items_of, zip(*pairs_of(first, second), strict=True), strict=False):
-        for key in side[0].items:
-            if all(key in replicate.items for replicate in side):
-                items[key] = resampling.mean_of_seeds([replicate.items[key] for replicate in side])
-    return items_of[0], items_of[1]
-
-
-def language_of(results: Results, task: str) -> str:
-    """Return the language that a task is in; that of the output for a generative one."""
-    evaluation = results.experiment.evaluation
-    if task in evaluation.multiple_choice.tasks:
-        return evaluation.multiple_choice.tasks[task].language
-    if task in evaluation.generation.tasks:
-        return evaluation.generation.tasks[task].direction[-1]
-    return task.removeprefix(f"{AVERAGE}_")
+    means: list[ItemsOf] = [
+        {
+            key: resampling.mean_of_seeds(tuple(items[key] for items in side))
+            for key in side[0]
+            if all(key in items for items in side)
+        }
+        for side in zip(*pairs_of(first, second), strict=True)
+    ]
+    return (means[0], means[1]) if means else ({}, {})
 
 
 def compare_group(
@@ -228,68 +170,67 @@ def compare_group(
     P-values are adjusted for the pairs of one task and metric (Holm). Raises
     :class:`RevocabError` where two systems were scored on different items.
     """
-    compared = systems(results, group, step)
-    every = [replicate for system in compared for replicate in system.replicates]
-    for replicate in every:
-        replicate.scores = {
-            key: resampling.bootstrap_scores(items, resamples, seed)
-            for key, items in replicate.items.items()
-        }
+
+    def items_at(run: Run, at: int) -> ItemsOf:
+        return {**choice_items(results, run, at), **generation_items(results, run, at)}
+
+    compared = [
+        System(run, [(replicate, items_at(replicate, at)) for replicate in results.replicates(run)])
+        for run in results.group(group)
+        for at in run.select([step])
+    ]
+    evaluation = results.experiment.evaluation
+    languages = {task: entry.language for task, entry in evaluation.multiple_choice.tasks.items()}
+    outputs = {task: entry.direction[-1] for task, entry in evaluation.generation.tasks.items()}
     rows: list[dict[str, Any]] = []
-    for key in dict.fromkeys(key for replicate in every for key in replicate.items):
-        having = [system for system in compared if system.has(key)]
+    keys = (key for system in compared for _, items in system.replicates for key in items)
+    for task, metric in dict.fromkeys(keys):
+        having = [system for system in compared if system.has((task, metric))]
+        language = {**languages, **outputs}.get(task, task.removeprefix(average_task("")))
+        where = {"group": group, "step": step, "task": task, "language": language}
         block: list[dict[str, Any]] = []
-        pairs = comb(len(having), 2)
         for first, second in combinations(having, 2):
-            comparison = pair(key, first, second, resamples, seed, pairs)
-            if comparison is None:
-                continue
-            where = {"group": group, "step": step, "task": key[0], "metric": key[1]}
-            where["language"] = language_of(results, key[0])
-            who = {"run": first.run.id, "other": second.run.id}
-            items = len(first.replicates[0].items[key].weights_N)
-            drawn = {"items": items, "resamples": resamples, "seed": seed}
-            seeds = over_seeds(key, first, second, comparison)
-            block.append({**where, **who, **comparison, **drawn, **seeds})
+            pairs = [(a[task, metric], b[task, metric]) for a, b in pairs_of(first, second)]
+            try:
+                found = compared_pairs(first, second, pairs, resamples, seed, comb(len(having), 2))
+            except ValueError as error:
+                raise RevocabError(
+                    f"{first.run.id} and {second.run.id} were scored on different items of {task} "
+                    f"({error}); score both again"
+                ) from None
+            if found is not None:
+                who = {"metric": metric, "run": first.run.id, "other": second.run.id}
+                drawn = {"items": len(pairs[0][0].weights_N), "resamples": resamples, "seed": seed}
+                block.append({**where, **who, **found, **drawn})
         rows += adjusted(block)
     return rows
 
 
-def pair(
-    key: Key, first: System, second: System, resamples: int, seed: int, pairs: int
-) -> dict[str, float] | None:
+def compared_pairs(
+    first: System,
+    second: System,
+    pairs: Sequence[tuple[resampling.Items, resampling.Items]],
+    resamples: int,
+    seed: int,
+    comparisons: int,
+) -> dict[str, Any] | None:
     """Return the comparison of two systems on one task and metric, None for one item or no seed.
 
-    Of replicates, means over seeds are compared on the same resampled items. ``pairs``: how many
-    the p-value will be adjusted for.
+    Of replicates, means over seeds are compared on the same resampled items; a system trained with
+    a single seed says nothing about other seeds.
     """
-    sides = list(zip(*pairs_of(first, second), strict=True))
-    if not sides:
+    if not pairs:
         return None
-    try:
-        ours, theirs = (
-            resampling.mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides
-        )
-        comparison = resampling.compare(
-            ours, theirs, resamples, seed, resampled(key, *sides), pairs
-        )
-    except ValueError as error:
-        raise RevocabError(
-            f"{first.run.id} and {second.run.id} were scored on different items of {key[0]} "
-            f"({error}); score both again"
-        ) from None
-    return vars(comparison) if comparison else None
-
-
-def resampled(key: Key, *sides: Sequence[Replicate]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the mean resampled scores of both sides of a comparison; None for one item."""
-    means = []
-    for side in sides:
-        scores_SR = [scores for replicate in side if (scores := replicate.scores[key]) is not None]
-        if len(scores_SR) < len(side):
-            return None
-        means.append(scores_SR[0] if len(side) == 1 else np.mean(scores_SR, axis=0))
-    return means[0], means[1]
+    ours, theirs = map(resampling.mean_of_seeds, zip(*pairs, strict=True))
+    comparison = resampling.compare(ours, theirs, resamples, seed, comparisons)
+    if comparison is None:
+        return None
+    if not (first.seeded or second.seeded):
+        return {**vars(comparison), **dict.fromkeys(SEED_COLUMNS)}
+    if any(system.run.trains and not system.seeded for system in (first, second)):
+        pairs = pairs[:1]
+    values = [[items.value() for items in side] for side in zip(*pairs, strict=True)]
+    return {**vars(comparison), **seed_columns(values, vars(comparison))}
 
 
 def compare_runs(

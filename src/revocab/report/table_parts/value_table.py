@@ -14,10 +14,9 @@ from itertools import groupby
 from pydantic import Field
 
 from revocab.closed import GroupId, ShownRunId, Step
-from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import of_runs
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
 from revocab.report.values.run_value import RunValue
@@ -85,15 +84,8 @@ class ValueTable(TableOptions):
             for name, run in zip(self.runs, runs, strict=True)
         ]
 
-    def needs(self, layout: Layout) -> list[str]:
-        columns = self.shown(layout.experiment)
-        files = [file for column in columns for file in column.value.needs(layout, self.runs)]
-        return list(dict.fromkeys(files))
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        columns = self.shown(experiment)
-        tasks = [task for column in columns for task in column.value.tasks(experiment)]
-        return of_runs(experiment, self.runs, tasks)
+    def values(self, experiment: Experiment) -> list[tuple[RunValue, Sequence[str]]]:
+        return [(column.value, self.runs) for column in self.shown(experiment)]
 
 
 class GroupTable(TableOptions):

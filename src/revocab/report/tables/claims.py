@@ -135,9 +135,9 @@ class ClaimsTable(TableOptions):
         for place, claim in enumerate(self.claims):
             yield from claim.measure.problems(experiment, f"{key}.claims.{place}")
 
-    def needs(self, layout: Layout) -> list[str]:
-        files = [file for claim in self.claims for file in claim.measure.needs(layout)]
-        return list(dict.fromkeys(files))
+    def needs(self, layout: Layout) -> Iterator[str]:
+        for claim in self.claims:
+            yield from claim.measure.needs(layout)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         for claim in self.claims:

@@ -40,9 +40,6 @@ class GateTable(TableOptions):
     before: RunStep | None = Field(
         default=None, description="the run that others are compared with; default: the group's base"
     )
-    tolerance: float = Field(
-        default=0.0, ge=0, le=100, description="points by which a share may fall and still be kept"
-    )
 
     def build(self, results: Results) -> Table:
         before = self.compared_with(results)
@@ -86,7 +83,7 @@ class GateTable(TableOptions):
     def row(self, share: Share, change: PairedComparison | None, p_holm: float | None) -> Row:
         cells = [share_cell(share.before, share.old), share_cell(share.after, share.new)]
         cells += [change_cell(change, p_holm), share_cell(share.chance, share.new)]
-        cells.append(text(verdict(change, p_holm, self.tolerance)))
+        cells.append(text(verdict(change, p_holm)))
         return Row([text(metric_label(share.metric)), text(share.task), *cells])
 
     def tasks(self, experiment: Experiment) -> list[str]:
@@ -193,10 +190,10 @@ def change_cell(change: PairedComparison | None, p_holm: float | None) -> Cell:
     return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=p_holm)
 
 
-def verdict(change: PairedComparison | None, p_holm: float | None, tolerance: float) -> str:
+def verdict(change: PairedComparison | None, p_holm: float | None) -> str:
     if change is None or p_holm is None:
         return "not comparable"
-    if p_holm < SIGNIFICANT and change.high < -tolerance:
+    if p_holm < SIGNIFICANT and change.high < 0:
         return "worse"
     return "better" if p_holm < SIGNIFICANT and change.low > 0 else "no change shown"
 

@@ -10,17 +10,17 @@ from typing import Literal
 from pydantic import Field
 
 from revocab.closed import GroupId, HeldoutLanguage, Id, Step, unknown
-from revocab.evaluation.over_seeds import FEWEST_SEEDS, excludes_zero
-from revocab.evaluation.ranking import (
+from revocab.evaluation.over_seeds import (
+    FEWEST_SEEDS,
     Curve,
     Sample,
     at_place,
     crossing,
     mean_curve,
-    mean_of,
+    mean_interval,
     paired_difference,
     possible_best,
-    stratified_interval,
+    tell,
 )
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
@@ -44,58 +44,50 @@ EQUAL: Mapping[Step, Progress] = {"equal-text": "bytes", "equal-flops": "flops"}
 
 @dataclass(frozen=True)
 class Losses:
-    """Held-out losses of one training, and how far it was at each of its steps."""
+    """Held-out losses of one training by step, and by text or operations; empty where neither was
+    recorded.
+    """
 
     run: Run
     by_step: Mapping[int, float]
-    progress: Mapping[Progress, Mapping[int, float]]
+    along: Mapping[Progress, Curve]
     provenance: str
-
-    def along(self, over: Progress) -> Curve:
-        """Return the losses by text or operations; empty where neither was recorded."""
-        places = self.progress[over]
-        curve = [(places[step], loss) for step, loss in self.by_step.items() if step in places]
-        return curve if len(curve) > 1 else []
 
     def at(self, point: Step, end: float | None) -> float | None:
         """Return the loss at a step, or at ``end`` of what ``point`` holds equal."""
         if point not in EQUAL:
             return loss_at(self.run, self.by_step, point)
-        return None if end is None else at_place(self.along(EQUAL[point]), end)
+        return None if end is None else at_place(self.along[EQUAL[point]], end)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method: its losses by seed, in every group of a block."""
+    """A method, and its losses by seed."""
 
     label: str
-    losses_G: Sequence[Mapping[int, Losses]]
+    losses: Mapping[int, Losses]
 
-    def end(self, group: int, over: Progress) -> float | None:
+    def end(self, over: Progress) -> float | None:
         """Return the last place that all seeds have reached."""
-        curves = [losses.along(over) for losses in self.losses_G[group].values()]
+        curves = [losses.along[over] for losses in self.losses.values()]
         return min((curve[-1][0] for curve in curves), default=None) if all(curves) else None
 
-    def sample(self, point: Step, ends_G: Sequence[float | None]) -> Sample:
-        sample = []
-        for by_seed, end in zip(self.losses_G, ends_G, strict=True):
-            values = {seed: losses.at(point, end) for seed, losses in by_seed.items()}
-            sample.append({seed: value for seed, value in values.items() if value is not None})
-        return sample
+    def sample(self, point: Step, end: float | None) -> Sample:
+        values = {seed: losses.at(point, end) for seed, losses in self.losses.items()}
+        return {seed: value for seed, value in values.items() if value is not None}
 
-    def curve(self, over: Progress) -> Curve:
-        """Return the mean over seeds, then over groups."""
-        return mean_curve(
-            [mean_curve([each.along(over) for each in of.values()]) for of in self.losses_G]
-        )
+    @property
+    def curve(self) -> Curve:
+        """Return the mean over seeds by text."""
+        return mean_curve([losses.along["bytes"] for losses in self.losses.values()])
 
     @property
     def measured(self) -> bool:
-        return all(each.by_step for of in self.losses_G for each in of.values())
+        return all(losses.by_step for losses in self.losses.values())
 
     @property
     def provenance(self) -> str:
-        return next(iter(self.losses_G[0].values())).provenance
+        return next(iter(self.losses.values())).provenance
 
 
 class RankingTable(TableOptions):
@@ -122,93 +114,57 @@ class RankingTable(TableOptions):
     )
     #: Where the ranks are taken.
     rank_by: Point = "last"
-    #: What is equal there: as much as the run with the least has, or as the reference has.
-    equal_to: Literal["shortest", "reference"] = "shortest"
-    pooled: bool = Field(default=False, description="one block of means over all groups")
-
-    def names(self, results: Results) -> list[str]:
-        """Return the names that are ordered, in the order of the experiment."""
-        runs = [run for group in self.groups for run in trained_runs(results, group).values()]
-        return self.methods or list(dict.fromkeys(run.name for run in runs))
-
-    def entries(
-        self, results: Results, groups: Sequence[str], names: Sequence[str]
-    ) -> Iterator[Entry]:
-        """Yield an entry for every name that all of some groups have."""
-        runs = {group: trained_runs(results, group) for group in groups}
-        for name in names:
-            if all(name in runs[group] for group in groups):
-                losses_G = [
-                    losses_by_seed(results, runs[group][name], self.groups[group])
-                    for group in groups
-                ]
-                yield Entry(method_label(runs[groups[0]][name]), losses_G)
 
     def build(self, results: Results) -> Table:
-        """Return a block per group, or one of all: the reference, then the methods by rank."""
-        blocks = [[*self.groups]] if self.pooled else [[group] for group in self.groups]
-        names = [name for name in self.names(results) if name != self.reference]
+        """Return a block per group: the reference, then the methods by rank."""
         rows: list[Row] = []
-        for groups in blocks:
-            if len(blocks) > 1:
-                rows.append(Row(section=results.experiment.runs[groups[0]].label))
-            rows += self.block(results, groups, names)
+        for group in self.groups:
+            if len(self.groups) > 1:
+                rows.append(Row(section=results.experiment.runs[group].label))
+            rows += self.block(results, group)
         over = ["", "", *["bits per byte"] * len(self.points)]
         over += [f"minus {self.reference}"] * len(self.differences)
         labels = [point_label(point) for point in (*self.points, *self.differences)]
         crossed = f"below {self.reference} after (MB)"
         return Table(["Method", "Rank", *labels, crossed], rows, over=[*over, ""])
 
-    def block(self, results: Results, groups: Sequence[str], names: Sequence[str]) -> list[Row]:
-        (reference,) = self.entries(results, groups, [self.reference])
-        entries = list(self.entries(results, groups, names))
-        every = [reference, *entries]
+    def block(self, results: Results, group: str) -> list[Row]:
+        runs = {run.name: run for run in results.group(group, evaluated=False) if run.trains}
+        names = [name for name in self.methods or runs if name in runs and name != self.reference]
+        reference, *entries = every = [
+            Entry(method_label(runs[name]), losses_by_seed(results, runs[name], self.groups[group]))
+            for name in (self.reference, *names)
+        ]
         ends = {
-            point: self.ends(every, point)
+            point: least_end(every, point)
             for point in dict.fromkeys([*self.points, *self.differences, self.rank_by])
         }
-        samples = {
-            point: [entry.sample(point, ends_G) for entry in every]
-            for point, ends_G in ends.items()
-        }
+        samples = {point: [entry.sample(point, end) for entry in every]
+                   for point, end in ends.items()}  # fmt: skip
         # Operations that were not recorded are missing, and no amount that a run did not reach.
-        unknown_ends = {point for point in ends if point in EQUAL and None in ends[point]}
+        unknown_ends = {point for point in ends if point in EQUAL and ends[point] is None}
         ranked = rank_cells(samples[self.rank_by][1:])
         rows: list[Row] = []
-        for entry, rank, *of_points in zip(
-            every, [text(MISSING), *ranked], *samples.values(), strict=True
-        ):
-            sample = dict(zip(samples, of_points, strict=True))
+        for place, (entry, rank) in enumerate(zip(every, [text(MISSING), *ranked], strict=True)):
+            where = entry.provenance
             cells = [
-                Cell() if point in unknown_ends
-                else mean_cell([[*of.values()] for of in sample[point]], 3, entry.provenance)
+                Cell() if point in unknown_ends else mean_cell(samples[point][place], where)
                 for point in self.points
-            ]  # fmt: skip
+            ]
             for point in self.differences:
                 cell = text(MISSING)
                 if entry is not reference:
-                    other = samples[point][0]
-                    cell = difference_cell(sample[point], other, len(entries), entry.provenance)
+                    sample, other = samples[point][place], samples[point][0]
+                    cell = difference_cell(sample, other, len(entries), where)
                 cells.append(Cell() if point in unknown_ends else cell)
             cells.append(text(MISSING) if entry is reference else crossing_cell(entry, reference))
-            if not entry.measured or not reference.measured:
-                cells = no_results(cells)
+            if not entry.measured or not reference.measured:  # a dash: there can be no number
+                cells = [Cell() if cell.text == MISSING else cell for cell in cells]
             rows.append(Row([text(entry.label), rank, *cells]))
         for column in range(2, 2 + len(self.points)):
             mark_cells([row.cells[column] for row in rows[1:]], "lower")
         best_first = sorted(range(len(entries)), key=lambda n: ranked[n].value or len(entries) + 1)
         return [rows[0], *(rows[1 + number] for number in best_first)]
-
-    def ends(self, every: Sequence[Entry], point: Point) -> list[float | None]:
-        """Return, by group, the amount at which a point compares; None: at steps, or not known."""
-        over = EQUAL.get(point)
-        compared = every[:1] if self.equal_to == "reference" else every
-        ends: list[float | None] = []
-        for group in range(len(every[0].losses_G)):
-            known = [entry.end(group, over) for entry in compared] if over else []
-            least = [end for end in known if end is not None]
-            ends.append(min(least) if least and len(least) == len(known) else None)
-        return ends
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
@@ -235,18 +191,26 @@ class RankingTable(TableOptions):
                 yield unknown(f"{key}.reference", self.reference, names, what)
 
 
+def least_end(every: Sequence[Entry], point: Point) -> float | None:
+    """Return the amount at which a point compares: that of the run with the least. None: at steps,
+    or not known.
+    """
+    ends = [entry.end(EQUAL[point]) for entry in every] if point in EQUAL else []
+    known = [end for end in ends if end is not None]
+    return min(known) if known and len(known) == len(ends) else None
+
+
 def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
     """Return ranks, those in bold that may be the best; a dash for a method without a loss."""
-    means = [mean_of(sample) for sample in samples]
-    known = [mean for mean in means if mean is not None]
-    compared = [sample for sample, mean in zip(samples, means, strict=True) if mean is not None]
+    compared = [sample for sample in samples if sample]
+    known = [fmean(sample.values()) for sample in compared]
     best = iter(possible_best(compared))
     cells = []
-    for mean in means:
-        if mean is None:
+    for sample in samples:
+        if not sample:
             cells.append(text(MISSING))
             continue
-        rank = 1.0 + sum(other < mean for other in known)
+        rank = 1.0 + sum(other < fmean(sample.values()) for other in known)
         cells.append(Cell(rank, digits=0, mark="best" if next(best) else None))
     return cells
 
@@ -257,22 +221,18 @@ def difference_cell(sample: Sample, reference: Sample, comparisons: int, provena
         return text(MISSING)
     cell = Cell(value, digits=3, provenance=provenance)
     if interval is not None:
-        real = interval.seeds >= FEWEST_SEEDS and excludes_zero(interval.low, interval.high)
+        real = interval.seeds >= FEWEST_SEEDS and tell(interval.low, interval.high) is not None
         cell.mark = "best" if real else None
         cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
     return cell
 
 
 def crossing_cell(entry: Entry, reference: Entry) -> Cell:
-    curve, other = entry.curve("bytes"), reference.curve("bytes")
+    curve, other = entry.curve, reference.curve
     if not curve or not other:
         return Cell()
     place = crossing(curve, other)
     return text("none") if place is None else Cell(place, digits=2, provenance=entry.provenance)
-
-
-def trained_runs(results: Results, group: str) -> dict[str, Run]:
-    return {run.name: run for run in results.group(group, evaluated=False) if run.trains}
 
 
 def trained_names(experiment: Experiment, groups: Iterable[str]) -> dict[str, list[str]]:
@@ -295,8 +255,12 @@ def losses_by_seed(results: Results, run: Run, language: str) -> dict[int, Losse
     losses = {}
     for single in sorted(results.replicates(run), key=lambda single: single.seed):
         curve = heldout_curve(results, single, language)
-        progress = {over: training_progress(results, single, over) for over in amounts}
-        losses[single.seed] = Losses(single, curve, progress, results.heldout(single)[1])
+        along: dict[Progress, Curve] = {}
+        for over in amounts:
+            places = training_progress(results, single, over)
+            points = [(places[step], loss) for step, loss in curve.items() if step in places]
+            along[over] = points if len(points) > 1 else []
+        losses[single.seed] = Losses(single, curve, along, results.heldout(single)[1])
     return losses
 
 
@@ -306,22 +270,14 @@ def point_label(point: Step) -> str:
     return f"{point} steps" if isinstance(point, int) else f"{point} checkpoint"
 
 
-def mean_cell(
-    values_GS: Sequence[Sequence[float]], digits: int, provenance: str | None = None
-) -> Cell:
-    """Return a mean with its interval over seeds; a dash where a stratum has no value."""
-    if not values_GS or not all(values_GS):
+def mean_cell(sample: Sample, provenance: str) -> Cell:
+    """Return a mean with its interval over seeds; a dash without a value."""
+    if not sample:
         return text(MISSING)
-    interval = stratified_interval(values_GS)
-    cell = Cell(fmean(map(fmean, values_GS)), digits=digits, provenance=provenance)
-    if interval:
+    cell = Cell(fmean(sample.values()), digits=3, provenance=provenance)
+    if interval := mean_interval([*sample.values()]):
         cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
     return cell
-
-
-def no_results(cells: Sequence[Cell]) -> list[Cell]:
-    """Return cells that are empty where a dash would say that there can be no number."""
-    return [Cell() if cell.text == MISSING else cell for cell in cells]
 
 
 TABLE = RankingTable

@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, HeldoutLanguage, Id, OneLine, ShownRunId, Step, TokenizerId
 from revocab.languages import language_label
-from revocab.limits import Positive
 from revocab.report.annotations import Experiment
 from revocab.report.published import PublishedCell
 from revocab.report.references import unknowns, unscored_runs
@@ -72,9 +71,6 @@ class HeldoutTable(ValueTable):
     reference: TokenizerId | None = Field(
         default=None, description="tokenizer in whose tokens losses are shown next to bits per byte"
     )
-    reach: dict[Id, list[Positive]] = Field(
-        default_factory=dict, description="losses in bits per byte by language: steps to reach them"
-    )
 
     def shown(self, experiment: Experiment) -> list[Column]:
         references = [None, self.reference] if self.reference else [None]
@@ -86,16 +82,11 @@ class HeldoutTable(ValueTable):
                     at = f"{step} steps" if isinstance(step, int) else f"{step} checkpoint"
                     value = losses.HeldoutLoss(language=language, step=step, reference=reference)
                     columns.append(Column(at, value, f"{label}, {losses.unit(reference)}"))
-            for loss in self.reach.get(language, ()):
-                steps_to = losses.StepsTo(language=language, loss=loss)
-                columns.append(Column(f"steps to {loss:g}", steps_to, label))
         return columns
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from losses.without_heldout_text(experiment, key)
         yield from losses.unmeasured_steps(experiment, f"{key}.steps", self.runs, self.steps)
-        shown = self.languages or losses.text_languages(experiment)
-        yield from unknowns(f"{key}.reach", self.reach, set(shown), "language of the table")
 
 
 class Recomputed(Closed):

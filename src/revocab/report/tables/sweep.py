@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from revocab.closed import GroupId, Id, unknown
-from revocab.report.annotations import Experiment, Layout
+from revocab.report.annotations import Experiment
 from revocab.report.kind import KindOptions, TableOptions
-from revocab.report.references import of_group
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Row, Table, mark_cells
 from revocab.report.table_parts.value_table import value_row
 from revocab.report.values.one_value import OneValue
+from revocab.report.values.run_value import RunValue
 
 #: Id of a run by the values of the rows' and the columns' axis.
 Grid = dict[tuple[str, str], str]
@@ -79,11 +79,8 @@ class SweepOptions(KindOptions):
         where = f"{key}.value.{self.value.name}"
         yield from self.value.value.problems(experiment, where, list(chosen))
 
-    def needs(self, layout: Layout) -> list[str]:
-        return list(self.value.value.needs(layout, list(self._chosen(layout.experiment))))
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_group(self.group, self.value.value.tasks(experiment))
+    def values(self, experiment: Experiment) -> list[tuple[RunValue, Sequence[str]]]:
+        return [(self.value.value, list(self._chosen(experiment)))]
 
     def _chosen(self, experiment: Experiment) -> dict[str, tuple[str, str]]:
         return {

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import PLACES, HeldoutLanguage, Id, Step, TokenizerId, unknown
+from revocab.closed import PLACES, Id, Step, TokenizerId, unknown
 from revocab.languages import language_label
-from revocab.limits import Positive
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.references import unknowns
 from revocab.report.results import Results, number
-from revocab.report.results.heldout_losses import heldout_curve, loss_at, steps_to_reach
+from revocab.report.results.heldout_losses import heldout_curve, loss_at
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
 from revocab.report.values.run_value import RunValue
 
@@ -121,32 +120,6 @@ class HeldoutLoss(RunValue):
         trainings = (training for run in runs for training in layout.replicates(run))
         length = next(filter(None, map(layout.heldout_length, trainings)), None)
         return [manifest(layout.paths.heldout(self.reference, str(length)))] if length else []
-
-
-class StepsTo(RunValue):
-    """Training steps until held-out loss in a language is at or below a loss in bits per byte."""
-
-    better: ClassVar[Better | None] = "lower"
-
-    language: HeldoutLanguage
-    #: In bits per byte.
-    loss: Positive
-
-    def header(self) -> str:
-        return f"Steps to {self.loss:g} bits per byte ({language_label(self.language)})"
-
-    def of_training(self, results: Results, run: Run) -> Cell:
-        if not run.trains:
-            return text(MISSING)
-        curve = heldout_curve(results, run, self.language)
-        provenance = results.heldout(run)[1]
-        steps = steps_to_reach(curve, self.loss)
-        if steps is None and curve:
-            return text(f"> {max(curve)}", provenance)
-        return Cell(steps, digits=1, provenance=provenance)
-
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
-        return without_heldout_text(experiment, key)
 
 
 class FirstStepLoss(RunValue):

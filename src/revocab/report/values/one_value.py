@@ -12,7 +12,7 @@ from revocab.report.annotations import Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.table_parts.table import Better, Cell
-from revocab.report.values.losses import Bytes, FirstStepLoss, HeldoutLoss, StepsTo, Tokens
+from revocab.report.values.losses import Bytes, FirstStepLoss, HeldoutLoss, Tokens
 from revocab.report.values.run_value import RunValue
 from revocab.report.values.task_scores import Average
 
@@ -81,7 +81,6 @@ class OneValue(Closed):
     tokens: Tokens | None = None
     bytes: Bytes | None = None
     heldout: HeldoutLoss | None = None
-    steps_to: StepsTo | None = None
     first_step_loss: FirstStepLoss | None = None
     average: Average | None = None
     fertility: Fertility | None = None

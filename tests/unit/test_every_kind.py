@@ -1,0 +1,122 @@
+"""Every kind of table and figure, with results and without: one table for all."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml
+from fake_results import REPOSITORY, experiment_alone, fake_results
+from test_heldout_kinds import FIGURE, TABLE
+from test_models_by_language import TABLE as MODELS
+from test_ranking_tables import RANKING
+from test_run_kinds import TABLES
+from test_sweep_kinds import EXAMPLES, SWEEP, with_runs
+
+from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, figure_kinds, table_kinds
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import build_table, make_tables
+from revocab.report.page.html import build_report
+from revocab.report.results import Results
+from revocab.report.results.scores import collect_scores
+
+CLAIM = {"says": "so", "place": "1", "at_least": 1.0, "product": {"factors": [1.0, 2.0]}}
+TOKENIZERS = {"tokenizers": ["source"], "corpora": ["world-it"]}
+#: Kinds that the demo does not show.
+MORE = {
+    **TABLES,
+    "percent": {**TABLES["languages"], "change": "percent"},
+    "models": MODELS,
+    "heldout": TABLE,
+    "examples": EXAMPLES,
+    "sweep": SWEEP,
+    "ranking": {**RANKING, "reference": "sava"},
+    "claims": {"kind": "claims", "title": "Claims", "claims": [CLAIM]},
+    "differences": {"kind": "significance", "title": "Pairs", "group": "mistral"},
+    "floor": {"kind": "floor", "title": "Floor"},
+    "cost": {"kind": "efficiency", "title": "Cost", "group": "mistral"},
+    "gate": {"kind": "gate", "title": "Gate", "group": "mistral"},
+}
+FIGURES = {
+    "sweep": SWEEP,
+    "corpora": {"kind": "fertility_by_corpus", "title": "Corpora", **TOKENIZERS},
+    "linear": {**FIGURE, "scale": "linear"},
+    "against": {**FIGURE, "over": "bytes", "against": "mistral-random"},
+    "bars": {"kind": "bars", "title": "Bars", "tables": ["runs"], "column": "Vocabulary"},
+    "models": {
+        "kind": "models_by_language", "title": "Models", "show": "scores", "tables": {"m": MODELS},
+    },
+}  # fmt: skip
+
+
+def demo() -> dict:
+    """Return the demo with runs of a sweep beside its own, and with every kind."""
+    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    methods = values["runs"]["mistral"]["methods"]
+    swept = with_runs(values)["runs"]["mistral"]["methods"]
+    values["runs"]["mistral"]["methods"] = {**methods, **swept}
+    values["tables"] |= MORE
+    values["figures"] |= FIGURES
+    return values
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    values = demo()
+    folder = tmp_path_factory.mktemp("every") / "results" / "demo"
+    shown = {key: values[key] for key in ("runs", "tables", "figures")}
+    fake_results(folder, **shown)
+    collect_scores(folder, folder / "scores.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module", params=["results", "none"])
+def folder(request, root, tmp_path_factory) -> Path:
+    """Results, or their experiment alone, with all tables and figures."""
+    folder = root
+    if request.param == "none":
+        folder = experiment_alone(root, tmp_path_factory.mktemp("bare") / "results" / "demo")
+    make_tables(folder, folder / "tables")
+    make_figures(folder, folder / "figures")
+    return folder
+
+
+def test_every_kind_is_here():
+    assert {one["kind"] for one in demo()["tables"].values()} == table_kinds().keys()
+    assert {one["kind"] for one in demo()["figures"].values()} == figure_kinds().keys()
+
+
+@pytest.mark.parametrize("name", demo()["tables"])
+def test_a_table_in_every_ending(folder, name):
+    contents = {
+        ending: (folder / f"tables/{name}.{ending}").read_text(encoding="utf-8")
+        for ending in TABLE_ENDINGS
+    }
+    header = next(csv.reader(contents["csv"].splitlines()))
+    assert len({*header}) == len(header) and all(contents.values())
+    bare = contents["tex"].replace("\\{", "").replace("\\}", "")
+    assert bare.count("{") == bare.count("}")
+
+
+@pytest.mark.parametrize("name", demo()["tables"])
+def test_no_number_without_results_and_the_same_rows(root, tmp_path, name):
+    found = build_table(Results(root), name)
+    empty = build_table(Results(experiment_alone(root, tmp_path / "bare")), name)
+    if name not in ("examples", "differences"):  # whose rows are what was found
+        assert len(empty.rows) == len(found.rows)
+    assert all(cell.value is None for row in empty.data_rows() for cell in row.cells)
+
+
+def test_figures_in_every_ending(folder):
+    for name in Results(folder).experiment.figures:
+        svg, png = (folder / f"figures/{name}.{ending}" for ending in FIGURE_ENDINGS)
+        assert png.read_bytes().startswith(b"\x89PNG") and svg.stat().st_size > 5000
+
+
+def test_the_page_shows_all(folder):
+    build_report(folder, folder / "report.html")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    experiment = Results(folder).experiment
+    assert all(f'id="table-{name}"' in page for name in MORE)
+    assert page.count("data:image/svg+xml;base64,") == len(experiment.figures) + 1
