@@ -1,4 +1,4 @@
-"""What half an hour on a GPU says of this tool: training, initialisation, serving, real trainings.
+"""What half an hour on a GPU says of this tool: training, initialisation, serving.
 
     python benchmarks/gpu.py --out FOLDER                   # parts of at most 8 minutes, 30 in all
     python benchmarks/gpu.py --out FOLDER --minutes 10      # goes on with what is not measured yet
@@ -6,9 +6,7 @@
 
 Needs torch, transformers, accelerate, tokenizers, safetensors, pydantic and this source tree. Each
 part leaves ``FOLDER/parts/NAME.json``: remove it to measure that part again; one that failed is
-tried again by the next call. ``FOLDER/gpu.json`` and ``FOLDER/gpu.md`` are all parts together. The
-trainings of ``--experiment`` start from what ``revocab run`` has made of that file; one that is
-stopped goes on in the next call.
+tried again by the next call. ``FOLDER/gpu.json`` and ``FOLDER/gpu.md`` are all parts together.
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ from support import gpu_models, gpu_training, gpu_use  # noqa: E402
 from revocab import io  # noqa: E402
 from revocab.errors import RevocabError  # noqa: E402
 
-#: Seconds that a part may take, and that a training has to save its state after SIGTERM.
-LIMIT, SAVES = 480, 90
+#: Seconds that a part may take, and that a process has to end after SIGTERM.
+LIMIT, ENDS = 480, 10
 #: Share of a device's peak that is assumed before anything was measured.
 ASSUMED = 0.2
 #: Exit status of a process that measured a part in vain: the next part gets a clean one.
@@ -52,14 +50,14 @@ class Part:
 
     name: str
     kind: str
-    #: The shape, or the run of an experiment.
+    #: The shape.
     of: str = ""
     rows_alone: bool = False
     seconds: float = 30.0
     operations: float = 0.0
 
 
-def parts_of(shapes: list[str], experiment: Path) -> list[Part]:
+def parts_of(shapes: list[str]) -> list[Part]:
     """Return all parts, the most important first."""
 
     def training(shape: str, rows_alone: bool) -> Part:
@@ -76,9 +74,6 @@ def parts_of(shapes: list[str], experiment: Path) -> list[Part]:
         ]
 
     large, small = [s for s in shapes if s in ("7b", "pico")], [s for s in shapes if s != "7b"]
-    runs = [experiment.stem]  # of a file that is not there or cannot be read, to say so
-    with suppress(FileNotFoundError, RevocabError):
-        runs = gpu_training.plan_of(experiment, 1).trained
     return [
         Part("device", "device"),
         *(training(shape, False) for shape in small),
@@ -87,14 +82,13 @@ def parts_of(shapes: list[str], experiment: Path) -> list[Part]:
         *others("serving", shapes),
         *(training(shape, True) for shape in small if shape not in large),
         *(training(shape, False) for shape in large if shape not in small),
-        *(Part(f"longer-{run}", "longer", run, seconds=120) for run in runs),
     ]
 
 
 # The process that measures ------------------------------------------------------------------------
 
 
-def measured(part: Part, options: argparse.Namespace, peaks: dict[str, Any]) -> dict[str, Any]:
+def measured(part: Part, peaks: dict[str, Any]) -> dict[str, Any]:
     match part.kind:
         case "device":
             return gpu_models.measure_device()
@@ -102,25 +96,16 @@ def measured(part: Part, options: argparse.Namespace, peaks: dict[str, Any]) -> 
             return gpu_training.measure_training(part.of, part.rows_alone, peaks)
         case "initialisation":
             return gpu_use.measure_initialisation(part.of)
-        case "serving":
-            return gpu_use.measure_serving(part.of)
-    if not options.experiment.exists():
-        raise FileNotFoundError(f"{options.experiment} is not there")
-    file = options.experiment
-    return gpu_training.train_longer(file, part.of, options.times, options.out / "longer")
+    return gpu_use.measure_serving(part.of)
 
 
-def outcome(part: Part, options: argparse.Namespace, peaks: dict[str, Any]) -> dict[str, Any]:
+def outcome(part: Part, peaks: dict[str, Any]) -> dict[str, Any]:
     """Return a part's status, with its result or the reason why there is none."""
     try:
-        result = measured(part, options, peaks)
-    except FileNotFoundError as error:
-        return {"status": "not here", "reason": str(error)}
+        result = measured(part, peaks)
     except Exception as error:
         if gpu_training.out_of_memory(error):
             return {"status": "out of memory", "reason": str(error).splitlines()[0]}
-        if isinstance(error, RevocabError) and "SIGTERM" in str(error):
-            return {"status": "stopped", "reason": str(error)}
         if not isinstance(error, RevocabError):
             traceback.print_exc()
         return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
@@ -140,8 +125,8 @@ def measure_parts(options: argparse.Namespace) -> int:
     about = {**gpu_models.device_record(), "command": shlex.join(words)}
     shapes = options.shape or (["135m", "1b", "7b"] if about["cuda"] else ["pico"])
     say(f"{about['device']}, torch {about['torch']}; shapes {', '.join(shapes)}")
-    fresh, peaks = True, {}
-    for part in parts_of(shapes, options.experiment):
+    peaks: dict[str, Any] = {}
+    for part in parts_of(shapes):
         file, running = options.out / "parts" / f"{part.name}.json", options.out / RUNNING
         record = io.read_json(file) if file.is_file() else {}
         if record.get("device") != about["device"]:  # another card: measured anew
@@ -155,22 +140,19 @@ def measure_parts(options: argparse.Namespace) -> int:
         if needed > left:
             say(f"{part.name}: about {needed:.0f} s, {max(0.0, left):.0f} s left: left out")
             continue
-        if part.kind == "longer" and not fresh:  # a trainer's precision is its whole process's
-            return ANEW
         say(f"{part.name} (about {needed:.0f} s, {left:.0f} s left)")
         begin = time.time()
         record = {"part": part.name, "kind": part.kind, "of": part.of, "began": begin, **about}
         io.write_json(running, record)
-        result = outcome(part, options, peaks)
+        result = outcome(part, peaks)
         record |= {**result, "part_seconds": time.time() - begin, "call": options.until}
         io.write_json(file, record)
         running.unlink()
         say(f"{part.name}: {record['status']} {record.get('reason', '')}".rstrip())
         if part.kind == "device":
             peaks = record
-        if record["status"] not in ("measured", "not here"):
+        if record["status"] != "measured":
             return ANEW
-        fresh = fresh and record["status"] == "not here"
     return 0
 
 
@@ -184,7 +166,6 @@ NOTES = {
     "serving": "Scoring and generation before and after a new vocabulary: transformers, bfloat16,"
     " random weights. The head is its product, and in scoring the log-softmax. That the same text"
     " has fewer tokens comes on top.",
-    "longer": "Trainings of the experiment from their own starts, on more text.",
 }
 
 
@@ -201,7 +182,7 @@ def cell(key: str, value: Any) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    keys = list(dict.fromkeys(key for row in rows for key in row if key != "curve"))
+    keys = list(dict.fromkeys(key for row in rows for key in row))
     lines = [[key.replace("_", " ") for key in keys], ["---"] * len(keys)]
     lines += [[cell(key, row.get(key)) for key in keys] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -235,10 +216,10 @@ def say(line: str) -> None:
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:
-    """End a process by SIGTERM, at which a training saves its state; else by SIGKILL."""
+    """End a process by SIGTERM, else by SIGKILL."""
     child.terminate()
     try:
-        child.wait(SAVES)
+        child.wait(ENDS)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
@@ -252,8 +233,8 @@ def watch(child: subprocess.Popen[bytes], options: argparse.Namespace) -> int:
         with suppress(OSError, RevocabError):  # between two parts there is none
             record = io.read_json(running)
             if time.time() > min(record["began"] + LIMIT, options.until):
-                # A training goes on; of others a whole part's time is a result.
-                whole = options.until > record["began"] + LIMIT and record["kind"] != "longer"
+                # A whole part's time is a result.
+                whole = options.until > record["began"] + LIMIT
                 status = "too slow" if whole else "stopped"
                 stop(child)
     if not running.exists():
@@ -283,13 +264,6 @@ def main() -> int:
         "--shape", action="append", choices=gpu_models.SHAPES,
         help="one of several; default: all on a GPU, else pico",
     )  # fmt: skip
-    parser.add_argument(
-        "--experiment", type=Path, default=ROOT / "config" / "real.yaml",
-        help="its runs are trained longer, from what `revocab run` made of it here",
-    )  # fmt: skip
-    parser.add_argument(
-        "--times", type=int, default=20, help="tokens of its trainings, as a factor"
-    )
     parser.add_argument("--until", type=float, help=argparse.SUPPRESS)  # of the measuring process
     options = parser.parse_args()
     if options.until:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import tempfile
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, product
-from operator import itemgetter
+from itertools import product
 from pathlib import Path
 
 from support.gpu_models import (
@@ -23,16 +21,6 @@ from support.gpu_models import (
 #: Steps before those that are timed.
 WARM_UP = 2
 RATE = 1e-4
-
-
-class NoWork:
-    """What is done between steps where nothing is measured and nothing exported."""
-
-    evaluations = exports = 0
-    evaluation_seconds = export_seconds = 0.0
-
-    def __call__(self, trainer, step):
-        pass
 
 
 def out_of_memory(error):
@@ -88,6 +76,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
 
     from revocab.costs.model import flops_per_token
     from revocab.training.data.packed_rows import PackedRows
+    from revocab.training.loop.checkpoint_work import CheckpointWork
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
     from revocab.training.machine.micro_batch import MicroBatch, largest_micro_batch
@@ -105,6 +94,10 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
 
         def _save_checkpoint(self, model, trial):
             """Save nothing: the weights are random."""
+
+    class NoWork(CheckpointWork):
+        def __call__(self, trainer, step):
+            """Measure and export nothing between steps."""
 
     common = {"steps": steps, "learning_rate": RATE, "schedule": "constant"}
     stages = None if new_V is None else [{"name": "rows", "train": "new_rows", **common}]
@@ -124,7 +117,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
         inputs = TrainingInputs(model, getattr(torch, trained_in()), packed, [], {}, {}, new_V)
         micro = MicroBatch(rows, rows, None, 1, root)
         trainer = Timed(run, inputs, training_arguments(run, rows, root), None, micro)
-        trainer.work = NoWork()
+        trainer.work = NoWork(run, inputs, None)
         micro.size = largest_micro_batch(trainer, run) or rows
         flops = flops_per_token(model, trainer.groups, settings, shape.length)
         trainer.train()
@@ -198,97 +191,3 @@ def measure_training(name, rows_alone, peaks):
         "precision": trained_in(),
         "table": [{"by": way, **own} for way, own in ways.items() if own],
     }  # fmt: skip
-
-
-# Trainings of an experiment -----------------------------------------------------------------------
-
-
-def longer(recipe, factor):
-    """Return a recipe, or a stage of one, with as many times the steps, measured as often."""
-    keys = ("steps", "tokens", "warmup_steps", "checkpoint_every", "heldout_every")
-    grown = {key: getattr(recipe, key) * factor for key in keys if getattr(recipe, key, None)}
-    if getattr(recipe, "stages", None):
-        grown["stages"] = [longer(stage, factor) for stage in recipe.stages]
-    return recipe.model_copy(update=grown)
-
-
-def plan_of(file, factor):
-    from revocab.config.load import read
-    from revocab.plan import Plan
-
-    experiment = read(file)
-    recipes = {name: longer(recipe, factor) for name, recipe in experiment.recipes.items()}
-    return Plan(experiment.model_copy(update={"recipes": recipes}))
-
-
-def pack(job, out):
-    """Pack the rows of a job of the plan, unless they are; over text again where it is too short.
-
-    Return the passes over each corpus.
-    """
-    from revocab.errors import RevocabError
-    from revocab.io import read_json
-    from revocab.training.data.packed_folder import pack_folder
-
-    places = {
-        name: Path(job.inputs[name].path) if job.inputs[name] else None
-        for name in ("tokenizer", "chat_template")
-    }
-    corpora = {name: Path(corpus.path) for name, corpus in job.inputs["corpora"].items()}
-    heldout = [Path(corpus.path) for corpus in job.inputs["heldout"]]
-    for again in (False, True):
-        if (out / "manifest.json").exists():
-            break
-        options = job.job.model_copy(update={"repeat_corpora": again})
-        try:
-            pack_folder(
-                places["tokenizer"], corpora, options, out, heldout,
-                chat_template=places["chat_template"],
-            )  # fmt: skip
-        except RevocabError as error:
-            if again:
-                raise
-            print(f"  {error}", flush=True)
-    counts = read_json(out / "manifest.json")["corpora"]
-    return {name: count.get("passes") for name, count in counts.items()}
-
-
-def train_longer(file, run, factor, out):
-    """Train a run of an experiment on ``factor`` times its tokens; go on where it was stopped.
-
-    Raises :class:`FileNotFoundError` for what it starts from, made by ``revocab run FILE``, if that
-    is not there; :class:`RevocabError` as :func:`revocab.training.train.train` does, too, if it is
-    stopped by SIGTERM.
-    """
-    from revocab.io import read_json
-    from revocab.training.run import TrainingRun
-    from revocab.training.train import train
-
-    plan = plan_of(file, factor)
-    step = plan.job(f"adapt_model--{run}")
-    packing = next(
-        job.step for job in plan.jobs.values() if job.step.out == step.inputs["packed"].path
-    )
-    own = {**step.files(), "packed": []}
-    wanted = [
-        name for files in (packing.files(), own) for names in files.values() for name in names
-    ]
-    missing = [name for name in wanted if not Path(name).exists()]
-    if missing:
-        raise FileNotFoundError(f"{missing[0]} is not there; revocab run {file} makes it")
-    packed, folder = out / "packed" / packing.name, out / "runs" / run
-    passes = pack(packing, packed)
-    places = {name: Path(given.path) for name, given in step.inputs.items() if given}
-    places["packed"] = packed
-    train(TrainingRun(**places, out=folder, settings=step.job, state_minutes=2))
-    with (folder / "heldout.csv").open(newline="") as handle:
-        rows = sorted(csv.DictReader(handle), key=itemgetter("corpus"))
-    timing, table = read_json(folder / "timing.json"), []
-    for corpus, measured in groupby(rows, itemgetter("corpus")):
-        curve = [(int(row["step"]), float(row["bits_per_byte"])) for row in measured]
-        table.append({
-            "held_out": corpus, "bits_per_byte_at_0": curve[0][1], "at_the_end": curve[-1][1],
-            "times_the_tokens": factor, "passes": passes.get(corpus), "curve": curve,
-            "tokens_per_second": timing["tokens_per_second"],
-        })  # fmt: skip
-    return {"settings": step.job.described(), "timing": timing, "table": table}

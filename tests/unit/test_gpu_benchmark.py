@@ -53,12 +53,9 @@ def call(repository, tmp_path_factory):
         "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
     }  # fmt: skip
     script = [sys.executable, str(repository / "benchmarks/gpu.py"), "--out", "found"]
-    small = str(repository / "tests/experiments/small.yaml")
 
     def called(*words):
-        subprocess.run(
-            [*script, "--experiment", small, *words], cwd=root, env=environment, check=True
-        )
+        subprocess.run([*script, *words], cwd=root, env=environment, check=True)
         return root / "found"
 
     return called
@@ -79,13 +76,11 @@ def script(repository, monkeypatch):
 
 def test_every_part_is_measured(found):
     parts = json.loads((found / "gpu.json").read_text())
-    runs = ["longer-mistral-instruct", "longer-mistral-sava"]
-    assert {name: part["status"] for name, part in parts.items() if name not in runs} == {
+    assert {name: part["status"] for name, part in parts.items()} == {
         name: "measured"
         for name in ("device", "train-pico-all", "train-pico-new-rows", "initialisation-pico",
                      "serving-pico")
     }  # fmt: skip
-    assert {parts[name]["status"] for name in runs} == {"not here"}
     assert all({"device", "torch", "python", "command"} <= part.keys() for part in parts.values())
     for name in ("train-pico-all", "train-pico-new-rows"):
         ours, plain = parts[name]["table"]
@@ -97,21 +92,18 @@ def test_every_part_is_measured(found):
     assert [row["vocabulary"] for row in served] == [512, 512, 256, 256]
     assert all(0 < row["share_of_head"] < 1 for row in served)
     tables = [line for line in (found / "gpu.md").read_text().splitlines() if line[:1] == "|"]
-    assert len(tables) == 5 * 2 + 1 + 4 + len(METHODS) + 4 + len(runs)
+    assert len(tables) == 4 * 2 + 1 + 4 + len(METHODS) + 4
 
 
 def test_a_call_measures_what_is_not_measured_yet(call, found):
     parts = found / "parts"
     before = {file.name: file.read_bytes() for file in parts.iterdir()}
     (parts / "initialisation-pico.json").unlink()
-    (found / "wrong.yaml").write_text("experiment: wrong\n")
-    call("--shape", "pico", "--experiment", "found/wrong.yaml")
+    call("--shape", "pico")
     after = {file.name: file.read_bytes() for file in parts.iterdir()}
-    assert {name for name in after if before.get(name) != after[name]} == {
-        "initialisation-pico.json", "longer-wrong.json",
-    }  # fmt: skip
+    changed = {name for name in after if before.get(name) != after[name]}
+    assert changed == {"initialisation-pico.json"}
     assert json.loads(after["initialisation-pico.json"])["status"] == "measured"
-    assert json.loads(after["longer-wrong.json"])["status"] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -119,10 +111,9 @@ def test_a_call_measures_what_is_not_measured_yet(call, found):
     [
         ("training", -500, 60, None, "too slow"),
         ("training", -500, -50, None, "stopped"),
-        ("longer", -500, 60, None, "stopped"),
         ("training", 0, 60, 9, "failed"),
     ],
-    ids=["its minutes are over", "the call's are", "a training goes on", "it died"],
+    ids=["its minutes are over", "the call's are", "it died"],
 )
 def test_a_part_that_does_not_end_is_ended_and_recorded(
     script, tmp_path, kind, began, left, ending, expected
@@ -169,36 +160,3 @@ def test_a_size_that_has_no_memory_gives_way_to_the_next(script, most, found):
 def test_a_device_is_known_by_the_name_that_cuda_gives_it(script, name, flops):
     sheet = script.gpu_models.data_sheet(name)
     assert (sheet and sheet["peak"]) == flops
-
-
-def test_trainings_are_longer_and_measured_as_often(script, repository):
-    file = repository / "tests/experiments/small.yaml"
-    plans = [script.gpu_training.plan_of(file, factor) for factor in (1, 20)]
-    jobs = [plan.job("adapt_model--mistral-sava") for plan in plans]
-    once, often = (step.job for step in jobs)
-    assert (often.steps, often.warmup_steps) == (20 * once.steps, 20 * once.warmup_steps)
-    assert len(often.heldout_steps) == len(once.heldout_steps)
-    assert often.checkpoint_steps[-1] == often.steps
-    rows = [
-        next(job.step.job.rows for job in plan.jobs.values() if job.step.out == packed.path)
-        for plan, packed in (
-            (plan, step.inputs["packed"]) for plan, step in zip(plans, jobs, strict=True)
-        )
-    ]
-    assert rows[1] == 20 * rows[0] == often.steps * often.batch_size
-
-
-def test_a_run_is_trained_longer_from_its_own_start(small, script, tmp_path, monkeypatch):
-    monkeypatch.chdir(small.parents[1])
-    file = small.parents[1] / "tests/experiments/small.yaml"
-    words = (file, "mistral-sava", 2, tmp_path)
-    first = script.gpu_training.train_longer(*words)
-    assert first["settings"]["steps"] == 40
-    assert [(row["held_out"], row["passes"]) for row in first["table"]] == [
-        ("world-en", 1),
-        ("world-it", 1),
-    ]
-    for row in first["table"]:
-        assert [step for step, _ in row["curve"]] == [0, 20, 40]
-        assert row["at_the_end"] < row["bits_per_byte_at_0"]
-    assert script.gpu_training.train_longer(*words) == first, "it is finished"

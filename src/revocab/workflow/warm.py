@@ -144,12 +144,16 @@ def answer_of(connection: socket.socket) -> bytes:
     with selectors.DefaultSelector() as selector, signals, written:
         selector.register(signals, selectors.EVENT_READ)
         selector.register(connection, selectors.EVENT_READ)
-        while True:
-            ready = [key.fileobj for key, _ in selector.select()]
-            if connection in ready:
-                signal.set_wakeup_fd(-1)
-                return connection.recv(STATUS.size)
-            connection.send(signals.recv(16))
+        # Of a process that was killed before it read a signal, Linux says so by an error.
+        with contextlib.suppress(ConnectionError):
+            while True:
+                ready = [key.fileobj for key, _ in selector.select()]
+                if connection in ready:
+                    signal.set_wakeup_fd(-1)
+                    return connection.recv(STATUS.size)
+                connection.send(signals.recv(16))
+    signal.set_wakeup_fd(-1)
+    return b""
 
 
 def run(main: Callable[[], None]) -> None:

@@ -11,6 +11,13 @@ from transformers import TrainingArguments
 
 from revocab.training.run import TrainingRun
 
+#: What transformers calls activation checkpointing; it had another name up to 5.22.
+CHECKPOINTING = (
+    "activation_checkpointing"
+    if "activation_checkpointing" in TrainingArguments.__dataclass_fields__
+    else "gradient_checkpointing"
+)
+
 
 def training_arguments(run: TrainingRun, share: int, root: Path) -> TrainingArguments:
     """Return the Trainer's arguments for a run; states go under ``root``.
@@ -32,7 +39,7 @@ def training_arguments(run: TrainingRun, share: int, root: Path) -> TrainingArgu
         }
         if sharded
         else None,
-        activation_checkpointing=run.activation_checkpointing and not sharded,
+        **{CHECKPOINTING: run.activation_checkpointing and not sharded},
         torch_compile=run.compile,
         output_dir=str(root),
         max_steps=settings.steps,

@@ -101,8 +101,6 @@ def largest_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
     from revocab.costs.model import Memory
 
     args, device = trainer.args, trainer.args.device
-    if device.type != "cuda":
-        return None
     adapters = trainer.vocabulary_adapters.values()
     memory = Memory.of(
         trainer.model, trainer.groups, trainer.settings, trainer.packed.sequence_length,
@@ -111,6 +109,8 @@ def largest_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
         recomputed=run.activation_checkpointing,
         shards=args.world_size if args.fsdp else 1,
     )  # fmt: skip
+    if device.type != "cuda":
+        return None
     # As if the model, which may be on the device already, were not there.
     free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
     return memory.largest(free, trainer.micro.share)
