@@ -84,8 +84,10 @@ def test_steps_that_stand_for_the_papers(root):
         assert scores[3].startswith(f"{gain}, 95 % interval ")
         assert similarity[3].endswith("no error known")
         assert scores[4] == similarity[4] == "cannot be tested at this scale"
-        # Sizes do not depend on the length of a training.
+        # Sizes do not depend on the length of a training; a claim that is no paper's has one scale.
         assert table_of(root)[2][4] == "does not hold"
+        change_experiment(root, "tables", "claims", "claims", 3, "place", value=None)
+        assert table_of(root)[3][4] != "cannot be tested at this scale"
     finally:
         write_json(root / "experiment.json", content)
 

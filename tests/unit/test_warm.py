@@ -130,3 +130,14 @@ def test_jobs_outlive_snakemake_and_the_server_ends_with_the_last(server, enviro
 
 def test_without_a_server_a_job_runs_by_itself(environment):
     assert start(["--version"], environment).communicate()[0].startswith("revocab")
+
+
+def test_a_process_killed_before_it_read_a_signal_has_no_answer():
+    """Linux then ends the connection by an error, not by its end."""
+    code = (
+        "import os, signal, socket; from revocab.workflow import warm\n"
+        "ours, its = socket.socketpair()\n"
+        "ours.send(b'signal'); its.close()\n"
+        "assert warm.answer_of(ours) == b''"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -34,8 +34,8 @@ class PaperClaim(Closed):
 
     #: The statement.
     says: OneLine
-    #: Where the paper says it.
-    place: OneLine
+    #: Where the paper says so; without it the claim is no paper's, and so at its own scale.
+    place: OneLine | None = None
     #: The least that the measure may be.
     at_least: float | None = None
     #: The most that it may be.
@@ -89,7 +89,7 @@ class PaperClaim(Closed):
         interval = measure.interval(results)
         if ours is None:
             verdict = "not measured here"
-        elif smaller(results) and not measure.any_scale:
+        elif self.place and smaller(results) and not measure.any_scale:
             verdict = "cannot be tested at this scale"
         else:
             verdict = VERDICTS[None if interval is None else self.holds(*interval)]
@@ -100,7 +100,7 @@ class PaperClaim(Closed):
             shown += f", 95 % interval {' to '.join(map(measure.shown, interval))}"
         return [
             self.says,
-            self.place,
+            self.place or "not in a paper",
             self.bounds(),
             MISSING if printed is None else measure.shown(printed),
             NOT_PRINTED if printed is None else VERDICTS[self.holds(printed)],
