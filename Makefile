@@ -104,7 +104,7 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 	@ls results/*/report.html
 
 # About ten hours of CPU time; a run that was stopped goes on.
-real: install  ## compare starts on a real model, SmolLM2-135M, on text of a data folder: 28 trainings, hours
+real: install  ## compare starts on a real model, SmolLM2-135M, on text of a data folder: 27 trainings, hours
 	$(BIN)/python scripts/real_models.py resources/inputs/models
 	ln -sfn $(abspath $(DATA))/data resources/inputs/data
 	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/real.yaml --config data_root=resources/inputs

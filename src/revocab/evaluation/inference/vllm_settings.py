@@ -42,11 +42,9 @@ def cache_tokens(
     """
     full = -(-context_length // BLOCK) * BLOCK
     if sequences is not None:
-        return full * sequences
-    if requests is None:
-        return max(full, CPU_SEQUENCES * min(full, CPU_LENGTH))
-    held = min(CPU_SEQUENCES, requests)
-    return max(full, held * min(full, CPU_LENGTH)) + BLOCK  # one that vLLM keeps for itself
+        return full * sequences + BLOCK  # one that vLLM keeps for itself
+    held = CPU_SEQUENCES if requests is None else min(CPU_SEQUENCES, requests)
+    return max(full, held * min(full, CPU_LENGTH)) + BLOCK
 
 
 def start_settings(

@@ -132,7 +132,12 @@ def steps_within_a_decade(low: float, high: float) -> tuple[float, ...]:
 
 
 def doublings(first: float, last: float) -> list[float]:
-    """Return ``first`` times powers of two up to ``last``, thinned to what can be read."""
+    """Return ``first``, rounded up to 1, 2 or 5 times a power of ten unless it is whole, times powers
+    of two up to ``last``, thinned to what can be read.
+    """
+    if first % 1:
+        ten = 10.0 ** math.floor(math.log10(first))
+        first = next(step * ten for step in (1, 2, 5, 10) if step * ten >= first)
     count = 1 + int(math.log2(last / first) + 1e-9) if last > first else 1
     return [first * 2.0**power for power in range(0, count, -(-count // TICKS))]
 
