@@ -190,6 +190,7 @@ class LlamaSplitter:
 #: Of equal ones the more widely known comes first.
 LLAMA_CPP_SPLITTERS = (
     LlamaSplitter("llama-bpe", (LLAMA3_WORDS,), takes_words=True, cleans_spaces=True),
+    LlamaSplitter("minimax-m2", (LLAMA3_WORDS,)),
     LlamaSplitter("dbrx", (LLAMA3_WORDS,), cleans_spaces=True),
     LlamaSplitter("qwen2", (QWEN2_WORDS,)),
     LlamaSplitter("gpt-2", (GPT2_WORDS,), cleans_spaces=True),
