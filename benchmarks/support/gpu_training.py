@@ -1,4 +1,4 @@
-"""Speed and memory of training: the package's trainer beside a plain loop; an experiment's runs."""
+"""Speed and memory of training: the package's trainer beside a plain loop."""
 
 from __future__ import annotations
 
