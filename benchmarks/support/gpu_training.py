@@ -77,8 +77,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
     from revocab.costs.model import flops_per_token
     from revocab.training.data.packed_rows import PackedRows
     from revocab.training.loop.checkpoint_work import CheckpointWork
-    from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.machine.engine import training_arguments
+    from revocab.training.loop.trainer import RecipeTrainer, training_arguments
     from revocab.training.machine.micro_batch import MicroBatch, largest_micro_batch
     from revocab.training.run import Settings, TrainingRun
     from revocab.training.train import TrainingInputs

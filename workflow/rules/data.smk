@@ -1,5 +1,5 @@
 # Text: the demo's generated world, and corpora cleaned and split.
-from revocab.demoworld.file_names import CONVERSATIONS, WORLD_PARTS
+from revocab.demoworld import CONVERSATIONS, WORLD_PARTS
 from revocab.evaluation.multiple_choice.blind import BASELINES
 
 WITHOUT = () if EXPERIMENT.world and EXPERIMENT.world.conversations else CONVERSATIONS

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from revocab.closed import Closed, Job
+from revocab.demoworld import FAMILIES
 from revocab.demoworld.conversations import conversations
-from revocab.demoworld.file_names import FAMILIES
 from revocab.demoworld.items import family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
 from revocab.demoworld.wordings import Text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import math
 import re
+from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from revocab import __version__
 from revocab.evaluation.inference.engine import engines
 from revocab.evaluation.over_seeds import NORMAL_95
 from revocab.io import read_json, write_text
+from revocab.marker import Marked
 from revocab.output import check_files
 from revocab.report.claim import all_claims
 from revocab.report.claims.shipped import winners
@@ -20,7 +23,6 @@ from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import made_tables
 from revocab.report.names import in_order
-from revocab.report.page.origins import origin
 from revocab.report.page.sections import sections, timings
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Table
@@ -41,6 +43,12 @@ NEUTRAL = {"#ffffff": "#171b20", "#e4e4e4": "#333a42", "#666666": "#8b949e", "#4
 READABLE, ON_IMAGE = {"stroke": 0.15, "fill": 0.22}, "#010101"
 #: Kinds of figures that tell most at a glance, the best first.
 TELLING = ("heldout", "average_score", "loss", "models_by_language", "bars")
+#: A file that tells of a machine and a moment, and not of what a number was computed from.
+MEASURED = "timing.json"
+#: What of a run decides its numbers.
+SLICE = ("method", "options", "source", "target", "helper", "mixture", "recipe", "seed")
+#: Columns of scores.csv that name versions.
+VERSIONS = ("harness_version", "task_version", "config_hash", "data_revision")
 
 
 def versions() -> list[tuple[str, str]]:
@@ -122,6 +130,49 @@ def short_texts(results: Results) -> list[str]:
         found = [repetition(corpus, packed) for corpus, packed in corpora.items()]
         lines += [f"Training rows {path.parent.name}: {line}." for line in found if line]
     return lines
+
+
+#: What a job wrote at a path; many numbers have the same jobs before them.
+find = cache(Marked.find)
+
+
+def origin(results: Results, file: str) -> Iterator[str]:
+    """Yield what is known of a file that numbers were read from: its part of the experiment, its
+    job, the versions and hashes, and the jobs before it.
+    """
+    yield f"file: {file}"
+    run = next((run for run in results.runs if file.startswith(f"runs/{run.id}/")), None)
+    if run is not None:
+        shown = {key: value for key in SLICE if (value := getattr(run, key)) not in (None, {})}
+        yield f"run {run.id}: " + "; ".join(f"{key} {value}" for key, value in shown.items())
+        versions = (results.json("runs", run.id, "manifest.json") or {}).get("versions") or {}
+        if versions:
+            yield "trained with " + ", ".join(f"{key} {value}" for key, value in versions.items())
+    rows = [row for row in results.scores.rows if row.get("provenance") == file]
+    for name in VERSIONS:
+        if known := sorted({str(row[name]) for row in rows if row.get(name)}):
+            yield f"{name.replace('_', ' ')}: {', '.join(known)}"
+    marked = find(results.root / file)
+    if marked is None:
+        yield "no job has marked it: it is older than markers, or was made by hand"
+        return
+    if not file.startswith("efficiency/"):  # measured anew by each run
+        yield f"sha256 {next(iter(marked.hashes().values()))}"
+    yield f"job: {marked.job}; to make it again, {marked.advice}"
+    for name, digest in sorted(marked.marker.inputs.items()):
+        if Path(name).name != MEASURED:
+            yield f"read {name} sha256 {digest}"
+    home = results.root.parent.parent
+    before: dict[str, None] = {}
+    queue = [marked]
+    for current in queue:
+        for name in current.marker.inputs:
+            maker = find(home / name)
+            if maker and maker.job not in before:
+                before[maker.job] = None
+                queue.append(maker)
+    if before:
+        yield f"jobs before it: {', '.join(before)}"
 
 
 def picture(results: Results) -> str | None:
