@@ -24,12 +24,9 @@ RATE = 1e-4
 
 
 def out_of_memory(error):
-    from revocab.device_memory import ran_out
-    from revocab.errors import RevocabError
+    from revocab.cli import is_out_of_memory
 
-    if isinstance(error, RevocabError):  # of a trainer that has nothing left to halve
-        return "out of memory" in str(error)
-    return isinstance(error, RuntimeError) and ran_out(error)
+    return is_out_of_memory(error)  # also of a trainer that has nothing left to halve
 
 
 def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
