@@ -17,3 +17,5 @@ WORLD_PARTS = frozenset(
     + [f"{family}.{language}" for family in FAMILIES for language in ("it", "en")]
     + [*CONVERSATIONS]
 )
+#: Accuracies, beside the items, of guesses that see no question.
+BASELINES = "baselines.json"

@@ -57,10 +57,6 @@ def origin_of_gguf(file: Path) -> dict[str, Any]:
     }
 
 
-def known_splitter(name: str | None) -> LlamaSplitter | None:
-    return next((known for known in LLAMA_CPP_SPLITTERS if known.name == name), None)
-
-
 def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
     """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
 
@@ -145,7 +141,8 @@ def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     origin = origin_of_gguf(file)
     marker = read_marker(output.path)
     if marker is None or marker.of != origin or not is_whole(output.path):
-        splitter = known_splitter(origin["splitter"])
+        known = (s for s in LLAMA_CPP_SPLITTERS if s.name == origin["splitter"])
+        splitter = next(known, None)
         with output.replaced(of=origin) as folder:
             unpack_gguf(file, splitter, folder)
             check_snapshot(folder, output.path)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from revocab.demoworld import BASELINES
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
-from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.io import read_json, write_json
 from revocab.output import check_files
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
