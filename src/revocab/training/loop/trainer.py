@@ -358,6 +358,7 @@ def training_arguments(run: TrainingRun, share: int, root: Path) -> TrainingArgu
     sharded = run.fsdp and distributed
     if run.fsdp and not distributed:
         print("--fsdp: nothing is sharded in one process; start several", file=sys.stderr)
+    checkpointing: dict[str, Any] = {CHECKPOINTING: run.activation_checkpointing and not sharded}
     return TrainingArguments(
         fsdp=sharded or None,  # type: ignore[arg-type]  # declared as text; True is taken
         fsdp_config={
@@ -367,7 +368,7 @@ def training_arguments(run: TrainingRun, share: int, root: Path) -> TrainingArgu
         }
         if sharded
         else None,
-        **{CHECKPOINTING: run.activation_checkpointing and not sharded},
+        **checkpointing,
         torch_compile=run.compile,
         output_dir=str(root),
         max_steps=settings.steps,
