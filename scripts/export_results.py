@@ -26,7 +26,7 @@ def export_results(
     """
     from revocab.io import write_text
     from revocab.output import OutputFolder, check_files
-    from revocab.report.page.html import parts_of
+    from revocab.report.page import parts_of
     from revocab.report.results import Results
     from revocab.report.template import environment
 

@@ -24,12 +24,9 @@ RATE = 1e-4
 
 
 def out_of_memory(error):
-    from revocab.device_memory import ran_out
-    from revocab.errors import RevocabError
+    from revocab.cli import is_out_of_memory
 
-    if isinstance(error, RevocabError):  # of a trainer that has nothing left to halve
-        return "out of memory" in str(error)
-    return isinstance(error, RuntimeError) and ran_out(error)
+    return is_out_of_memory(error)  # also of a trainer that has nothing left to halve
 
 
 def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
@@ -77,8 +74,7 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
     from revocab.costs.model import flops_per_token
     from revocab.training.data.packed_rows import PackedRows
     from revocab.training.loop.checkpoint_work import CheckpointWork
-    from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.machine.engine import training_arguments
+    from revocab.training.loop.trainer import RecipeTrainer, training_arguments
     from revocab.training.machine.micro_batch import MicroBatch, largest_micro_batch
     from revocab.training.run import Settings, TrainingRun
     from revocab.training.train import TrainingInputs

@@ -13,20 +13,23 @@ from pathlib import Path
 
 from revocab.closed import Closed
 from revocab.command import Call, Command, read
-from revocab.device_memory import explained
 from revocab.errors import LONGEST_NAME, RevocabError, UsageError, on_one_line
 
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-#: How an error says in words that memory ran out.
+#: How an error says in words that memory ran out, of the machine or of a device.
 NO_MEMORY = (
+    "out of memory",
+    "STATUS_ALLOC_FAILED",
     "Cannot allocate memory",
     "failed to map segment from shared object",
     "not enough memory: you tried to allocate",
     "Unable to allocate",
     "can't start new thread",
 )
-MORE_MEMORY = "end other processes, or give this one more; no partial output was kept"
+MORE_MEMORY = (
+    "end other processes, give this one more or a smaller batch_size; no partial output was kept"
+)
 
 
 @contextmanager
@@ -66,8 +69,8 @@ def legible() -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Tell whether an error, or one that it came from, says that the machine has no memory left:
-    Python's own, and what the loader of libraries and torch say in words.
+    """Tell whether an error, or one that it came from, says that a machine or device has no memory
+    left: Python's own, and what the loader of libraries, torch and CUDA say in words.
     """
     while error is not None:
         if isinstance(error, MemoryError) or any(sign in str(error) for sign in NO_MEMORY):
@@ -91,8 +94,7 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
     # Of several processes by torchrun or srun, the first alone looks at what it reads and writes.
     first = {**os.environ, **process_variables(os.environ)}.get("RANK", "0") == "0"
     hashes = hashes_read(command, asked) if first else {}
-    enough = explained(command.name, asked.job, asked.machine)
-    with made_by(command.name, asked.job, asked.name, hashes), inputs_of(asked) as inputs, enough:
+    with made_by(command.name, asked.job, asked.name, hashes), inputs_of(asked) as inputs:
         telling = asked.by_hand and first and command.remakes is not None
         with glanced_at(command, inputs, asked.out) if telling else nullcontext():
             result = command.run(inputs, asked.job, asked.machine, asked.out)

@@ -7,8 +7,8 @@ import yaml
 
 from revocab.config import as_json, validate
 from revocab.io import write_json
+from revocab.report.claims.shipped import adapted_language
 from revocab.report.results import Results
-from revocab.report.results.adapted_language import adapted_language
 
 
 @pytest.fixture

@@ -102,18 +102,6 @@ def test_a_sound_experiment_passes_from_the_cache_alone(hub):
     assert "sound/data" in said and "sound/model" in said
 
 
-def test_a_repository_that_was_renamed_is_told(monkeypatch):
-    from huggingface_hub import HfApi
-
-    class Renamed:
-        id = "inception42/jais-adapted-7b"
-
-    monkeypatch.setattr(HfApi, "repo_info", lambda *_, **__: Renamed())
-    entry = check_hub.Needed("models.jais.hub", "model", "inceptionai/jais-adapted-7b", None)
-    (notice,) = check_hub.renamed_to(entry)
-    assert "models.jais.hub" in notice and Renamed.id in notice
-
-
 @pytest.mark.parametrize(
     ("paper", "places"),
     [

@@ -13,8 +13,9 @@ import pytest
 from comet_checkpoint import SAMPLES
 
 from revocab.evaluation.generation import comet
-from revocab.evaluation.generation.comet import Comet, score_run
+from revocab.evaluation.generation.comet import Comet, placed, score_run
 from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.options import CometHardware
 from revocab.io import read_jsonl, write_jsonl
 
 
@@ -107,3 +108,19 @@ def test_a_killed_run_continues(tmp_path, monkeypatch):
         "comet.csv",
         "comet_items.jsonl.gz",
     }
+
+
+def test_comet_runs_where_the_profile_says(monkeypatch):
+    monkeypatch.setattr(comet, "choose_device", str)  # no such GPU here
+    assert placed("cpu") == {"gpus": 0} and placed("cuda") == {"gpus": 1}
+    assert placed("cuda:2") == {"gpus": 1, "devices": [2]}
+    seen = {}
+
+    class Model:
+        def predict(self, samples, **named):
+            seen.update(named)
+            return type("Found", (), {"scores": [0.5]})()
+
+    one = comet.Comet("x.ckpt", CometHardware(device="cuda:1", batch_size=4), _model=Model())
+    assert one.score([{"src": "a", "mt": "b", "ref": "c"}]) == [0.5]
+    assert (seen["batch_size"], seen["gpus"], seen["devices"]) == (4, 1, [1])

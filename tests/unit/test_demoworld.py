@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from revocab.demoworld import FAMILIES
 from revocab.demoworld.build import WorldOptions, write_world
-from revocab.demoworld.file_names import FAMILIES
 from revocab.demoworld.grammar import (
     Italian,
     articulated,

@@ -13,10 +13,10 @@ from fake_results import copy_of_demo, write_csv
 from revocab.closed import Job
 from revocab.io import read_json, write_json
 from revocab.marker import made_by, mark_file
+from revocab.report import page as html
 from revocab.report.claims.shipped import winners
 from revocab.report.figure_parts.style import spread
-from revocab.report.page import html
-from revocab.report.page.origins import origin
+from revocab.report.page import origin
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.table_parts.table import Cell, Row, Table, text

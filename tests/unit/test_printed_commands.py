@@ -25,7 +25,7 @@ from revocab import config
 from revocab.command import of_flags, read
 from revocab.flags import Parser, flag_of, leaves
 from revocab.plan import Plan
-from revocab.plan.given import pairs
+from revocab.plan.plan import pairs
 from revocab.workflow import plan as bill_plan
 from revocab.workflow import run
 

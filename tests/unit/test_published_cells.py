@@ -9,7 +9,7 @@ from fake_results import change_experiment, fake_results
 
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
-from revocab.report.page.html import beside_published
+from revocab.report.page import beside_published
 from revocab.report.published import CELLS, PaperValues
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores

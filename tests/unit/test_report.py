@@ -12,13 +12,13 @@ from fake_results import copy_of_demo, fake_results, write_csv
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.report.checks import check_artefacts, check_results
+from revocab.report import page as html
+from revocab.report.checks import blind_problems, check_artefacts, check_results
 from revocab.report.claim import all_claims
 from revocab.report.claims import shipped
 from revocab.report.claims.shipped import chance
-from revocab.report.page import sections
-from revocab.report.page.html import build_report
-from revocab.report.results import Results, blind_baselines
+from revocab.report.page import build_report
+from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
@@ -140,15 +140,15 @@ def test_blind_baselines_far_above_chance_fail(tmp_path):
     path = tmp_path / "world" / "baselines.json"
     row = {"items": 150, "chance": 0.25, "longest": 0.27, "shortest": 0.61}
     write_json(path, {"hellaswag_it": row, "mmlu_it": {**row, "shortest": 0.3}})
-    (found,) = blind_baselines.problems(tmp_path)
+    (found,) = blind_problems(tmp_path)
     said = "hellaswag_it: blind baseline shortest reaches 0.610, chance is 0.25 (allowed: 0.36)"
     assert said in found
-    header, rows = blind_baselines.table(tmp_path)
+    header, rows = html.baseline_table(tmp_path)
     assert header == ["Task", "Items", "Chance", "Longest", "Shortest"]
     assert rows[1] == ["mmlu_it", 150, 25.0, 27.0, 30.0]
     write_json(path, {"hellaswag_it": {**row, "items": 8}})
-    assert blind_baselines.problems(tmp_path) == []  # 0.61 of eight may be luck
-    assert blind_baselines.problems(tmp_path / "nothing") == []
+    assert blind_problems(tmp_path) == []  # 0.61 of eight may be luck
+    assert blind_problems(tmp_path / "nothing") == []
 
 
 @pytest.mark.parametrize("families", [3, 4])
@@ -242,7 +242,7 @@ def test_page_stands_alone(folder):
 
 
 def test_new_rows_stand_in_the_page_with_their_warnings(folder):
-    header, rows = sections.new_rows(Results(folder))
+    header, rows = html.new_rows(Results(folder))
     cells = [dict(zip(header, row, strict=True)) for row in rows]
     clp = next(row for row in cells if row["Run"].endswith("CLP") and row["Matrix"] == "LM head")
     assert clp["New / copied"] == pytest.approx(0.05 / 1.5)

@@ -7,7 +7,7 @@ from browser import browser, chromium
 from fake_results import copy_of_demo
 from PIL import Image
 
-from revocab.report.page import html
+from revocab.report import page as html
 from revocab.report.results import Results
 
 #: Numbers whose order is not that of their letters, twice the same one, and one that is missing.

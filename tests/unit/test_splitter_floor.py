@@ -6,7 +6,7 @@ import pytest
 from construction_toys import ENGLISH
 from splitter_toys import HINDI, gpt2_like
 
-from revocab.advice.text_cost import measure_text
+from revocab.advice.findings import measure_text
 from revocab.errors import RevocabError
 from revocab.fertility.floor import (
     joined_runs,

@@ -20,6 +20,7 @@ from wrong_calls import WRONG_CALLS
 
 from revocab import __main__ as entry
 from revocab import io
+from revocab.cli import legible
 from revocab.closed import plain
 from revocab.command import of_flags, read
 from revocab.errors import RevocabError
@@ -141,3 +142,18 @@ def test_an_interrupted_call_is_one_line(tmp_path):
         said = process.stderr.read()
     assert process.returncode == 130
     assert said == "error: interrupted; no partial output was kept\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("CUDA out of memory. Tried to allocate 2.50 GiB.", True),
+        ("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", True),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", True),
+        ("CUDA error: device-side assert triggered", False),
+    ],
+)
+def test_memory_that_ran_out_on_a_device_is_one_line(capsys, text, known):
+    with pytest.raises(SystemExit if known else RuntimeError), legible():
+        raise RuntimeError(text)
+    assert len(capsys.readouterr().err.splitlines()) == known

@@ -1,6 +1,5 @@
 # Text: the demo's generated world, and corpora cleaned and split.
-from revocab.demoworld.file_names import CONVERSATIONS, WORLD_PARTS
-from revocab.evaluation.multiple_choice.blind import BASELINES
+from revocab.demoworld import BASELINES, CONVERSATIONS, WORLD_PARTS
 
 WITHOUT = () if EXPERIMENT.world and EXPERIMENT.world.conversations else CONVERSATIONS
 

@@ -19,7 +19,7 @@ from revocab.languages import language_label
 from revocab.report.annotations import Axes
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import label_ends, save, style
-from revocab.report.page.html import data_uri
+from revocab.report.page import data_uri
 from revocab.report.template import environment
 
 #: How the curve of half of the text is drawn.

@@ -11,7 +11,7 @@ from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
-    from revocab.report.page.html import build_report
+    from revocab.report.page import build_report
 
     build_report(inputs.results, out, inputs.experiment, inputs.resources)
 

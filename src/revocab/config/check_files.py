@@ -11,7 +11,7 @@ from revocab.closed import unknown
 from revocab.config.schema import Experiment, Source
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import matching
-from revocab.demoworld.file_names import CONVERSATIONS, WORLD_PARTS
+from revocab.demoworld import CONVERSATIONS, WORLD_PARTS
 from revocab.errors import RevocabError, refused
 from revocab.models.folder import check_model_folder
 from revocab.tokenizers.load import tokenizer_file

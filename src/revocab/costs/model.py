@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.models.parameters import weight_shapes
+from revocab.models.shape import GPU_CHUNK_ELEMENTS, PLAIN_HEADS, has_plain_head
 from revocab.models.vocabulary.per_token_tensors import is_per_layer
 from revocab.training.adapters.lora import adapter_name, adapter_of, chosen_modules, layer_of
 from revocab.training.machine.frozen import frozen_linear
-from revocab.training.machine.head import GPU_CHUNK_ELEMENTS, PLAIN_HEADS, has_plain_head
 from revocab.training.machine.micro_batch import halved
 from revocab.training.stages import matrices_of
 
@@ -296,7 +296,7 @@ class Memory:
     length: int
     #: Bytes of a number in the forward pass.
     width: int = FLOAT
-    #: Logits are made chunk by chunk (:func:`revocab.training.machine.head.has_plain_head`).
+    #: Logits are made chunk by chunk (:func:`revocab.models.shape.has_plain_head`).
     chunked_head: bool = True
     #: Numbers in the matrices of vocabulary adapters, which have moments and no gradient.
     adapters: int = 0

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from revocab.closed import Closed, Job
+from revocab.demoworld import BASELINES, FAMILIES
 from revocab.demoworld.conversations import conversations
-from revocab.demoworld.file_names import FAMILIES
 from revocab.demoworld.items import family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
 from revocab.demoworld.wordings import Text
-from revocab.evaluation.multiple_choice.blind import BASELINES, blind_baselines
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.limits import GENERATED, Seed
 from revocab.output import OutputFolder
@@ -130,6 +130,26 @@ class WorldOptions(Closed):
 
 class WorldJob(WorldOptions, Job):
     """One world to build."""
+
+
+def blind_baselines(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return the accuracy of guessing the longest, the shortest, and the commonest position.
+
+    Beside ``items`` and ``chance``, the accuracy of drawing one of an item's choices.
+    """
+    total = len(rows)
+    hits = {"longest": 0, "shortest": 0}
+    for row in rows:
+        lengths = list(map(len, row["choices"]))
+        hits["longest"] += lengths.index(max(lengths)) == row["answer"]
+        hits["shortest"] += lengths.index(min(lengths)) == row["answer"]
+    position = Counter(row["answer"] for row in rows).most_common(1)[0][1]
+    return {
+        "items": total,
+        "chance": sum(1 / len(row["choices"]) for row in rows) / total,
+        **{name: count / total for name, count in hits.items()},
+        "majority_position": position / total,
+    }
 
 
 def write_world(out: Path, options: WorldOptions) -> None:

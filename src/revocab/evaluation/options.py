@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from revocab import limits
 from revocab.closed import Closed, Id, Job, Language, OneLine, Step
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.decoding import GREEDY, Decoding
-from revocab.evaluation.inference.engine import choices_for, decoding_engines, engine_named
+from revocab.evaluation.inference.engine import choices_for, decoding_engines
 from revocab.evaluation.metric import COMET_METRICS
 
 if TYPE_CHECKING:
@@ -110,11 +110,6 @@ class GenerationOptions(Closed):
         description="beams, temperature, top_p, top_k, seed; default: greedy",
     )
 
-    @field_validator("engine", mode="before")
-    @classmethod
-    def _no_auto(cls, value: object) -> object:
-        return engine_named(value, "generation")
-
     @model_validator(mode="after")
     def _a_prompt_fits(self) -> GenerationOptions:
         if self.max_new_tokens >= self.context_length:
@@ -188,11 +183,6 @@ class EfficiencyJob(EfficiencyOptions, Job):
     corpus: Id = Field(description="only recorded")
     language: Language = Field(description="language whose words are counted")
     engine: TimingEngine = "transformers"
-
-    @field_validator("engine", mode="before")
-    @classmethod
-    def _no_auto(cls, value: object) -> object:
-        return engine_named(value, "efficiency")
 
 
 class CometHardware(Closed):

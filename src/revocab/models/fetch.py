@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,81 @@ from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
 from revocab.marker import is_whole, read_marker
-from revocab.models import gguf_source
 from revocab.models.folder import ModelFolder, copy_documents
 from revocab.models.folder_files import files_of
 from revocab.models.hub_or_folder import snapshot
 from revocab.models.rows_only import fetch_rows
 from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
+from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
+
+GGUF = ".gguf"
+MAGIC = b"GGUF"
+
+
+def origin_of_gguf(file: Path) -> dict[str, Any]:
+    """Return a GGUF's name, hash, how many of its tensors are of each type, and by which name
+    llama.cpp knows how its byte-level vocabulary splits text; None for another vocabulary.
+
+    Raises :class:`RevocabError` for what is no GGUF, or is cut short.
+    """
+    from gguf import GGUFReader
+
+    with file.open("rb") as opened:
+        if opened.read(4) != MAGIC:
+            raise RevocabError(f"{file}: not a GGUF file")
+    try:
+        reader = GGUFReader(file)
+        types = Counter(tensor.tensor_type.name for tensor in reader.tensors)
+        model, splitter = (
+            field.contents() if (field := reader.get_field(f"tokenizer.ggml.{key}")) else None
+            for key in ("model", "pre")
+        )
+    except Exception as error:  # the reader checks nothing: a damaged file fails anywhere
+        reason = " ".join(str(error).split())[:200]
+        raise RevocabError(f"{file}: a damaged GGUF ({type(error).__name__}: {reason})") from error
+    return {
+        "gguf": file.name,
+        "sha256": sha256(file),
+        "quantisation": dict(sorted(types.items())),
+        "splitter": splitter if model == "gpt2" else None,
+    }
+
+
+def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
+    """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
+
+    Text is split as ``splitter`` does, if there is one: transformers takes GPT-2's words for every
+    byte-level vocabulary. Raises :class:`RevocabError` for a file that transformers does not read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    place: dict[str, Any] = {"pretrained_model_name_or_path": file.parent, "gguf_file": file.name}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(**place, trust_remote_code=False)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            **place,
+            trust_remote_code=False,
+            dtype=torch.bfloat16,
+            quantization_config=GgufConfig(dequantize=True),
+        )
+    except Exception as error:  # an architecture or a tokenizer that it does not know
+        reason = " ".join(str(error).split())[:300]
+        raise RevocabError(
+            f"{file}: transformers does not read this GGUF ({type(error).__name__}: {reason});"
+            " take the model's safetensors instead"
+        ) from error
+    model.hf_quantizer, model.is_quantized = None, False  # all is unpacked, to be written so
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.config.architectures = [type(model).__name__]
+    model.save_pretrained(out)
+    if splitter is not None:
+        backend = tokenizer.backend_tokenizer
+        backend.pre_tokenizer = splitter.pre_tokenizer()
+        backend.model.ignore_merges = splitter.takes_words
+    tokenizer.save_pretrained(out)
 
 
 class FetchJob(Job):
@@ -69,12 +138,13 @@ def _from_folder(path: Path, output: OutputFolder) -> None:
 
 def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     """Write the folder of a GGUF unless it is there, whole; return where it is from."""
-    origin = gguf_source.origin_of(file)
+    origin = origin_of_gguf(file)
     marker = read_marker(output.path)
     if marker is None or marker.of != origin or not is_whole(output.path):
-        splitter = gguf_source.known_splitter(origin["splitter"])
+        known = (s for s in LLAMA_CPP_SPLITTERS if s.name == origin["splitter"])
+        splitter = next(known, None)
         with output.replaced(of=origin) as folder:
-            gguf_source.write_folder(file, splitter, folder)
+            unpack_gguf(file, splitter, folder)
             check_snapshot(folder, output.path)
         if splitter is None:
             print(
@@ -119,7 +189,7 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
         if job.vocabulary_only:
             raise RevocabError("--vocabulary-only is for --hub; a folder is taken whole")
         origin: dict[str, Any] = {"path": path.name}
-        if path.suffix == gguf_source.SUFFIX and path.is_file():
+        if path.suffix == GGUF and path.is_file():
             origin = _from_gguf(path, output)
         else:
             _from_folder(path, output)

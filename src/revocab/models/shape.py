@@ -1,10 +1,18 @@
-"""Models on the meta device: their layers and shapes, without memory for weights."""
+"""What is known of a model without its weights: layers, shapes, and whether its head is plain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+#: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
+CPU_CHUNK_ELEMENTS = 1 << 19
+#: A GPU wants large products: 64 Mi floats are 256 MiB.
+GPU_CHUNK_ELEMENTS = 1 << 26
+
+#: Architectures whose logits are exactly ``hidden @ lm_head.weight.T`` (no bias, cap or scale).
+PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
 
 
 def load_config(folder: str | Path) -> Any:
@@ -38,6 +46,14 @@ def shape_of(config: Any) -> Any:
         shape = AutoModelForCausalLM.from_config(with_own_code(config))
         shape.tie_weights()
     return shape
+
+
+def has_plain_head(model: Any) -> bool:
+    """Say whether ``model`` may be trained with chunks of logits
+    (:func:`revocab.training.loop.loss.linear_cross_entropy`).
+    """
+    head = getattr(model, "lm_head", None)
+    return model.config.model_type in PLAIN_HEADS and getattr(head, "bias", head) is None
 
 
 def layer_map(model: Any, devices: Sequence[str]) -> dict[str, str]:

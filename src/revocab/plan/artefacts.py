@@ -16,9 +16,9 @@ from revocab.config.layout import MANIFEST, Layout
 from revocab.config.lineage import compared_pairs, helper_pair, text_corpora
 from revocab.config.schema import Source
 from revocab.config.schema.evaluation import TaskText
+from revocab.demoworld import BASELINES
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.evaluation.options import Asking
 from revocab.models.change import ModelReference
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -12,8 +13,11 @@ from pkgutil import iter_modules
 from typing import Any
 
 from revocab.closed import look_up
+from revocab.config import read
 from revocab.config.layout import MANIFEST
 from revocab.config.schema import Experiment
+from revocab.errors import RevocabError
+from revocab.flags import Parser
 from revocab.marker import BY_ITEM, Marked
 from revocab.plan.artefacts import Artefacts
 from revocab.rule import JOIN, Rule, Step
@@ -205,3 +209,29 @@ class Plan(Artefacts):
     @property
     def stand_ins(self) -> list[str]:
         return [name for name, model in self.experiment.models.items() if model.pretrain]
+
+
+def add_experiment(parser: Parser) -> None:
+    default = [Path("config/demo.yaml")]
+    parser.add_argument(
+        "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
+        help=f"an experiment file and its overlays (default: {default[0]})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="replace keys of the file"
+    )
+
+
+def planned(arguments: Namespace) -> Plan:
+    """Return the plan of the experiment that a command line names.
+
+    Raises :class:`RevocabError` for an experiment that is not valid.
+    """
+    return Plan(read(*arguments.configfile, **pairs(arguments.config)))
+
+
+def pairs(words: Sequence[str]) -> dict[str, str]:
+    wrong = [word for word in words if "=" not in word]
+    if wrong:
+        raise RevocabError(f"{word!r}: expected NAME=VALUE" for word in wrong)
+    return dict(word.split("=", 1) for word in words)

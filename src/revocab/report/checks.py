@@ -6,20 +6,46 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from revocab.demoworld import BASELINES
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
-from revocab.io import write_json
+from revocab.io import read_json, write_json
 from revocab.output import check_files
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_tables import made_tables
 from revocab.report.references import asked_scores
-from revocab.report.results import Results, blind_baselines
+from revocab.report.results import Results
 from revocab.report.results.scores import COLUMNS
 from revocab.report.table_parts.render import to_csv
 from revocab.report.values.task_scores import Average, TaskScore
 
 CLOSE = 1e-6
+#: A baseline, which sees only lengths or positions of choices, may be above chance by this, or by
+#: three standard errors of so few items.
+TOLERANCE = 0.06
+NOT_BASELINES = ("items", "chance")
+
+
+def blind_baselines(resources: Path) -> dict[str, dict[str, float]]:
+    """Return the accuracies by baseline of each task of the world; none where that is not here."""
+    path = resources / "world" / BASELINES
+    return read_json(path) if path.is_file() else {}
+
+
+def blind_problems(resources: Path) -> list[str]:
+    lines = []
+    path = resources / "world" / BASELINES
+    for task, row in blind_baselines(resources).items():
+        chance, items = row["chance"], row["items"]
+        allowed = chance + max(TOLERANCE, 3 * math.sqrt(chance * (1 - chance) / items))
+        lines += [
+            f"{path}: {task}: blind baseline {name} reaches {accuracy:.3f}, chance is {chance:.2f} "
+            f"(allowed: {allowed:.2f}); answers can be read off; fix the generator"
+            for name, accuracy in row.items()
+            if name not in NOT_BASELINES and accuracy > allowed
+        ]
+    return lines
 
 
 def file_problems(results: Results) -> Iterator[str]:
@@ -133,7 +159,7 @@ def check_results(results: Results, resources: Path | None = None) -> list[str]:
         *value_problems(results),
         *average_problems(results),
         *table_problems(results),
-        *blind_baselines.problems(resources or results.resources),
+        *blind_problems(resources or results.resources),
     ]
 
 

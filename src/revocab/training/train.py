@@ -250,8 +250,7 @@ def _prepared(
     from accelerate.utils import broadcast_object_list
     from transformers.utils import logging
 
-    from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.machine.engine import training_arguments
+    from revocab.training.loop.trainer import RecipeTrainer, training_arguments
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()

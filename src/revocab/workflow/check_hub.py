@@ -1,7 +1,7 @@
 """``revocab run FILE --check``: ask the Hub for all that an experiment takes from it.
 
-A first row of each split of a data set is read, and the configuration of each model: an absent or
-renamed repository, a revision, a gate, a split or a field is then named in seconds, and not after
+A first row of each split of a data set is read, and the configuration of each model: an absent
+repository, a revision, a gate, a split or a field is then named in seconds, and not after
 the days of work that come before it is needed. With ``HF_HUB_OFFLINE=1`` the cache is asked alone.
 """
 
@@ -43,18 +43,18 @@ class Needed:
 
 def check_hub(plan: Plan) -> str:
     """Return a line on what was found; raise :class:`RevocabError` with all that is not there."""
-    problems, notices, entries = [], [], list(needed(plan.experiment))
+    problems, entries = [], list(needed(plan.experiment))
     for entry in entries:
         try:
-            notices += list(check_model(entry) if entry.kind == "model" else check_data(entry))
+            (check_model if entry.kind == "model" else check_data)(entry)
         except RevocabError as error:
             problems += [f"{entry.key}: {problem}" for problem in error.problems]
     lacking, too_large = machine_problems(plan)
     if problems + lacking:
-        raise RevocabError(problems + lacking + notices + too_large)
+        raise RevocabError(problems + lacking + too_large)
     where = "the cache has" if offline() else "the Hub gives"
     return "\n".join(
-        [*notices, *too_large, f"{where} all {len(entries)} models and data sets of the experiment"]
+        [*too_large, f"{where} all {len(entries)} models and data sets of the experiment"]
     )
 
 
@@ -111,11 +111,8 @@ def unnamed(experiment: Experiment) -> Iterator[Needed]:
                 yield Needed(f"{key}.template", "dataset", str(data), revision)
 
 
-def check_model(entry: Needed) -> Iterator[str]:
-    """Yield what a model or tokenizer is now called, if that is another name; read a file of it.
-
-    Raises :class:`RevocabError` where it cannot be had.
-    """
+def check_model(entry: Needed) -> None:
+    """Read a file of a model or tokenizer; raise :class:`RevocabError` where it cannot be had."""
     from huggingface_hub import hf_hub_download
 
     commit = resolve(entry.repository, entry.revision, "model")["commit"]
@@ -124,10 +121,9 @@ def check_model(entry: Needed) -> Iterator[str]:
         hf_hub_download(entry.repository, file, revision=commit)
     except Exception as error:
         raise RevocabError(explain(error, entry.repository, "model")) from error
-    yield from renamed_to(entry)
 
 
-def check_data(entry: Needed) -> Iterator[str]:
+def check_data(entry: Needed) -> None:
     """The same for a data set, of which a first row is read where the file says which."""
     found, data = resolve(entry.repository, entry.revision, "dataset"), entry.data
     if data is not None:
@@ -139,16 +135,6 @@ def check_data(entry: Needed) -> Iterator[str]:
                 raise RevocabError(
                     f"dataset {data.id!r}: no field {missing[0]!r} (a row has: {has})"
                 )
-    yield from renamed_to(entry)
-
-
-def renamed_to(entry: Needed) -> Iterator[str]:
-    if not offline():
-        from huggingface_hub import HfApi
-
-        name = HfApi().repo_info(entry.repository, repo_type=entry.kind).id
-        if name and name.lower() != entry.repository.lower():
-            yield f"{entry.key}: {entry.repository} is now called {name}; write that"
 
 
 def machine_problems(plan: Plan) -> tuple[list[str], list[str]]:

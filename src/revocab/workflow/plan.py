@@ -12,7 +12,7 @@ from revocab.config.checks import all_warnings
 from revocab.costs.devices import known, short
 from revocab.costs.experiment import CostOptions, Costs, costs_of
 from revocab.flags import Parser, add_flag, leaves, value_of
-from revocab.plan.given import add_experiment, planned
+from revocab.plan.plan import add_experiment, planned
 
 
 def plan(words: Sequence[str]) -> str:

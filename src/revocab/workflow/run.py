@@ -22,7 +22,7 @@ import psutil
 from revocab.errors import RevocabError, UsageError
 from revocab.flags import Parser
 from revocab.io import write_json
-from revocab.plan.given import planned
+from revocab.plan.plan import planned
 from revocab.rule import near
 from revocab.workflow.files import own_or_shipped, workflow_folder
 

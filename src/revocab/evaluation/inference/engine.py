@@ -126,17 +126,6 @@ def choose_engine(name: str, part: Part) -> Engine:
     return engine
 
 
-def engine_named(value: object, part: Part) -> object:
-    """Return the value of a key ``engine`` as it is.
-
-    Raises ``ValueError`` for ``auto``, which chose by what a machine had, with what to write.
-    """
-    if value == "auto":
-        names = " or ".join(engines_for(part))
-        raise ValueError(f"'auto' is no longer an engine: write {names}")
-    return value
-
-
 def environment_of(name: str, part: Part) -> Environment | None:
     """Return where jobs of a part run with that engine; None: where everything else does."""
     return engine_called(name, part).environment

@@ -26,9 +26,8 @@ from lm_eval.models.huggingface import HFLM
 
 from revocab.evaluation.inference.near_ties import Request, batch_mates, near_ties
 from revocab.models.folder_files import files_of
+from revocab.models.shape import PLAIN_HEADS
 
-#: Families of which it is known that logits are the output matrix times the decoder's output.
-PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
 #: A batch's attention mask holds at most this many entries (float32: 128 MB).
 MASK_ENTRIES = 2**25
 #: On a CPU a batch holds at most this many tokens: larger ones leave the cache and are slower

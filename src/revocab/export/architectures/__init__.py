@@ -1,1 +1,1 @@
-"""What llama.cpp computes, one file each: an ``ARCHITECTURE``."""
+"""What llama.cpp computes, one file per family: an ``ARCHITECTURE``, or several."""

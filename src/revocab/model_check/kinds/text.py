@@ -1,4 +1,4 @@
-"""What text loses or gains as it becomes tokens: bytes without a token, tokens put behind it."""
+"""What text loses or gains as it becomes tokens, and where transformers cuts it otherwise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from revocab.model_check.kind import TOKENIZER, Kind, Subject, fault
 from revocab.models.finding import Finding, some
+from revocab.models.load import loading, quiet
 from revocab.tokenizers.encoding import appended_tokens, text_encoder
+from revocab.tokenizers.load import other_class
 from revocab.tokenizers.unseen import NEVER, Coverage
 
 
@@ -38,4 +40,20 @@ def without_token(subject: Subject) -> Iterator[Finding]:
         yield fault("characters-without-token")
 
 
-KIND = Kind("text", (appended, without_token))
+def same_ids(subject: Subject) -> Iterator[Finding]:
+    """Yield what AutoTokenizer cuts otherwise: transformers 5 builds the pipeline of some classes
+    anew, and of some model types whatever the tokenizer's class
+    (``MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS``).
+    """
+    if not subject.has(TOKENIZER):
+        return
+    with quiet(), loading(subject.path, Exception):
+        other = other_class(subject.path, subject.tokenizer)
+    if other:
+        yield fault("auto-class", what=other)
+
+
+KIND = (
+    Kind("text", (appended, without_token)),
+    Kind("auto_class", (same_ids,), quick=True),
+)

@@ -26,11 +26,10 @@ from revocab.evaluation.over_seeds import (
     tell,
 )
 from revocab.io import read_jsonl
-from revocab.report.annotations import Run
+from revocab.report.annotations import Experiment, Run
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results, number
-from revocab.report.results.adapted_language import adapted_language
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.tables.significance import is_marked
@@ -38,6 +37,7 @@ from revocab.report.template import notes
 from revocab.report.values.losses import HeldoutLoss
 from revocab.report.values.run_value import difference
 from revocab.report.values.task_scores import TaskScore
+from revocab.training.recipe import ANSWERS
 
 #: By how much fertility must fall.
 FALL = 0.2
@@ -48,6 +48,54 @@ STANDARD_ERRORS, FAMILIES = 2, 4
 BETTER, ORDER = ("sava", "fvt"), ("sava", "fvt", "random")
 #: The checkpoint at which runs are compared with their base model.
 STEP = "last"
+
+
+def adapted_language(results: Results, group: str) -> str | None:
+    """Return the language whose share grows most from what a group's source model was pretrained on
+    to what the group's first run on text sees.
+
+    Where the source model is not pretrained in this experiment, it is the language with the largest
+    share; of equals, the one that the mixture names first. None if no run is trained on text:
+    tuning on answers adapts a model to no language.
+    """
+    experiment = results.experiment
+    runs = results.group(group, evaluated=False)
+    recipes = experiment.recipes
+    on_text = (
+        run for run in runs if run.trains and run.recipe and recipes[run.recipe].loss != ANSWERS
+    )
+    run = next(on_text, None)
+    if run is None:
+        return None
+    pretraining = experiment.models[run.source].pretrain
+    before = language_shares(experiment, pretraining.mixture) if pretraining else {}
+    shares = seen_shares(experiment, run)
+    return max(shares, key=lambda language: shares[language] - before.get(language, 0))
+
+
+def seen_shares(experiment: Experiment, run: Run) -> dict[str, float]:
+    assert run.recipe is not None and run.mixture is not None  # trained
+    stages = experiment.recipes[run.recipe].stages
+    steps = {stage.name: stage.steps for stage in stages} if stages else {"all": 1}
+    shares: dict[str, float] = {}
+    for stage, taken in steps.items():
+        mixture = run.stage_mixtures.get(stage, run.mixture)
+        for language, share in language_shares(experiment, mixture).items():
+            shares[language] = shares.get(language, 0) + share * taken / sum(steps.values())
+    return shares
+
+
+def language_shares(experiment: Experiment, mixture: str) -> dict[str, float]:
+    parts = experiment.mixtures[mixture]
+    by_size = [corpus for corpus, share in parts.items() if share == "size"]
+    rest = 1 - sum(share for share in parts.values() if share != "size")
+    shares: dict[str, float] = {}
+    for corpus, share in parts.items():
+        language = experiment.corpora[corpus].language
+        # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
+        known = rest / len(by_size) if share == "size" else share
+        shares[language] = shares.get(language, 0) + known
+    return shares
 
 
 def adapted(results: Results) -> Iterator[tuple[str, str, list[Run]]]:

@@ -1,13 +1,29 @@
-"""The installed transformers: what its Auto class makes of a folder, and the fast class itself."""
+"""What transformers' Auto class makes of a folder, and the fast class itself.
+
+The installed version is asked, and transformers 4 in an environment of its own.
+"""
 
 from __future__ import annotations
 
-from revocab.verify.runtime import Answer, Asked, Runtime
-from revocab.verify.transformers_tokens import answers
+from pathlib import Path
+
+from revocab.evaluation.inference.environment import Environment
+from revocab.verify import transformers_tokens
+from revocab.verify.runtime import Answer, Asked, Runtime, ask_there
+
+ENVIRONMENT = Environment(
+    "transformers4", "transformers", install="make transformers4", docs="docs/ship.md"
+)
 
 
-def ask(asked: Asked) -> list[Answer]:
-    return [Answer(**answer) for answer in answers(asked.request)]
+def ask_installed(asked: Asked) -> list[Answer]:
+    return [Answer(**answer) for answer in transformers_tokens.answers(asked.request)]
 
 
-RUNTIME = Runtime("transformers", ask)
+def ask_version_4(asked: Asked) -> list[Answer]:
+    # -P: the modules beside the script are not to be imported.
+    script = str(Path(transformers_tokens.__file__))
+    return ask_there(ENVIRONMENT, ["-P", script], asked.request)
+
+
+RUNTIME = (Runtime("transformers", ask_installed), Runtime("transformers4", ask_version_4))

@@ -1,4 +1,4 @@
-"""Qwen2 and Qwen2.5."""
+"""Qwen2, Qwen2.5 and Qwen3, which has norms of queries and keys."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def refuses(settings: Any) -> Iterator[str]:
         yield "use_sliding_window: true; llama.cpp's qwen2 and qwen3 see all positions"
 
 
-ARCHITECTURE = Architecture(
-    name="qwen2", model_types=("qwen2",), only={"hidden_act": ("silu",)}, refuses=refuses
+ARCHITECTURE = tuple(
+    Architecture(name=name, model_types=(name,), only={"hidden_act": ("silu",)}, refuses=refuses)
+    for name in ("qwen2", "qwen3")
 )
