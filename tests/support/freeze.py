@@ -157,7 +157,7 @@ def results(folder: Path) -> dict[str, dict[str, Any]]:
     kinds = {
         "packed rows": arrays(folder),
         "tensors": tensors(folder),
-        "tokenizers": whole(folder, "tokenizer.json", "token_ids.json"),
+        "tokenizers": whole(folder, "tokenizer.json"),
         "losses": tables_of_numbers(folder, "losses.csv", "heldout.csv"),
         "scores": tables_of_numbers(folder, "multiple_choice.csv", "scores.csv", "comet.csv"),
         "items": lines_of(folder, "runs/*/*items.jsonl.gz"),

@@ -17,7 +17,6 @@ from toy_folders import shard
 from revocab.io import read_json, write_json, write_text
 from revocab.models.folder import INDEX
 from revocab.models.vocabulary.padding import TOKEN_ROWS
-from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 DOWN = "model.layers.1.mlp.down_proj.weight"
@@ -198,13 +197,6 @@ def with_splits(*steps: dict[str, Any], **config: Any) -> Callable[[Path], objec
 
 def split(behavior: str = "Isolated", **pattern: str) -> dict[str, Any]:
     return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": False}
-
-
-def other_ids(folder: Path) -> None:
-    keep_golden_ids(folder)
-    golden = read_json(folder / GOLDEN_IDS)
-    golden["texts"][3]["ids"][0] += 1
-    write_json(folder / GOLDEN_IDS, golden)
 
 
 def no_tokenizer(folder: Path) -> None:
@@ -435,10 +427,6 @@ FAULTS: dict[str, Fault] = {
     "a beginning that only the map has": Fault(
         "pieces", settings("special_tokens_map.json", bos_token={"content": "<bos>"}),
         "role-not-in-file", ("bos_token", "'<bos>'", "special_tokens_map.json")),
-    "ids of another tokenizer": Fault("chat", other_ids, "token-ids", (GOLDEN_IDS, TOKENIZER)),
-    "ids that are none": Fault(
-        "chat", lambda folder: write_json(folder / GOLDEN_IDS, {"ids": [1]}), "token-ids",
-        (GOLDEN_IDS,), True),
     "an expression as text": Fault(
         "chat", with_splits(split(String=r"\p{N}")), "split-without-match", ("step 1", "p{N}")),
     "an expression that nothing fits": Fault(

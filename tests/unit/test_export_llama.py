@@ -27,7 +27,7 @@ from revocab.export.export import export
 from revocab.io import read_json, write_json
 from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
-from revocab.tokenizers.golden_ids import golden_texts
+from revocab.tokenizers.golden_texts import golden_texts
 from revocab.tokenizers.load import load_tokenizer
 from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 from revocab.verify.runtimes.llama_cpp import ask_llama

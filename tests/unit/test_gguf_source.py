@@ -16,7 +16,7 @@ from revocab.export.export import export
 from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import ModelFolder
-from revocab.tokenizers.golden_ids import golden_texts
+from revocab.tokenizers.golden_texts import golden_texts
 from revocab.tokenizers.load import load_tokenizer
 from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 

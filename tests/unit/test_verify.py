@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from toy_models import TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.tokenizers.golden_ids import GOLDEN_IDS, keep_golden_ids, read_golden_ids
+from revocab.tokenizers.golden_texts import chat_texts, fixed_texts
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 from revocab.verify.verify import Result, VerifyOptions, verified_model, verify
 
@@ -88,7 +87,7 @@ def split_at_a(state: State) -> None:
     }  # fmt: skip
 
 
-#: What is changed in tokenizer.json after the golden ids were written, and what then differs.
+#: What is changed in tokenizer.json, and what then differs from the one that was.
 FAULTS: dict[str, tuple[Callable[[State], object], str]] = {
     "two ids swapped": (swap_ids, "ids"),
     "a merge lost": (lambda state: state["model"]["merges"].pop(3), "ids"),
@@ -112,18 +111,18 @@ FAULTS: dict[str, tuple[Callable[[State], object], str]] = {
 def test_a_folder_as_it_was_written_is_equal_in_all_that_is_here(model):
     results = states(model, logits=True)
     assert [result.state for result in results.values()] == ["equal"] * 3
-    size = len(read_golden_ids(model).texts)
-    assert {(r.texts, r.same_ids, r.same_text) for r in results.values()} == {(size, size, size)}
+    ((size, *same),) = {(r.texts, r.same_ids, r.same_text) for r in results.values()}
+    assert size > len(fixed_texts()) > 60 and same == [size, size]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_found_and_shown(model, fault):
+def test_a_planted_fault_is_found_and_shown(model, sound, fault):
     change, what = FAULTS[fault]
     edit(model, change)
     if change is lose_added:  # transformers adds again what its configuration names
         edit(model, lambda s: s.pop("additional_special_tokens"), "tokenizer_config.json")
-    verified = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False))
-    assert re.match(r"tokenizer\.json.* changed since token_ids\.json was", verified.notes[1])
+    options = VerifyOptions(runtime=HERE, logits=False, tokenizer=sound)
+    verified = verified_model(str(model), options)
     assert verified.verdict == "different"
     for result in verified.results:
         assert result.state == "different" and result.differences, result
@@ -153,19 +152,30 @@ def test_truncation_and_padding_change_nothing(model):
 def test_lines_of_text_are_compared_with_the_raw_library(model, tmp_path):
     text = tmp_path / "lines.txt"
     text.write_text(LINES, encoding="utf-8")
-    before = len(read_golden_ids(model).texts)
+    before = {r.texts for r in states(model).values()}
     results = states(model, text=[text])
-    assert {r.texts for r in results.values()} == {before + 5}
+    assert {r.texts - 5 for r in results.values()} == before
     assert {r.state for r in results.values()} == {"equal"}
 
 
-def test_without_golden_ids_the_raw_library_says_what_is_right(model):
-    (model / GOLDEN_IDS).unlink()
+def test_without_another_tokenizer_the_folders_own_is_right(model):
     edit(model, swap_ids)
-    verified = verified_model(str(model), VerifyOptions(runtime=HERE, logits=False))
-    assert verified.verdict == "equal"
-    expected = f"no {GOLDEN_IDS} there: expected ids are those of the tokenizers library"
-    assert verified.notes[0] == expected
+    assert verified_model(str(model), VerifyOptions(runtime=HERE, logits=False)).verdict == "equal"
+
+
+@pytest.mark.parametrize(
+    ("template", "turns"),
+    [
+        ("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", 3),
+        ("{{ nothing.at.all }}", 0),
+        ("{{ raise_exception('no') }}", 0),
+        ("{{ strftime_now('%d') }}", 0),
+    ],
+)
+def test_a_template_that_fails_or_tells_the_date_gives_no_chat_turns(model, template, turns):
+    tokenizer = load_tokenizer(model)
+    tokenizer.chat_template = template
+    assert len([*chat_texts(tokenizer)]) == turns
 
 
 def test_an_equal_folder_ends_well(model):
@@ -192,10 +202,8 @@ def test_wrong_files_are_told(model, tmp_path):
     ):
         with pytest.raises(RevocabError, match=problem):
             states(folder, text=text)
-    (model / GOLDEN_IDS).write_text("[]")
-    with pytest.raises(RevocabError, match=f"{GOLDEN_IDS}: not golden ids"):
-        states(model)
-    (model / GOLDEN_IDS).unlink()
+    with pytest.raises(RevocabError, match=r"nowhere"):
+        states(model, tokenizer=tmp_path / "nowhere")
     (model / "tokenizer.json").write_text("[]")
     with pytest.raises(RevocabError, match=r"tokenizer.json: no 'model' in it"):
         states(model)
@@ -271,7 +279,6 @@ def test_the_gguf_of_another_model_is_found(real_llama, model, tmp_path):
     weights = load_file(model / "model.safetensors")
     weights["model.embed_tokens.weight"] += torch.eye(*weights["model.embed_tokens.weight"].shape)
     save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
-    keep_golden_ids(model)
     options = {"runtime": ["llama.cpp"], "logits": True, "gguf": gguf}
     (result,) = states(model, **options).values()
     assert result.state == "different" and result.same_ids == result.texts

@@ -102,7 +102,7 @@ def trimmed(
         count_ids,
         describe,
     )
-    from revocab.tokenizers.golden_ids import fixed_texts
+    from revocab.tokenizers.golden_texts import fixed_texts
     from revocab.tokenizers.load import load_tokenizer
 
     say = spoken()

@@ -14,7 +14,7 @@ from revocab.export.vocabulary import Vocabulary
 from revocab.io import text_lines
 from revocab.tokenizers.alphabets import MARKER, from_byte_level
 from revocab.tokenizers.encoding import PARSE, text_encoder
-from revocab.tokenizers.golden_ids import golden_texts
+from revocab.tokenizers.golden_texts import golden_texts
 
 LLAMA_CPP = "llama.cpp"
 #: Numbers, which splitters cut in many ways; golden texts have few.

@@ -42,7 +42,6 @@ from revocab.models.vocabulary.special_ids import new_config, new_generation_con
 from revocab.models.write import link_weights, with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
-from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import some
 
 
@@ -309,7 +308,6 @@ def write_adapted(
 
 
 def _finish(folder: Path, made_of: dict[str, Any], described: dict[str, Any]) -> None:
-    keep_golden_ids(folder)
     write_json(folder / "provenance.json", made_of)
     write_json(folder / "diagnostics.json", described)
     write_json(folder / "manifest.json", made_of)

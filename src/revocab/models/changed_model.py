@@ -14,7 +14,6 @@ from revocab.models.load import check_model
 from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
-from revocab.tokenizers.golden_ids import keep_golden_ids
 
 #: Files of the body that are written anew.
 _OWN = ("config.json", "README.md")
@@ -48,7 +47,6 @@ def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> N
     }
     with output.replaced() as folder:
         copy_documents(body, folder, _OWN)
-        keep_golden_ids(folder)
         write_json(folder / "config.json", changed.config)
         write_weights(body, changed.files, folder, progress=say is not silent)
         write_text(folder / "README.md", _card(body, change, options, changed))

@@ -12,8 +12,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Literal
 
-from revocab.tokenizers.golden_ids import GOLDEN_IDS
-
 #: ``tokenizer``: that of the new tokenizer, or none; ``written``: written anew for the new ids;
 #: ``body``: copied, though a training's checkpoints leave out other documents; ``stale``: names
 #: tokens or rows of the old vocabulary in a way that is not rewritten, so it is left out.
@@ -27,7 +25,7 @@ FATES: Mapping[str, Fate] = {
     "chat_template.jinja": "tokenizer",
     "chat_template.json": "tokenizer",
     "additional_chat_templates/*.jinja": "tokenizer",
-    GOLDEN_IDS: "tokenizer",
+    "token_ids.json": "stale",  # of earlier versions of revocab
     # Older formats, which a loader might prefer to tokenizer.json, and those of other programs.
     "merges.txt": "tokenizer",
     "vocab.json": "tokenizer",
@@ -71,7 +69,7 @@ def files_of(folder: Path, *fates: Fate) -> list[str]:
 def tell_left_out(source: Path, out: Path) -> None:
     """Say on stderr which files of ``source`` are of its old vocabulary and not in ``out``."""
     names = files_of(source, "tokenizer", "stale")
-    left_out = [name for name in names if name != GOLDEN_IDS and not (out / name).exists()]
+    left_out = [name for name in names if not (out / name).exists()]
     if left_out:
         print(
             f"note: {source}: left out, as of the old tokenizer: {', '.join(left_out)}",

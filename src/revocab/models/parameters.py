@@ -15,7 +15,6 @@ from revocab.models.folder import copy_tokenizer
 from revocab.models.origin import library_versions, tokenizer_hash
 from revocab.models.vocabulary.special_ids import config_ids, special_ids
 from revocab.output import OutputFolder, check_files
-from revocab.tokenizers.golden_ids import keep_golden_ids
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -214,7 +213,6 @@ def build_stand_in(
     with output.replaced() as folder:
         model.save_pretrained(folder)
         copy_tokenizer(tokenizer, folder)
-        keep_golden_ids(folder)
         write_json(
             folder / "manifest.json",
             {

@@ -25,7 +25,6 @@ from revocab.models.load import check_structure
 from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.models.vocabulary.per_token_tensors import token_tables
 from revocab.models.write import write_weights
-from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import write_tokenizer
 
 #: Of each kept token, in the order of the new ids, the id that it had.
@@ -118,7 +117,6 @@ def write_trimmed(
     }
     copy_documents(source, folder, ("README.md",), ("tokenizer", "written", "stale"))
     write_tokenizer(tokenizer, folder)
-    keep_golden_ids(folder, tokenizer)
     tell_left_out(source.path, folder)
     config, dropped = renumbered(source.config, rows_N)
     write_json(folder / "config.json", config)

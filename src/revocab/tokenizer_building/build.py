@@ -21,7 +21,6 @@ from revocab.tokenizer_building.construction import (
     find_construction,
 )
 from revocab.tokenizer_building.training_text import TrainingText
-from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 
 #: What the folder claims to be.
@@ -67,7 +66,6 @@ def save_tokenizer(
                 f"{out}: the saved tokenizer differs from the one given (transformers"
                 f" {transformers.__version__}); it cannot be used as it is"
             )
-        keep_golden_ids(folder, again)
         if changes is not None:
             write_json(folder / "changes.json", changes)
         manifest = {

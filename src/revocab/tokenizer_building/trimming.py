@@ -21,7 +21,7 @@ from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CHAT_ROLES
 from revocab.tokenizers.encoding import PARSE, encode_batches, text_encoder
-from revocab.tokenizers.golden_ids import chat_texts
+from revocab.tokenizers.golden_texts import chat_texts
 from revocab.tokenizers.load import some
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import Any
 from revocab.errors import RevocabError, ended
 from revocab.evaluation.inference.environment import Environment
 from revocab.registry import found_in
-from revocab.tokenizers.golden_ids import GoldenText
 
 
 class Missing(RevocabError):
@@ -22,11 +21,22 @@ class Missing(RevocabError):
 
 
 @dataclass(frozen=True)
+class Expected:
+    """A text with its ids, and the text that they decode to without special tokens."""
+
+    text: str
+    ids: list[int]
+    decoded: str
+    #: Whether the tokenizer adds its own tokens (bos); chat templates write these themselves.
+    special: bool = True
+
+
+@dataclass(frozen=True)
 class Asked:
     """What every runtime is asked: the ids of texts, and the texts and logits of ids."""
 
     folder: Path
-    texts: Sequence[GoldenText]
+    texts: Sequence[Expected]
     gguf: Path | None = None
     #: Ids, and the positions whose logits are asked for.
     logits: Sequence[tuple[list[int], list[int]]] = ()

@@ -1,8 +1,7 @@
 """`revocab verify`: does a model give the same tokens, text and logits wherever it is loaded?
 
-Golden ids (:mod:`revocab.tokenizers.golden_ids`) say what the ids are; of lines of any other text,
-and of folders without golden ids, the ``tokenizers`` library does. Logits are compared with those
-of transformers in float32.
+The ``tokenizers`` library says what the ids are, from the folder's tokenizer.json or from another's
+that is given. Logits are compared with those of transformers in float32.
 """
 
 from __future__ import annotations
@@ -24,15 +23,8 @@ from revocab.heavy_types import Tokenizer
 from revocab.io import not_folder, read_json, text_lines
 from revocab.links import check_file
 from revocab.models.hub_or_folder import local
-from revocab.tokenizers.golden_ids import (
-    GOLDEN_IDS,
-    GoldenText,
-    file_hashes,
-    fixed_texts,
-    golden_texts,
-    read_golden_ids,
-)
-from revocab.verify.runtime import Answer, Asked, Missing, runtimes
+from revocab.tokenizers.golden_texts import fixed_texts, golden_texts
+from revocab.verify.runtime import Answer, Asked, Expected, Missing, runtimes
 from revocab.verify.runtimes.llama_cpp import RUNTIME as LLAMA_CPP
 from revocab.verify.runtimes.tokenizers import load
 
@@ -51,6 +43,10 @@ class VerifyOptions(Closed):
     runtime: list[str] = Field(
         default_factory=list,
         description="runtimes, by the names that are printed; default: all that are installed",
+    )
+    tokenizer: Path | None = Field(
+        default=None,
+        description="folder of the tokenizer whose ids are expected; default: MODEL's own",
     )
     text: list[Path] = Field(
         default_factory=list, description="text files (UTF-8), of which each line is compared"
@@ -134,10 +130,11 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
         raise RevocabError(
             f"{folder}: {reason}; give a Hugging Face model or tokenizer with a tokenizer.json"
         )
-    tokenizer = load(folder)
-    texts, notes = expected(
-        folder, tokenizer, [line for file in options.text for line in text_lines(file)]
-    )
+    tokenizer = load(folder if options.tokenizer is None else options.tokenizer)
+    lines = [line for file in options.text for line in text_lines(file)]
+    texts = expected(options.tokenizer or folder, tokenizer, lines)
+    notes = [f"{len(texts) - len(lines)} strings" + f" and {len(lines):,} lines" * bool(lines)]
+    notes[0] += f", with the ids of {options.tokenizer or 'its tokenizer.json'}"
     is_model = (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
     computes = options.logits and is_model
     answers: list[tuple[str, Answer]] = []
@@ -167,11 +164,11 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
             answers = [(name, replace(answer, logits=())) for name, answer in answers]
     elif requests:
         notes.append("logits not compared: no runtime that computes them is here")
-    lines = [
+    found = [
         compared(name, answer, texts, reference, tokenizer.id_to_token, options.shown)
         for name, answer in answers
     ]
-    return Verified(named, notes, [*lines, *results])
+    return Verified(named, notes, [*found, *results])
 
 
 def unknown_type(folder: Path) -> str | None:
@@ -206,36 +203,23 @@ def check_files(options: VerifyOptions) -> None:
             check_file(path)
 
 
-def expected(
-    folder: Path, tokenizer: Tokenizer, lines: Sequence[str]
-) -> tuple[list[GoldenText], list[str]]:
-    """Return all texts with the ids that they should have, and notes on where these are from."""
+def expected(folder: Path, tokenizer: Tokenizer, lines: Sequence[str]) -> list[Expected]:
+    """Return the golden texts of a folder, and lines, with the ids that a tokenizer gives them."""
+    from revocab.tokenizers.load import load_tokenizer
 
-    def encoded(text: str, special: bool) -> GoldenText:
+    try:
+        texts = [*golden_texts(load_tokenizer(folder))]
+    except RevocabError:  # as the line of that runtime says
+        texts = [(text, True) for text in fixed_texts()]
+    found = []
+    for text, special in (*texts, *((line, True) for line in lines)):
         ids = tokenizer.encode(text, add_special_tokens=special).ids
-        return GoldenText(text, ids, tokenizer.decode(ids, skip_special_tokens=True), special)
-
-    golden = read_golden_ids(folder)
-    if golden is None:
-        from revocab.tokenizers.load import load_tokenizer
-
-        try:
-            plain = [*golden_texts(load_tokenizer(folder))]
-        except RevocabError:  # as the line of that runtime says
-            plain = [(text, True) for text in fixed_texts()]
-        texts = [encoded(*entry) for entry in plain]
-        notes = [f"no {GOLDEN_IDS} there: expected ids are those of the tokenizers library"]
-    else:
-        texts, hashes = golden.texts, file_hashes(folder)
-        notes = [f"expected ids are those of {GOLDEN_IDS}"]
-        names = sorted({*golden.files, *hashes})
-        if other := [name for name in names if golden.files.get(name) != hashes.get(name)]:
-            notes.append(f"{', '.join(other)} changed since {GOLDEN_IDS} was written")
-    notes.append(f"{len(texts)} strings" + f" and {len(lines):,} lines of text" * bool(lines))
-    return [*texts, *(encoded(line, True) for line in lines)], notes
+        decoded = tokenizer.decode(ids, skip_special_tokens=True)
+        found.append(Expected(text, ids, decoded, special))
+    return found
 
 
-def logit_requests(texts: Sequence[GoldenText], size: int) -> list[tuple[list[int], list[int]]]:
+def logit_requests(texts: Sequence[Expected], size: int) -> list[tuple[list[int], list[int]]]:
     usable = [entry.ids[:MOST_TOKENS] for entry in texts if len(entry.ids) >= FEWEST_TOKENS]
     usable = [ids for ids in usable if max(ids) < size]
     step = max(1, len(usable) // LOGIT_TEXTS)
@@ -292,7 +276,7 @@ class Result:
 def compared(
     runtime: str,
     answer: Answer,
-    texts: Sequence[GoldenText],
+    texts: Sequence[Expected],
     logits: Any,
     token: Callable[[int], str | None],
     shown: int,

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.errors import RevocabError
 from revocab.model_check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Subject, fault
 from revocab.model_check.kinds.stale_files import vocabulary_of
 from revocab.models.finding import Finding, Severity
 from revocab.tokenizers.alphabets import MARKER, from_byte_level
-from revocab.tokenizers.golden_ids import GOLDEN_IDS, fixed_texts, read_golden_ids
+from revocab.tokenizers.golden_texts import fixed_texts
 from revocab.tokenizers.splitter import pretokens_only, regex_problem
 
 #: What byte-level BPE writes for a space.
@@ -40,24 +39,6 @@ def roles(subject: Subject) -> Iterator[Finding]:
                     file=file,
                     token=token,
                 )
-
-
-def golden_ids(subject: Subject) -> Iterator[Finding]:
-    if not subject.has(TOKENIZER):
-        return
-    try:
-        golden = read_golden_ids(subject.path)
-    except RevocabError:
-        yield fault("token-ids/unreadable", lambda mended: mended.remove(GOLDEN_IDS))
-        return
-    tokenizer: Any = subject.tokenizer
-    others = [
-        entry.text
-        for entry in (golden.texts if golden else ())
-        if tokenizer(entry.text, add_special_tokens=entry.special)["input_ids"] != entry.ids
-    ]
-    if golden and others:
-        yield fault("token-ids", n=len(others), texts=len(golden.texts), text=others[0][:60])
 
 
 def splitter(subject: Subject) -> Iterator[Finding]:
@@ -138,4 +119,4 @@ def spaces(subject: Subject) -> Iterator[Finding]:
         )
 
 
-KIND = Kind("tokenizer_file", (roles, golden_ids, splitter, spaces), quick=True)
+KIND = Kind("tokenizer_file", (roles, splitter, spaces), quick=True)

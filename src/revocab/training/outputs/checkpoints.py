@@ -25,7 +25,6 @@ from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
 from revocab.output import OutputFolder, files_below
 from revocab.tokenizers.file_ids import TEMPLATES
-from revocab.tokenizers.golden_ids import keep_golden_ids
 from revocab.training.outputs.loss_tables import HELDOUT
 
 if TYPE_CHECKING:
@@ -95,7 +94,6 @@ def write_companions(source: Path, target: Path, texts: Mapping[str, str]) -> No
     copy_present(source, names, target)
     for name, text in texts.items():
         write_text(target / name, text)
-    keep_golden_ids(target)
 
 
 def export(
