@@ -7,7 +7,7 @@ from fake_results import change_experiment, fake_results
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.style import Palette
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.report.figure_parts.palette import Palette, own_colours
-from revocab.report.figure_parts.style import readable
+from revocab.report.figure_parts.style import Palette, own_colours, readable
 from revocab.report.figures.average_score import AverageScoreFigure
 from revocab.report.figures.grids import shares
 from revocab.report.figures.losses import smooth

@@ -176,8 +176,13 @@ def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> Non
     from matplotlib import pyplot
 
     from revocab.languages import language_colours, language_label
-    from revocab.report.figure_parts.palette import SPARE_COLOURS
-    from revocab.report.figure_parts.style import label_ends, label_width, save, style
+    from revocab.report.figure_parts.style import (
+        SPARE_COLOURS,
+        label_ends,
+        label_width,
+        save,
+        style,
+    )
 
     size = len(choice.vocabulary)
     kept_K = size - np.arange(choice.coverage_LK.shape[1])

@@ -137,16 +137,11 @@ def read(*paths: str | Path, **overrides: Any) -> Experiment:
 
 
 def read_stated(*paths: str | Path) -> Experiment:
-    """Read what files say, laid over one another, without the files and models that they name.
+    """Read what files say, laid over one another; ids, and files that they name, are not checked.
 
     Raises :class:`RevocabError` on what has the wrong shape; a page about a file needs no data.
     """
-    return as_stated(laid_over(paths))
-
-
-def as_stated(values: dict[str, Any]) -> Experiment:
-    """Return the experiment of values whose ids and files are not checked."""
-    values, problems = with_named_recipes(without_nulls(values))
+    values, problems = with_named_recipes(without_nulls(laid_over(paths)))
     written = WrittenOut(checked(Experiment, values), values.get("recipes") or {})
     if problems := [*problems, *written.problems]:
         raise RevocabError(problems)

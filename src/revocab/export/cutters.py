@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from revocab.export.vocabulary import Vocabulary
@@ -57,7 +58,11 @@ class Cutter:
 
     def cut(self, texts: Sequence[str], added: dict[str, int]) -> list[list[int]]:
         """Return the ids of texts, in which added tokens are recognised, the longest ones first."""
-        parts = [partition(text, added) for text in texts]
+        longest_first = sorted(filter(None, added), key=lambda token: -len(token.encode()))
+        by_first: dict[str, list[tuple[int, str]]] = {}  # Gemma adds 6,000, of few first characters
+        for place, token in enumerate(longest_first):
+            by_first.setdefault(token[0], []).append((place, token))
+        parts = [partition(text, added, by_first) for text in texts]
         pieces = [part for text in parts for part in text if isinstance(part, str)]
         ids = iter(self.cut_pieces(pieces))
         return [
@@ -66,11 +71,13 @@ class Cutter:
         ]
 
 
-def partition(text: str, added: dict[str, int]) -> list[str | int]:
+def partition(
+    text: str, added: dict[str, int], by_first: dict[str, list[tuple[int, str]]]
+) -> list[str | int]:
     parts: list[str | int] = [text] if text else []
-    for token in sorted(added, key=lambda token: -len(token.encode())):
-        if token and token in text:
-            parts = [part for whole in parts for part in apart(whole, token, added[token])]
+    near = chain.from_iterable(by_first[first] for first in {*text} & by_first.keys())
+    for _, token in sorted(entry for entry in near if entry[1] in text):
+        parts = [part for whole in parts for part in apart(whole, token, added[token])]
     return parts
 
 

@@ -10,8 +10,7 @@ from typing import Any, Literal
 from revocab.closed import Closed
 from revocab.evaluation.over_seeds import deviation
 from revocab.report.annotations import Axes, Figure, Run
-from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import LABEL_GAP, Label, label_width
+from revocab.report.figure_parts.style import LABEL_GAP, Label, Palette, label_width
 from revocab.report.names import method_label
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import Progress, heldout_curve
@@ -132,8 +131,8 @@ def steps_within_a_decade(low: float, high: float) -> tuple[float, ...]:
 
 
 def doublings(first: float, last: float) -> list[float]:
-    """Return ``first``, rounded up to 1, 2 or 5 times a power of ten unless it is whole, times powers
-    of two up to ``last``, thinned to what can be read.
+    """Return powers of two times ``first``, up to ``last``, thinned to what can be read; ``first``
+    becomes 1, 2 or 5 times a power of ten unless it is whole.
     """
     if first % 1:
         ten = 10.0 ** math.floor(math.log10(first))

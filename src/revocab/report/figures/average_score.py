@@ -13,8 +13,7 @@ from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
 from revocab.report.figure_parts.curves import BASE, draw_band, draw_level, panels
-from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
+from revocab.report.figure_parts.style import Label, Palette, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.references import (

@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure
-from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
-from revocab.report.figure_parts.style import nothing_yet
+from revocab.report.figure_parts.style import SPARE_COLOURS, Palette, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.references import unknowns

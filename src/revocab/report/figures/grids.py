@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from revocab.closed import GroupId
 from revocab.report.annotations import Experiment, Figure, Layout
-from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import nothing_yet
+from revocab.report.figure_parts.style import Palette, nothing_yet
 from revocab.report.kind import FigureOptions, manifest
 from revocab.report.names import method_label
 from revocab.report.references import no_new_rows

@@ -11,8 +11,7 @@ from revocab.closed import HeldoutLanguage, Id, ShownRunId, unknown
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
 from revocab.report.figure_parts import curves as shared
-from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.style import Label, label_ends, nothing_yet
+from revocab.report.figure_parts.style import Label, Palette, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results

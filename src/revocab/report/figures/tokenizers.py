@@ -11,8 +11,7 @@ from revocab.closed import MeasuredCorpusId, MeasuredTokenizerId
 from revocab.io import read_parquet
 from revocab.languages import language_colours, language_label
 from revocab.report.annotations import Axes, Figure
-from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
-from revocab.report.figure_parts.style import nothing_yet, readable
+from revocab.report.figure_parts.style import SPARE_COLOURS, Palette, nothing_yet, readable
 from revocab.report.kind import FigureOptions, ParallelOptions, TokenizerOptions
 from revocab.report.results import Results, number
 
