@@ -122,9 +122,7 @@ def nothing_yet(axes: Axes) -> None:
     axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")
 
 
-# Colours and dashes of runs: those of their methods, the same in every figure of an experiment.
-# Methods have Okabe and Ito's and Tol's, which readers with colour-blindness can tell apart;
-# dashes and direct labels say the same once more.
+# Colours of runs: Okabe and Ito's and Tol's, which readers with colour-blindness can tell apart.
 
 #: For names that have no colour of their own, in the order of the experiment's runs: of a grid over
 #: sRGB, those farthest from each other and from the methods' own. Those of methods come before them
