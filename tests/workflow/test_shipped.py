@@ -92,6 +92,7 @@ SHIPPED = {
     },
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
     ("real",): {"build_tokenizer": 4, "adapt_model": 27, "pretrain_stand_in": 0},
+    ("real", "real-gpu"): {"pack_tokens": 3, "adapt_model": 27 + 4},
     ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9},
     ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
     ("bilingual-demo",): {
@@ -192,7 +193,7 @@ def check(repository, names, jobs, **keys):
 LOCAL = ("local-data", "bilingual-local", "vocadt-local")
 OWN = {
     ("bilingual", "bilingual-own"): make_files,
-    ("real",): make_real,
+    **dict.fromkeys([("real",), ("real", "real-gpu")], make_real),
     ("vocadt", "nllb-files"): make_pairs,
 }
 
