@@ -18,7 +18,7 @@ from pydantic import Field
 from revocab import yaml_file
 from revocab.cli import run
 from revocab.closed import Closed, Id, OneLine, checked, near
-from revocab.config.load import read_stated
+from revocab.config.load import as_stated, laid_over
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.io import write_text
@@ -114,7 +114,7 @@ class Compared:
     def experiment(self, overlays: list[str]) -> Experiment:
         files = (self.settings.experiment, *(f"config/overlays/{name}.yaml" for name in overlays))
         if files not in self.experiments:
-            self.experiments[files] = read_stated(*(self.root / file for file in files))
+            self.experiments[files] = as_stated(laid_over([self.root / file for file in files]))
         return self.experiments[files]
 
     def uncounted(self) -> Iterator[str]:

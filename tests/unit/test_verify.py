@@ -274,6 +274,15 @@ def test_a_fault_of_a_gguf_is_found(real_llama, model, tmp_path, fault):
         assert result.same_ids < result.texts and result.logits < result.allowed
 
 
+@pytest.mark.long
+def test_a_larger_tokenizers_ids_ask_for_no_row_that_is_not_there(real_llama, model, tmp_path):
+    larger = build_tokenizer(TARGET_WORDS, 90, tmp_path / "larger")
+    gguf = write_gguf(model, tmp_path / "own.gguf")
+    options = {"runtime": ["llama.cpp"], "logits": True, "gguf": gguf, "tokenizer": larger}
+    (result,) = states(model, **options).values()
+    assert result.state == "different" and result.same_ids < result.texts
+
+
 def test_the_gguf_of_another_model_is_found(real_llama, model, tmp_path):
     gguf = write_gguf(model, tmp_path / "other.gguf")
     weights = load_file(model / "model.safetensors")

@@ -62,7 +62,7 @@ def build(way: str, name: str, bases: dict[str, Path], corpora: dict[str, Path],
 
 
 @pytest.mark.parametrize(("way", "name"), CASES)
-def test_lines_and_golden_ids_are_equal(
+def test_lines_and_golden_texts_are_equal(
     way, name, bases, corpora, text, tmp_path, monkeypatch, real_transformers4, vllm_interpreter
 ):
     monkeypatch.setenv("REVOCAB_VLLM_PYTHON", vllm_interpreter)

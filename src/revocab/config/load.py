@@ -136,12 +136,12 @@ def read(*paths: str | Path, **overrides: Any) -> Experiment:
     return validate({**laid_over(paths), **overrides}, files=paths)
 
 
-def read_stated(*paths: str | Path) -> Experiment:
-    """Read what files say, laid over one another; ids, and files that they name, are not checked.
+def as_stated(values: dict[str, Any]) -> Experiment:
+    """Return the experiment of values whose ids, and files that they name, are not checked.
 
     Raises :class:`RevocabError` on what has the wrong shape; a page about a file needs no data.
     """
-    values, problems = with_named_recipes(without_nulls(laid_over(paths)))
+    values, problems = with_named_recipes(without_nulls(values))
     written = WrittenOut(checked(Experiment, values), values.get("recipes") or {})
     if problems := [*problems, *written.problems]:
         raise RevocabError(problems)

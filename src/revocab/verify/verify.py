@@ -130,11 +130,12 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
         raise RevocabError(
             f"{folder}: {reason}; give a Hugging Face model or tokenizer with a tokenizer.json"
         )
-    tokenizer = load(folder if options.tokenizer is None else options.tokenizer)
+    own = load(folder)
+    tokenizer = own if options.tokenizer is None else load(options.tokenizer)
     lines = [line for file in options.text for line in text_lines(file)]
     texts = expected(options.tokenizer or folder, tokenizer, lines)
-    notes = [f"{len(texts) - len(lines)} strings" + f" and {len(lines):,} lines" * bool(lines)]
-    notes[0] += f", with the ids of {options.tokenizer or 'its tokenizer.json'}"
+    whose = options.tokenizer or "its tokenizer.json"
+    notes = [f"{len(texts) - len(lines)} strings, {len(lines):,} lines, with the ids of {whose}"]
     is_model = (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
     computes = options.logits and is_model
     answers: list[tuple[str, Answer]] = []
@@ -142,8 +143,11 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
     if computes and (unread := unknown_type(folder)):
         results.append(Result("logits", "failed", unread))
         computes = False
-    requests = logit_requests(texts, tokenizer.get_vocab_size()) if computes else ()
-    asked = Asked(folder, texts, options.gguf, requests)
+    size = own.get_vocab_size()
+    requests = logit_requests(texts, size) if computes else ()
+    # Of ids that the model has not, most runtimes decode none, and end.
+    within = [replace(text, ids=[number for number in text.ids if number < size]) for text in texts]
+    asked = Asked(folder, within, options.gguf, requests)
     for name in options.runtime or runtimes():
         try:
             answers += [(name, answer) for answer in runtimes()[name].ask(asked)]

@@ -122,9 +122,8 @@ def nothing_yet(axes: Axes) -> None:
     axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")
 
 
-# Colours of runs: Okabe and Ito's and Tol's, which readers with colour-blindness can tell apart.
-
-#: For names that have no colour of their own, in the order of the experiment's runs: of a grid over
+#: Methods have Okabe and Ito's colours and Tol's, for readers with colour-blindness. These are
+#: for names that have no colour of their own, in the order of the experiment's runs: of a grid over
 #: sRGB, those farthest from each other and from the methods' own. Those of methods come before them
 #: where the experiment has few of these.
 SPARE_COLOURS = ("#0000BB", "#00CC33", "#8877FF", "#882277", "#6600FF", "#440066", "#99CC99")

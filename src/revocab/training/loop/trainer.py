@@ -38,12 +38,10 @@ if TYPE_CHECKING:
 #: Steps whose losses are read at once: reading one makes the CPU wait for a GPU.
 STEPS_PER_READING = {"cpu": 1, "cuda": 10}
 
-#: What transformers calls activation checkpointing; it had another name up to 5.22.
-CHECKPOINTING = (
-    "activation_checkpointing"
-    if "activation_checkpointing" in TrainingArguments.__dataclass_fields__
-    else "gradient_checkpointing"
-)
+#: What transformers calls it; up to 5.22 it had another name.
+CHECKPOINTING = "activation_checkpointing"
+if CHECKPOINTING not in TrainingArguments.__dataclass_fields__:
+    CHECKPOINTING = "gradient_checkpointing"
 
 
 class RecipeTrainer(Trainer):
