@@ -5,7 +5,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-#: What ``revocab run`` reads of a checkout; revocab.workflow.files finds it in the package.
+#: What ``revocab run`` reads of a checkout; revocab.rule finds it in the package.
 PARTS = ("Snakefile", "workflow", "profiles", "envs", "config/accelerate", "scripts/run_job.py")
 
 

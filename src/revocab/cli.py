@@ -27,9 +27,7 @@ NO_MEMORY = (
     "Unable to allocate",
     "can't start new thread",
 )
-MORE_MEMORY = (
-    "end other processes, give this one more or a smaller batch_size; no partial output was kept"
-)
+MORE_MEMORY = "end other processes, or give this one more memory; no partial output was kept"
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Command:
     #: Of one that makes a model of a model: the input, and which folders below the output are
     #: models. By hand, what :mod:`revocab.model_check` finds in them at a glance is told.
     remakes: tuple[str, str] | None = None
-    #: Folders of the package whose modules it finds at run time (:mod:`revocab.registry`).
+    #: Folders of the package whose modules it finds at run time (:mod:`revocab.extensions`).
     finds: tuple[str, ...] = ()
 
     @property

@@ -1,15 +1,20 @@
-"""Methods, kinds, languages, templates and recipes of one's own, outside the package.
+"""How kinds of things are found: in the modules of a package, and in a folder of one's own.
 
-They lie in one folder with the sub-paths that they would have in the package
-(``languages/de.yaml``, ``initialise/methods/mine.py``). An experiment names it (``extensions``), by
-hand :data:`VARIABLE` does. Its Python is run, so that nothing is ever found without being named.
+One's own methods, kinds, languages, templates and recipes lie in one folder with the sub-paths that
+they would have in the package (``languages/de.yaml``, ``initialise/methods/mine.py``). An
+experiment names it (``extensions``), by hand :data:`VARIABLE` does. Its Python is run, so that
+nothing is ever found without being named.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from revocab.errors import LONGEST_NAME, RevocabError, refuse
 from revocab.links import is_within
@@ -64,6 +69,35 @@ def files_in(folder: Path, ending: str) -> dict[str, Path]:
 
 def is_twice(name: str, first: Path, second: Path) -> str:
     return f"{name!r}: is {first}, and again {second}; rename one"
+
+
+def found_in(
+    package: ModuleType, attribute: str, name: Callable[[Any], str] = attrgetter("name")
+) -> dict[str, Any]:
+    """Return what every module of a package has under ``attribute``, one or a tuple of several, by
+    its name, sorted.
+
+    A user's own modules count as those of the package (:func:`beside`). Raises
+    :class:`RevocabError` for one of these without the attribute, and for a name that stands twice.
+    """
+    folder = Path(str(package.__file__)).parent
+    own = beside(folder)
+    if own is not None and str(own.absolute()) not in package.__path__:
+        package.__path__.append(str(own.absolute()))
+    kinds: dict[str, Any] = {}
+    places: dict[str, Path] = {}
+    for module, file in files_in(folder, ".py").items():
+        if module == "__init__":
+            continue
+        loaded = importlib.import_module(f"{package.__name__}.{module}")
+        if not hasattr(loaded, attribute):
+            raise RevocabError(f"{file}: defines no {attribute}, as every file of {folder} does")
+        found = getattr(loaded, attribute)
+        for kind in found if isinstance(found, tuple) else (found,):
+            if name(kind) in kinds:
+                raise RevocabError(is_twice(name(kind), places[name(kind)], file))
+            kinds[name(kind)], places[name(kind)] = kind, file
+    return dict(sorted(kinds.items()))
 
 
 def is_inside(folder: str) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.closed import Job
 from revocab.command import Command
+from revocab.extensions import PACKAGE
 
 if TYPE_CHECKING:
     from revocab.plan import Plan as Plan  # noqa: PLC0414 (exported)
@@ -63,6 +64,23 @@ def near(path: Path) -> str:
     """Return a path relative to the current folder if it lies in it: the same on all machines."""
     inside = path.absolute().is_relative_to(Path.cwd())
     return str(path.absolute().relative_to(Path.cwd()) if inside else path)
+
+
+def workflow_folder() -> Path:
+    """Return the checkout of the package, or the folder in it that ``setup.py`` fills."""
+    checkout = PACKAGE.parents[1]
+    return checkout if (checkout / "Snakefile").is_file() else PACKAGE / "dag"
+
+
+def job_script() -> str:
+    """Return the script that Python runs for each job; a command's name and arguments follow."""
+    return near(workflow_folder() / "scripts/run_job.py")
+
+
+def own_or_shipped(path: Path) -> Path:
+    """Return a file or folder of the working folder, or the shipped one where there is no such."""
+    shipped = workflow_folder() / path
+    return shipped if shipped.exists() and not path.exists() else path
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from revocab.corpora.copies import copying_task, sentences
 from revocab.corpora.copies import units as corpus_units
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import documents, holds_conversations
+from revocab.device import Checkpoint
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import generate_task
 from revocab.evaluation.generation.kinds.copying import (
@@ -25,7 +26,6 @@ from revocab.evaluation.generation.kinds.copying import (
 )
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.evaluation.generation.task_scores import task_scores
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating

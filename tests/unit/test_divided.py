@@ -12,8 +12,8 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from training_pico import write_inputs
 
 from revocab import device
+from revocab.device import Checkpoint
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import transformers as engine
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.scoring import score_checkpoints

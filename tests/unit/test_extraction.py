@@ -8,13 +8,13 @@ import random
 import pytest
 from evaluation_toys import write_model
 
+from revocab.device import Checkpoint
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.candidates import best, encode
 from revocab.evaluation.generation.generate import generate_task, score_rows
 from revocab.evaluation.generation.kinds.extraction import KIND, marked, r_precision
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating
 from revocab.io import write_jsonl

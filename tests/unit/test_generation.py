@@ -9,10 +9,10 @@ import types
 import pytest
 from evaluation_toys import write_model
 
+from revocab.device import Checkpoint
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_tokens, finished
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator

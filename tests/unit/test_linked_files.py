@@ -13,7 +13,7 @@ import pytest
 from one_group import changed
 from refusals import problems
 
-from revocab import extensions, registry, yaml_file
+from revocab import extensions, yaml_file
 from revocab.api import shared_tokens
 from revocab.chat.template import read_template
 from revocab.corpora.formats import data_files
@@ -132,7 +132,7 @@ def test_no_python_of_another_folder_is_run(tmp_path, monkeypatch, way):
         __name__="revocab.initialise.methods", __path__=[],
     )  # fmt: skip
     with pytest.raises(RevocabError, match="a link out of mine"):
-        registry.found_in(package, "METHOD")
+        extensions.found_in(package, "METHOD")
 
 
 def test_a_folder_that_changes_while_it_is_listed_is_one_line(tmp_path, monkeypatch):

@@ -13,11 +13,11 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from toy_folders import initialise, shard
 
 from revocab import __main__ as entry
+from revocab.device import Checkpoint
 from revocab.errors import RevocabError
 from revocab.evaluation import efficiency
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import vllm
 from revocab.evaluation.inference.refusals import cause
 from revocab.evaluation.multiple_choice import harness, scoring

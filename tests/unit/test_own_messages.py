@@ -6,11 +6,11 @@ import pytest
 from evaluation_toys import write_model
 
 from revocab.chat.messages import filled
+from revocab.device import Checkpoint
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import asked, generate_task
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts, layout_of, messages
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating

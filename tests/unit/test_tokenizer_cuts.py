@@ -7,8 +7,8 @@ import shutil
 import pytest
 from evaluation_toys import IT_ROWS, write_model, write_task
 
+from revocab.device import Checkpoint
 from revocab.evaluation import efficiency
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import transformers
 from revocab.evaluation.inference.shared_contexts import tokenizer_fingerprint
 from revocab.evaluation.multiple_choice import harness, scoring

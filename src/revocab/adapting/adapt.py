@@ -33,7 +33,7 @@ from revocab.initialise.method import methods
 from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
 from revocab.progress import silent, spoken
-from revocab.workflow.files import workflow_folder
+from revocab.rule import workflow_folder
 from revocab.workflow.supervise import stoppable
 
 if TYPE_CHECKING:

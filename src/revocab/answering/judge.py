@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.closed import Closed, Id, checked, kind_of, look_up
-from revocab.registry import found_in
+from revocab.extensions import found_in
 
 if TYPE_CHECKING:
     from revocab.evaluation.options import AnswerHardware

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from revocab.device import deciding
 from revocab.evaluation.generation.generate import load_generator
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
-from revocab.evaluation.inference.checkpoint import deciding
 from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import AnswerHardware, Generating, GenerationOptions

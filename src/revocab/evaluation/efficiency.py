@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from revocab.corpora.word_splitters import available_splitter, start_splitting
+from revocab.device import checkpoint_on
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.engine import TimedModel, choose_engine
 from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.io import read_jsonl, write_json

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from revocab.errors import RevocabError, refuse
+from revocab.extensions import found_in
 from revocab.heavy_types import Tensor
 from revocab.models.folder import ModelFolder
 from revocab.models.parameters import head_width
-from revocab.registry import found_in
 
 #: A settings key of transformers, the GGUF key, and how its value is stored.
 Setting = tuple[str, str, type]

@@ -13,12 +13,12 @@ from pydantic import Field
 from revocab.closed import Closed, OneLine, look_up
 from revocab.command import named_and_flags
 from revocab.errors import RevocabError
+from revocab.extensions import found_in
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import local
 from revocab.models.load import ADAPTER
 from revocab.output import OutputFolder
 from revocab.progress import Say, spoken
-from revocab.registry import found_in
 
 NAME = "revocab export MODEL --to FORMAT OUT"
 ABOUT = """Write a model for another program: revocab export MODEL --to gguf OUT

@@ -80,7 +80,8 @@ def choose(
     share, where every way gives others, or may.
     """
     lacks = vocabulary.other_steps if lacks is None else lacks
-    texts, own = [*lines_here(vocabulary), *map(probe, lacks)], own_texts(vocabulary)
+    golden = [text for text, _ in golden_texts(vocabulary.tokenizer)]
+    texts, own = [*golden, *NUMBERS, *map(probe, lacks)], own_texts(vocabulary)
     notes = []
     for what, is_changed in {**vocabulary.rewritten, **(rare or {})}.items():
         left = [text for text in texts if not is_changed(text)]
@@ -148,13 +149,6 @@ def ids_here(vocabulary: Vocabulary, texts: Sequence[str]) -> list[list[int]]:
     encoder: Any = text_encoder(vocabulary.tokenizer.backend_tokenizer, PARSE)
     encoded = encoder.encode_batch_fast([*texts], add_special_tokens=False)
     return [encoding.ids for encoding in encoded]
-
-
-def lines_here(vocabulary: Vocabulary) -> Iterator[str]:
-    """Yield our own texts on which tokens must be equal: the golden ones, and numbers."""
-    for text, _ in golden_texts(vocabulary.tokenizer):
-        yield text
-    yield from NUMBERS
 
 
 def own_texts(vocabulary: Vocabulary) -> list[str]:

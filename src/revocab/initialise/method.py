@@ -14,9 +14,9 @@ from pydantic import Field
 
 from revocab.closed import Closed, OneLine
 from revocab.errors import RevocabError
+from revocab.extensions import found_in
 from revocab.heavy_types import Tensor
 from revocab.limits import Size
-from revocab.registry import found_in
 
 if TYPE_CHECKING:
     import torch

@@ -14,11 +14,11 @@ from typing import Any, get_args
 
 from revocab import yaml_file
 from revocab.errors import RevocabError
+from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.models.finding import Finding, Severity, some_tokens
 from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings, text_part
 from revocab.models.load import ADAPTER, loading, quiet
-from revocab.registry import found_in
 from revocab.tokenizers.canonical import canonical_vocabulary, special_and_added
 from revocab.tokenizers.load import load_tokenizer
 from revocab.tokenizers.unreachable import Reason, unreachable

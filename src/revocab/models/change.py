@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from revocab.closed import Closed, Job, ModelId, OneLine, RunStep, look_up
+from revocab.closed import Closed, Job, ModelId, OneLine, RunStep
+from revocab.extensions import found_in
 from revocab.models.folder import ModelFolder
 from revocab.models.weights.files import Part
-from revocab.registry import found_in
 
 #: How an experiment names what a model is made of: a model, or a checkpoint of a run.
 #: ``Plan.referred`` says where it lies.
@@ -82,7 +82,3 @@ def changes() -> dict[str, Change]:
     from revocab.models import changes as package
 
     return found_in(package, "CHANGE")
-
-
-def find_change(name: str) -> Change:
-    return look_up("change", name, changes(), "change")

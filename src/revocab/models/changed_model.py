@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from revocab.closed import checked
+from revocab.closed import checked, look_up
 from revocab.io import write_json, write_text
 from revocab.models import origin
-from revocab.models.change import Change, Changed, ChangeJob, ChangeOptions, find_change
+from revocab.models.change import Change, Changed, ChangeJob, ChangeOptions, changes
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
 from revocab.models.write import write_weights
@@ -28,7 +28,7 @@ def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> N
     wrong and all that :func:`revocab.models.load.check_model` refuses.
     """
     output = OutputFolder(out, "changed model", [model])
-    change = find_change(job.change)
+    change = look_up("change", job.change, changes(), "change")
     options = checked(change.options, job.option, "option")
     say(f"reading {model}")
     check_model(model)

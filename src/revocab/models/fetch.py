@@ -127,15 +127,6 @@ def _from_hub(origin: dict[str, Any], output: OutputFolder, only: dict[str, bool
         shutil.rmtree(folder / ".cache", ignore_errors=True)  # of the Hub's client, with times
 
 
-def _from_folder(path: Path, output: OutputFolder) -> None:
-    source = ModelFolder(path)
-    _ = source.tensors  # raises where shards are missing, damaged, or not those of the index
-    with output.replaced() as folder:
-        copy_documents(source, folder)
-        link_weights(source, folder)
-        check_snapshot(folder, output.path)
-
-
 def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     """Write the folder of a GGUF unless it is there, whole; return where it is from."""
     origin = origin_of_gguf(file)
@@ -192,7 +183,12 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
         if path.suffix == GGUF and path.is_file():
             origin = _from_gguf(path, output)
         else:
-            _from_folder(path, output)
+            source = ModelFolder(path)
+            _ = source.tensors  # raises where shards are missing, damaged, or not the index's
+            with output.replaced() as folder:
+                copy_documents(source, folder)
+                link_weights(source, folder)
+                check_snapshot(folder, output.path)
     else:
         only = {"vocabulary_only": True} if job.vocabulary_only else {}
         origin = {**resolve(job.hub, job.revision, "model"), **only}

@@ -33,6 +33,11 @@ def with_own_code(config: Any) -> Any:
     return config
 
 
+def context_length(config: Any, unknown: int = 2**31) -> int:
+    """Return the longest sequence that a model takes; ``unknown`` where it does not say."""
+    return int(getattr(config.get_text_config(), "max_position_embeddings", None) or unknown)
+
+
 def load_shape(folder: str | Path) -> Any:
     """Return a folder's causal language model on the meta device: its shapes, without weights."""
     return shape_of(load_config(folder))

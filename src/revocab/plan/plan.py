@@ -20,8 +20,7 @@ from revocab.errors import RevocabError
 from revocab.flags import Parser
 from revocab.marker import BY_ITEM, Marked
 from revocab.plan.artefacts import Artefacts
-from revocab.rule import JOIN, Rule, Step
-from revocab.workflow.files import job_script
+from revocab.rule import JOIN, Rule, Step, job_script
 
 #: Of a folder that is read by way of its manifest: what tables and figures are made of.
 TABLES = (".csv", ".jsonl", "timing.json")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from revocab.registry import found_in
+from revocab.extensions import found_in
 from revocab.report.annotations import Results
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, OneLine, Step, kind_of
-from revocab.registry import found_in
+from revocab.extensions import found_in
 from revocab.report.annotations import Experiment, Figure, Layout, Run
 from revocab.report.references import of_runs
 

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine, look_up
+from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.limits import Bytes, Share, Size
-from revocab.registry import found_in
 from revocab.tokenizer_building.training_text import TrainingText
 
 

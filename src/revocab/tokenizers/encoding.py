@@ -188,7 +188,8 @@ def _nothing_behind(step: dict[str, Any]) -> dict[str, Any]:
         return {**step, "processors": [_nothing_behind(inner) for inner in step["processors"]]}
     if kind in ("BertProcessing", "RobertaProcessing"):
         first, number = step["cls"]
-        parts = [_special(first, 0), {"Sequence": {"id": "A", "type_id": 0}}]
+        special = {"SpecialToken": {"id": first, "type_id": 0}}
+        parts = [special, {"Sequence": {"id": "A", "type_id": 0}}]
         template = {
             "type": "TemplateProcessing",
             "single": parts,
@@ -203,10 +204,6 @@ def _nothing_behind(step: dict[str, Any]) -> dict[str, Any]:
     if kind == "TemplateProcessing":
         return {**step, **{name: _until_text(step[name]) for name in ("single", "pair")}}
     return step
-
-
-def _special(token: str, type_id: int) -> dict[str, Any]:
-    return {"SpecialToken": {"id": token, "type_id": type_id}}
 
 
 def _until_text(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from revocab.errors import RevocabError, ended
 from revocab.evaluation.inference.environment import Environment
-from revocab.registry import found_in
+from revocab.extensions import found_in
 
 
 class Missing(RevocabError):

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -134,8 +135,8 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
     tokenizer = own if options.tokenizer is None else load(options.tokenizer)
     lines = [line for file in options.text for line in text_lines(file)]
     texts = expected(options.tokenizer or folder, tokenizer, lines)
-    whose = options.tokenizer or "its tokenizer.json"
-    notes = [f"{len(texts) - len(lines)} strings, {len(lines):,} lines, with the ids of {whose}"]
+    origin = options.tokenizer or "its tokenizer.json"
+    notes = [f"{len(texts) - len(lines)} strings, {len(lines):,} lines, with the ids of {origin}"]
     is_model = (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
     computes = options.logits and is_model
     answers: list[tuple[str, Answer]] = []
@@ -168,11 +169,11 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
             answers = [(name, replace(answer, logits=())) for name, answer in answers]
     elif requests:
         notes.append("logits not compared: no runtime that computes them is here")
-    found = [
-        compared(name, answer, texts, reference, tokenizer.id_to_token, options.shown)
-        for name, answer in answers
+    namers = (tokenizer.id_to_token, own.id_to_token)
+    comparisons = [
+        compared(name, answer, texts, reference, namers, options.shown) for name, answer in answers
     ]
-    return Verified(named, notes, [*found, *results])
+    return Verified(named, notes, [*comparisons, *results])
 
 
 def unknown_type(folder: Path) -> str | None:
@@ -215,12 +216,12 @@ def expected(folder: Path, tokenizer: Tokenizer, lines: Sequence[str]) -> list[E
         texts = [*golden_texts(load_tokenizer(folder))]
     except RevocabError:  # as the line of that runtime says
         texts = [(text, True) for text in fixed_texts()]
-    found = []
+    entries = []
     for text, special in (*texts, *((line, True) for line in lines)):
         ids = tokenizer.encode(text, add_special_tokens=special).ids
         decoded = tokenizer.decode(ids, skip_special_tokens=True)
-        found.append(Expected(text, ids, decoded, special))
-    return found
+        entries.append(Expected(text, ids, decoded, special))
+    return entries
 
 
 def logit_requests(texts: Sequence[Expected], size: int) -> list[tuple[list[int], list[int]]]:
@@ -282,9 +283,10 @@ def compared(
     answer: Answer,
     texts: Sequence[Expected],
     logits: Any,
-    token: Callable[[int], str | None],
+    namers: tuple[Callable[[int], str | None], Callable[[int], str | None]],
     shown: int,
 ) -> Result:
+    """Return what came of one way; ``namers`` name the tokens of expected and received ids."""
     if answer.error is not None:
         return Result(runtime, "failed", f"{answer.name}: {answer.error}")
     apart, allowed = (None, None) if not answer.logits else logits_apart(answer, logits)
@@ -293,7 +295,7 @@ def compared(
         reason = f"logits of {width:,} tokens, not finite or not those of this vocabulary"
         return Result(runtime, "failed", f"{answer.name}: {reason}")
 
-    def tokens(ids: Sequence[int]) -> str:
+    def tokens(ids: Sequence[int], token: Callable[[int], str | None]) -> str:
         return " ".join(f"{token(number)!r}:{number}" for number in ids) or "nothing"
 
     ids = [
@@ -303,8 +305,9 @@ def compared(
         (entry.text, entry.decoded, theirs)
         for entry, theirs in zip(texts, answer.decoded, strict=True)
     ]
-    other_ids = [*differences(ids, "token", TOKENS, tokens)]
-    other_text = [*differences(decoded, "character decoded", CHARACTERS, repr)]
+    shows = [partial(tokens, token=token) for token in namers]
+    other_ids = [*differences(ids, "token", TOKENS, shows)]
+    other_text = [*differences(decoded, "character decoded", CHARACTERS, (repr, repr))]
     rounded = apart is None or allowed is None or apart <= allowed
     return Result(
         runtime,
@@ -320,14 +323,18 @@ def compared(
 
 
 def differences(
-    triples: Sequence[tuple[str, Any, Any]], what: str, most: int, shown: Callable[[Any], str]
+    triples: Sequence[tuple[str, Any, Any]],
+    what: str,
+    most: int,
+    shows: Sequence[Callable[[Any], str]],
 ) -> Iterator[Difference]:
-    """Yield what differs of texts, each with what is expected and received."""
+    """Yield what differs of texts, each with what is expected and received, as ``shows`` write."""
     for text, expected, received in triples:
         if expected != received:
             pairs = zip(expected, received, strict=False)
             at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            parts = (shown(whole[at : at + most]) for whole in (expected, received))
+            sides = zip(shows, (expected, received), strict=True)
+            parts = (show(whole[at : at + most]) for show, whole in sides)
             yield Difference(text, what, at, *parts)
 
 

@@ -23,8 +23,7 @@ from revocab.errors import RevocabError, UsageError
 from revocab.flags import Parser
 from revocab.io import write_json
 from revocab.plan.plan import planned
-from revocab.rule import near
-from revocab.workflow.files import own_or_shipped, workflow_folder
+from revocab.rule import near, own_or_shipped, workflow_folder
 
 DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
 NO_REASONS = "--quiet=reason"

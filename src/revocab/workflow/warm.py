@@ -144,16 +144,14 @@ def answer_of(connection: socket.socket) -> bytes:
     with selectors.DefaultSelector() as selector, signals, written:
         selector.register(signals, selectors.EVENT_READ)
         selector.register(connection, selectors.EVENT_READ)
-        # Of a process that was killed before it read a signal, Linux says so by an error.
-        with contextlib.suppress(ConnectionError):
-            while True:
-                ready = [key.fileobj for key, _ in selector.select()]
-                if connection in ready:
-                    signal.set_wakeup_fd(-1)
-                    return connection.recv(STATUS.size)
+        try:
+            while connection not in [key.fileobj for key, _ in selector.select()]:
                 connection.send(signals.recv(16))
-    signal.set_wakeup_fd(-1)
-    return b""
+            return connection.recv(STATUS.size)
+        except ConnectionError:  # Linux says so of a process killed before it read a signal
+            return b""
+        finally:
+            signal.set_wakeup_fd(-1)
 
 
 def run(main: Callable[[], None]) -> None:

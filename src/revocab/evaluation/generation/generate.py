@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from revocab.device import checkpoint_on, deciding
 from revocab.errors import RevocabError, all_of, refuse
 from revocab.evaluation.generation.candidates import choose_candidates, output_row
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import layout_of, messages, render
 from revocab.evaluation.generation.task_scores import task_scores
 from revocab.evaluation.inference.chat_prompts import ChatFormat
-from revocab.evaluation.inference.checkpoint import checkpoint_on, deciding
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.engine import Engine, choose_engine
 from revocab.evaluation.options import AskingAll, Generating, GenerationHardware

@@ -22,8 +22,8 @@ from revocab.chat.messages import Message
 from revocab.closed import Closed, Id, Language, kind_of, look_up
 from revocab.evaluation.expected_items import ExpectedItems
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
+from revocab.extensions import found_in
 from revocab.limits import Count, Positions, ShotCount
-from revocab.registry import found_in
 
 #: A query or shot: its id and the fields that its kind needs.
 Row = dict[str, Any]

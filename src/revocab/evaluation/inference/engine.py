@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, Protocol
 
-from revocab.closed import unknown
-from revocab.errors import RevocabError
-from revocab.evaluation.inference.checkpoint import Checkpoint
+from revocab.closed import look_up
+from revocab.device import Checkpoint
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.environment import Environment
-from revocab.registry import found_in
+from revocab.extensions import found_in
 
 #: What an engine may do: the parts of ``evaluation`` that run one.
 Part = Literal["generation", "multiple_choice", "efficiency"]
@@ -105,10 +104,7 @@ def choices_for(part: Part, *others: str) -> Any:
 
 
 def engine_called(name: str, part: Part) -> Engine:
-    able = engines_for(part)
-    if name not in able:
-        raise RevocabError(unknown("--engine", name, able, f"engine for {part}"))
-    return able[name]
+    return look_up("--engine", name, engines_for(part), f"engine for {part}")
 
 
 def decoding_engines() -> list[str]:

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.device import checkpoint_on, deciding
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.chat_prompts import TURNS, set_template
-from revocab.evaluation.inference.checkpoint import checkpoint_on, deciding
 from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
 from revocab.evaluation.measures import items_of
 from revocab.evaluation.metric import HARNESS_METRICS

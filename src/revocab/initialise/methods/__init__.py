@@ -1,1 +1,1 @@
-"""Ways to fill rows, a file per family: each has ``METHOD``, or several; a file adds its own."""
+"""One file per method; each defines ``METHOD``. Dropping a file here is all it takes to add one."""

@@ -108,10 +108,6 @@ def added_blocks(model: Any) -> list[int]:
     return list(getattr(model.config, ADDED_BLOCKS, ()))
 
 
-def block_numbers(model: ModelFolder) -> set[int]:
-    return {int(block[1]) for block in map(BLOCK.fullmatch, model.tensors) if block}
-
-
 def check_form(body: ModelFolder) -> int:
     """Return the number of blocks of a model that can be expanded.
 
@@ -123,7 +119,7 @@ def check_form(body: ModelFolder) -> int:
     if "quantization_config" in body.config:
         raise RevocabError(f"{kind}: its weights are quantised; use the unquantised model")
     blocks = body.config.get(LAYERS)
-    numbers = block_numbers(body)
+    numbers = {int(block[1]) for block in map(BLOCK.fullmatch, body.tensors) if block}
     if not isinstance(blocks, int) or numbers != {*range(blocks)}:
         raise RevocabError(
             f"{kind}: {len(numbers)} blocks model.layers.N, but {LAYERS} = {blocks!r} in"

@@ -120,14 +120,11 @@ def scale_axes(axes: Axes, scale: Scale, places: Iterable[float], *, vertical: b
     if not vertical or not wide or low <= 0:
         return
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=steps_within_a_decade(*axes.get_ylim())))
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=FINE if high < WIDE * low else COARSE))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_ylabel(f"{axes.get_ylabel()}, log scale")
-
-
-def steps_within_a_decade(low: float, high: float) -> tuple[float, ...]:
-    return FINE if high < WIDE * low else COARSE
 
 
 def doublings(first: float, last: float) -> list[float]:

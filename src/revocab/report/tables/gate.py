@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -64,11 +65,13 @@ class GateTable(TableOptions):
         return run, run.select([self.before.step])[0]
 
     def shares(self, results: Results, before: System, after: System) -> Iterator[Share]:
+        from revocab.evaluation.generation.kind import find_kind
         from revocab.report.results.significance import paired_generation_items  # imports numpy
 
         first, second = paired_generation_items(results, before, after)
         tasks = self.tasks(results.experiment)
-        for task, metric in ((task, metric) for task in tasks for metric in share_metrics()):
+        metrics = [each.name for each in find_kind(INSTRUCTIONS).metrics if each.name != CHANCE]
+        for task, metric in product(tasks, metrics):
             key = (task, metric)
             if (first or second) and key not in {*first, *second}:
                 continue  # nothing of the task asks for it
@@ -145,12 +148,6 @@ class Share:
     chance: Items | None
     old: str
     new: str
-
-
-def share_metrics() -> list[str]:
-    from revocab.evaluation.generation.kind import find_kind
-
-    return [metric.name for metric in find_kind(INSTRUCTIONS).metrics if metric.name != CHANCE]
 
 
 def share_cell(items: Items | None, provenance: str) -> Cell:

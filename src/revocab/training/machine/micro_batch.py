@@ -109,7 +109,7 @@ def largest_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
         recomputed=run.activation_checkpointing,
         shards=args.world_size if args.fsdp else 1,
     )  # fmt: skip
-    if device.type != "cuda":
+    if device.type != "cuda":  # after the memory, so that what it is made of is missed anywhere
         return None
     # As if the model, which may be on the device already, were not there.
     free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)

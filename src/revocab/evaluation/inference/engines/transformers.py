@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.evaluation.inference.checkpoint import Checkpoint
+from revocab.device import Checkpoint
 from revocab.evaluation.inference.decoding import (
     Output,
     TextGenerator,
@@ -20,6 +20,7 @@ from revocab.evaluation.inference.decoding import (
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.refusals import FiniteLogits, Refusing, refuse_sums
 from revocab.models.load import load_causal_lm
+from revocab.models.shape import context_length
 from revocab.tokenizers.encoding import load_prompt_tokenizer
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class TransformersGenerator(TextGenerator):
         self.batch_size = checkpoint.batch_size
         self.tokenizer = load_prompt_tokenizer(checkpoint.folder)
         self.model: Any = load_weights(checkpoint)
-        self.context_length = context_length(self.model)
+        self.context_length = context_length(self.model.config)
         self.eos = end_tokens(self.model.generation_config, self.tokenizer)
 
     def generate(
@@ -221,11 +222,6 @@ def load_weights(checkpoint: Checkpoint) -> PreTrainedModel:
         device=checkpoint.device,
         gpus=checkpoint.gpus,
     )
-
-
-def context_length(model: PreTrainedModel) -> int:
-    """Return the longest sequence that a model takes; a very long one where it does not say."""
-    return int(getattr(model.config, "max_position_embeddings", 2**31))
 
 
 ENGINE = Engine(

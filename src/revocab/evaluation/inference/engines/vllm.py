@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, Literal
 
+from revocab.device import Checkpoint
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.decoding import (
     Output,
     TextGenerator,
@@ -31,6 +31,7 @@ from revocab.evaluation.inference.vllm_settings import (
     start_settings,
 )
 from revocab.models.load import check_model, loading
+from revocab.models.shape import context_length
 from revocab.models.vocabulary.padding import without_padding
 from revocab.tokenizers.encoding import load_prompt_tokenizer
 
@@ -113,11 +114,6 @@ class WaitingModel:
         if self.started is not None:
             shut_down(self.started)
         self.started = None
-
-
-def context_length(config: Any, unknown: int = 2**31) -> int:
-    """Return the longest sequence that a model takes; ``unknown`` where it does not say."""
-    return int(getattr(config.get_text_config(), "max_position_embeddings", None) or unknown)
 
 
 def shut_down(model: Any) -> None:
