@@ -228,12 +228,12 @@ def test_an_unknown_type_of_model_is_not_compared(model):
 # Real parts -------------------------------------------------------------------------------------
 
 
-def test_transformers_4_gives_the_same(real_transformers4, model):
+def test_transformers_4_gives_the_same(real_transformers4, model, sound):
     results = states(model, runtime=["transformers4"])
     assert {result.state for result in results.values()} == {"equal"} and len(results) == 2
     assert all(result.about.startswith("4.") for result in results.values())
     edit(model, swap_ids)
-    results = states(model, runtime=["transformers4"])
+    results = states(model, runtime=["transformers4"], tokenizer=sound)
     assert {result.state for result in results.values()} == {"different"}
 
 
