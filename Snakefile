@@ -10,7 +10,6 @@ if "experiment" not in config:
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/job.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/answers.smk"
 include: "workflow/rules/tokenizer.smk"

@@ -152,4 +152,6 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from revocab.workflow import warm
+
+    warm.run(main)

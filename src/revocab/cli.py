@@ -109,11 +109,12 @@ def hashes_read(command: Command, asked: Call) -> dict[str, str]:
     from revocab.marker import hashes_of, paths_in
 
     paths = [*paths_in(asked.inputs)] if asked.name else []
-    if hasattr(asked.inputs, "results") and command.name != "check_artefacts":
-        from revocab.plan.plan import files_of_results
+    if hasattr(asked.inputs, "results"):
+        from revocab.report.results import files_read
 
-        paths += files_of_results(asked.inputs, asked.name or command.name)
-    return hashes_of(paths)
+        paths = [*files_read(asked.inputs, command.name, getattr(asked.job, "group", None))]
+    parts = asked.out.parts  # results/EXPERIMENT/… in a job of the workflow
+    return hashes_of(paths, parts[1] if asked.name and len(parts) > 1 else "")
 
 
 def handed_over(asked: Call, words: Sequence[str], name: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
 
@@ -55,6 +56,12 @@ TaskLanguage = Annotated[Id, Refers("language with tasks")]
 HeldoutLanguage = Annotated[Id, Refers("language with held-out text")]
 MeasuredCorpusId = Annotated[Id, Refers("corpus under fertility.corpora")]
 MeasuredTokenizerId = Annotated[Id, Refers("tokenizer under fertility.tokenizers")]
+#: Files by which rules of the workflow name the folder that they lie in.
+OF_FOLDERS = ("manifest.json", "train.jsonl.gz", "heldout.jsonl.gz")
+#: A folder, named by its path or by such a file in it.
+Folder = Annotated[
+    Path, AfterValidator(lambda path: path.parent if path.name in OF_FOLDERS else path)
+]
 #: Of a repository on the Hub.
 Revision = Annotated[str, StringConstraints(pattern=wording.REVISION)]
 #: Free text on one line.

@@ -1,8 +1,8 @@
-"""What a command is: named inputs, a job, what the machine decides, and a function of the three.
+"""What a command is: named inputs, options, what the machine decides, and a function of the three.
 
-Every rule of the workflow and every verb by hand is one :class:`Command` in ``commands/``. A rule
-passes inputs and job as JSON; by hand each of their keys is a flag, with its help, its choices and
-its default from the same models.
+Every rule of the workflow and every verb by hand is one :class:`Command` in ``commands/``. Inputs
+and what the machine decides are flags, with help, choices and defaults from their models. So are
+the options by hand; a rule gives them as JSON (``--options``), with its job's name (``--job``).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
-from revocab.closed import Closed, Job, checked, problems_of
+from revocab.closed import OF_FOLDERS, Closed, Folder, Job, checked, plain, problems_of
 from revocab.errors import RevocabError, UsageError, all_of, of_usage
 from revocab.flags import asks_for_help, flag_of, leading, values_of
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
-#: Flags of a rule's command line; all but the output hold JSON.
+#: Parameters of a command's function, beside where it writes.
 PARTS = ("inputs", "job", "machine")
 
 
@@ -99,34 +99,59 @@ class Call:
     by_hand: bool = field(default=False, compare=False)
 
 
+class Written(Closed):
+    """What a rule says beside inputs and machine."""
+
+    out: Folder
+    #: The rule and its wildcards, which the marker of what is written names.
+    job: str
+    #: JSON, or - where it comes from standard input.
+    options: str = "{}"
+
+
 def read(command: Command, name: str, words: Sequence[str]) -> Call:
-    """Return the call that a command line asks for.
+    """Return the call that a command line makes.
 
     Raises :class:`RevocabError` naming every key that is missing, unknown or wrong; ends with the
-    help where that is asked for.
+    help where that is wanted.
     """
-    if "--job" in words:
-        return _of_rule(command, words)
-    return _by_hand(command, name, words)
+    return (_of_rule if "--job" in words else _by_hand)(command, name, words)
 
 
-def _of_rule(command: Command, words: Sequence[str]) -> Call:
-    """Read ``--inputs JSON --job JSON --out PATH``, and ``--machine``, ``--name``."""
-    flags = [f"--{name}" for name in (*PARTS, "name", "out")]
-    values = dict(zip(words[::2], words[1::2], strict=False))
-    unknown = [flag for flag in words[::2] if flag not in flags]
-    if unknown or len(words) % 2 or "--out" not in values:
-        raise UsageError(
-            f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
-            f"{', '.join(unknown) or ' '.join(words[::2])}"
-        )
+@of_usage()
+def _of_rule(command: Command, name: str, words: Sequence[str]) -> Call:
+    models = [command.inputs, command.machine, Written]
+    values = values_of(models, name, None, spelt_out(words, command.inputs))
 
-    def part(name: str) -> Any:
-        text = values.get(f"--{name}", "{}")
-        return checked(command.parts[name], sys.stdin.read() if text == "-" else text, name)
+    def part(model: type[BaseModel]) -> Any:
+        return of_flags(model, {key: values[key] for key in model.model_fields if key in values})
 
-    inputs, job, machine = all_of(partial(part, name) for name in PARTS)
-    return Call(inputs, job, machine, Path(values["--out"]), values.get("--name", ""))
+    inputs, machine, written = all_of(partial(part, model) for model in models)
+    options = sys.stdin.read() if written.options == "-" else written.options
+    out = written.out if command.writes == "folder" else Path(values["out"])
+    job = checked(command.job, options, "options")
+    return Call(inputs, job, machine, out, "--".join(written.job.split()))
+
+
+def spelt_out(words: Sequence[str], inputs: type[Closed]) -> list[str]:
+    """Return a rule's words as a person would give them: a flag of an input that its job has not is
+    followed by nothing, and a file that has a name needs none before it.
+    """
+    spelt, fields = [], {flag_of(key): field for key, field in inputs.model_fields.items()}
+    by_id = False
+    for word, after in zip(words, [*words[1:], "--"], strict=True):
+        if word.startswith("--"):
+            kind = plain(fields[word].annotation) if word in fields else None
+            by_id = get_origin(kind) is dict
+            if word in fields and after.startswith("--"):
+                continue
+        elif by_id and "=" not in word:
+            path = Path(word)
+            named = path.parent.name if path.name in OF_FOLDERS else path.with_suffix("").name
+            spelt.append(f"{named}={word}")
+            continue
+        spelt.append(word)
+    return spelt
 
 
 @of_usage()

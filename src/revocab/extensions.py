@@ -29,6 +29,24 @@ def own_folder() -> Path | None:
     return Path(named) if named else None
 
 
+def from_here(path: Path) -> str:
+    """Return a path relative to the current folder if it lies in it: the same on all machines."""
+    inside = path.absolute().is_relative_to(Path.cwd())
+    return str(path.absolute().relative_to(Path.cwd()) if inside else path)
+
+
+def workflow_folder() -> Path:
+    """Return the checkout of the package, or the folder in it that ``setup.py`` fills."""
+    checkout = PACKAGE.parents[1]
+    return checkout if (checkout / "Snakefile").is_file() else PACKAGE / "dag"
+
+
+def own_or_shipped(path: Path) -> Path:
+    """Return a file or folder of the working folder, or the shipped one where there is no such."""
+    shipped = workflow_folder() / path
+    return shipped if shipped.exists() and not path.exists() else path
+
+
 def use(folder: object) -> None:
     """Have this process and those that it starts look there as well; before anything is found.
 

@@ -1,14 +1,13 @@
 """A hash of what a command computes with: its module, and all of ours that these import.
 
-The hash changes with what a module and the YAML beside it say, and not with comments, docstrings or
-layout. A user's own modules and YAML count as if they lay in the package
-(:mod:`revocab.extensions`).
+The hash changes with what a module and the YAML beside it say, and not with lines of comments. A
+user's own modules and YAML count as if they lay in the package (:mod:`revocab.extensions`).
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -18,9 +17,17 @@ from revocab.extensions import PACKAGE, own_folder
 #: Modules, relative to the package, on which no result depends: command lines, plans, progress.
 SPEAKING = frozenset(
     {
-        "cli.py", "command.py", "extensions.py", "flags.py", "imports.py", "progress.py", "rule.py"
+        "cli.py", "command.py", "extensions.py", "flags.py", "imports.py", "progress.py"
     }
 )  # fmt: skip
+
+#: Imports of ours, wherever they stand, and what runs in no process: imports for types, comments.
+IMPORTS = re.compile(
+    r"^\s*(?:from (revocab[\w.]*) import (\([^)]*\)|[^\n]*)|import (revocab[\w.]*))", re.MULTILINE
+)
+NAME = re.compile(r"(?<![\w.])(?!as\b)[a-zA-Z_]\w*")
+FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ ]+.*\n|\n)*", re.MULTILINE)
+UNREAD = re.compile(r"^\s*(?:#.*)?\n", re.MULTILINE)
 
 
 @cache
@@ -61,24 +68,26 @@ def closure(start: Iterable[str], package: Path = PACKAGE) -> set[str]:
 @cache
 def _imported(path: Path, package: Path) -> list[str]:
     modules = []
-    for dotted in _names(_tree(path)):
-        outer, *parts = dotted.split(".")
-        if outer != "revocab":
-            continue
+    for dotted in _names(path.read_text(encoding="utf-8")):
+        parts = dotted.split(".")[1:]
         for depth in range(len(parts) + 1):
             module = "/".join(parts[:depth])
             names = [f"{module}/__init__.py", f"{module}.py"] if module else ["__init__.py"]
-            modules += [name for name in names if place(name, package).is_file()]
+            modules += [name for name in names if _is_module(name, package)]
     return modules
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            # ``from revocab.initialise import methods`` may name a module or an attribute.
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+@cache
+def _is_module(name: str, package: Path) -> bool:
+    return place(name, package).is_file()
+
+
+def _names(text: str) -> Iterator[str]:
+    for module, listed, plain in IMPORTS.findall(FOR_TYPES.sub("", text)):
+        # ``from revocab.initialise import methods`` may name a module or an attribute.
+        yield from (f"{module}.{name}" for name in NAME.findall(listed))
+        if plain:
+            yield plain
 
 
 @cache
@@ -96,25 +105,8 @@ def _data(name: str, package: Path) -> list[str]:
 
 @cache
 def file_hash(path: Path) -> str:
-    return _digest(ast.unparse(_tree(path)) if path.suffix == ".py" else path.read_text("utf-8"))
-
-
-@cache
-def _tree(path: Path) -> ast.AST:
-    """Return what runs of a module: no docstrings, nothing under ``if TYPE_CHECKING:``."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            running = [statement for statement in body if not _never_runs(statement)]
-            node.body = running or [ast.Pass()]  # type: ignore[attr-defined]
-    return tree
-
-
-def _never_runs(node: ast.stmt) -> bool:
-    if isinstance(node, ast.If):
-        return getattr(node.test, "id", None) == "TYPE_CHECKING"
-    value = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+    text = path.read_text(encoding="utf-8")
+    return _digest(UNREAD.sub("", FOR_TYPES.sub("", text)) if path.suffix == ".py" else text)
 
 
 def _digest(text: str) -> str:

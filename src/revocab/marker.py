@@ -214,22 +214,27 @@ class Marked:
 
     @classmethod
     def find(cls, path: Path, read: Callable[[Path], Marker | None] | None = None) -> Marked | None:
-        """Return what a job wrote at a path: the file, or all below the folder."""
+        """Return what a job wrote at a path, the file, or all below the folder; else what a person
+        wrote there.
+        """
+        by_hand = None
         for folder in (path, *path.parents):
             name = path.relative_to(folder).as_posix()
             single = folder.glob(f".*{MARKER}") if folder == path.parent else ()
             for place in (folder / MARKER, *sorted(single)):
                 marker = (read or _read)(place)
-                if marker is None or not marker.name:
+                if marker is None or not marker.finished:
                     continue
                 names = [
                     file
                     for file in marker.files
                     if name == "." or f"{file}/".startswith(f"{name}/")
                 ]
-                if names:
+                if names and marker.name:
                     return cls(folder, marker, names)
-        return None
+                if names and by_hand is None:
+                    by_hand = cls(folder, marker, names)
+        return by_hand
 
     def problem(self, *, read: bool) -> str:
         """Return what is not as the job wrote it, and what makes it again; empty: nothing.
@@ -237,6 +242,11 @@ class Marked:
         What was removed on purpose is a problem only where it is ``read``.
         """
         wrong = []
+        if not self.marker.name:
+            return (
+                f"{self.folder}: was not written by a job of the workflow, and a job reads it;"
+                f" {self.advice}"
+            )
         dropped = removed_from(self.folder)
         for name in self.names:
             stamp, file = self.marker.stamp(name), self.folder / name
@@ -261,10 +271,13 @@ class Marked:
 
     @property
     def advice(self) -> str:
+        return f"run the experiment with --forcerun {self.target}"
+
+    @property
+    def target(self) -> Path | str:
         """What makes the files again: the job's output as Snakemake knows it, or its rule."""
         names = [name for name in ("manifest.json", self.marker.kind) if name in self.marker.files]
-        target = self.folder / names[0] if names else self.marker.name.partition("--")[0]
-        return f"run the experiment with --forcerun {target}"
+        return self.folder / names[0] if names else self.marker.name.partition("--")[0]
 
     def hashes(self) -> dict[str, str]:
         return {
@@ -301,16 +314,69 @@ def paths_in(value: Any) -> Iterator[Path]:
             yield from paths_in(item)
 
 
-def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
+def is_of_experiment(path: Path, experiment: str) -> bool:
+    """Return whether a path lies where jobs of an experiment alone write."""
+    absolute, here = path.absolute(), Path.cwd()
+    parts = absolute.relative_to(here).parts if absolute.is_relative_to(here) else ()
+    return parts[:2] in (("results", experiment), ("resources", experiment))
+
+
+def hashes_of(paths: Iterable[Path], experiment: str) -> dict[str, str]:
     """Return the SHA-256 of the files that a job reads of other jobs, by path.
+
+    Empty where no marker says what a file of the experiment is.
 
     Raises :class:`RevocabError` naming the files that are no longer what their jobs wrote.
     """
-    read, found = cache(_read), dict[tuple[Path, str], Marked]()
+    read, found = cache(_read), dict[Path, Marked]()
+    hashes: dict[str, str] = {}
     for path in paths:
-        if marked := Marked.find(path, read):
-            key = marked.folder, marked.marker.name
-            names = (*found[key].names, *marked.names) if key in found else marked.names
-            found[key] = replace(marked, names=list(dict.fromkeys(names)))
+        marked, own = Marked.find(path, read), is_of_experiment(path, experiment)
+        if marked is None or not (marked.marker.name or own):
+            hashes |= {os.path.normpath(path): ""} if own else {}
+            continue
+        key = marked.folder / marked.marker.name
+        names = (*found[key].names, *marked.names) if key in found else marked.names
+        found[key] = replace(marked, names=list(dict.fromkeys(names)))
     refuse(filter(None, (marked.problem(read=True) for marked in found.values())))
-    return {name: known for marked in found.values() for name, known in marked.hashes().items()}
+    for marked in found.values():
+        hashes |= marked.hashes()
+    return hashes
+
+
+def changed_since(files: Iterable[Path], experiment: str) -> Iterator[str]:
+    """Yield a problem for everything among files, and all that they were made of, that is not as
+    its job wrote it, that no marker tells, or that was read before it was written so.
+    """
+    read, found, seen = cache(_read), dict[Path, Marked](), set[Path]()
+    waiting = [Path(os.path.normpath(file)) for file in files]
+    makers: dict[str, Marked] = {}
+    while waiting:
+        path = waiting.pop()
+        if path in seen or f"{path}" in makers:
+            continue
+        seen.add(path)
+        marked, own = Marked.find(path, read), is_of_experiment(path, experiment)
+        if marked is None or not (marked.marker.name or own):
+            if own:
+                manifests = [each / "manifest.json" for each in path.parents]
+                target = next((file for file in manifests if file.is_file()), path)
+                yield (
+                    f"{path}: no marker says what wrote it; run the experiment with --forcerun"
+                    f" {target}"
+                )
+            continue
+        whole = replace(marked, names=[*marked.marker.files])
+        found[whole.folder / whole.marker.name] = whole
+        makers |= dict.fromkeys(whole.hashes(), whole)
+        waiting += map(Path, whole.marker.inputs)
+    for marked in found.values():
+        if problem := marked.problem(read=False):
+            yield problem
+        for file, digest in marked.marker.inputs.items():
+            maker = makers.get(file)
+            if maker is not None and maker.hashes()[file] != digest:
+                yield (
+                    f"{file}: the job {marked.job} read another content than"
+                    f" {maker.job} has written: {marked.advice}"
+                )

@@ -1,57 +1,103 @@
 # Analysis that needs no text: parameter counts, embedding similarity, cost at a real model's size.
 
 
-use rule job as count_parameters with:
-    input:
-        unpack(needs("count_parameters")),
+rule count_parameters:
     output:
-        f"{RESULTS}/parameters.csv",
+        PATHS.parameters,
     log:
         f"{RESULTS}/logs/count_parameters.log",
+    conda:
+        CORE
     params:
-        **params_of("count_parameters"),
+        **decided(lambda w: options.parameters(EXPERIMENT)),
+        code=code_of("count_parameters"),
+        machine=machine("count_parameters"),
+    shell:
+        "{PYTHON:q} -m revocab count_parameters --out {output:q}" + END
 
 
-use rule job as measure_similarity with:
+rule measure_similarity:
     input:
-        unpack(needs("measure_similarity")),
+        target_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.runs[w.group].target]),
+        first=lambda w: [LAYOUT.checkpoint(run, 0).manifest for run in LAYOUT.with_new_rows(w.group)],
+        last=lambda w: [
+            LAYOUT.checkpoint(run, run.steps[-1]).manifest for run in LAYOUT.with_new_rows(w.group)
+        ],
+        helper_model=lambda w: [model.manifest for model in LAYOUT.group_helper(w.group)],
+        helper_pairs=lambda w: LAYOUT.helper_pairs(
+            EXPERIMENT.runs[w.group].helper, EXPERIMENT.runs[w.group].target
+        ),
     output:
-        manifest=f"{PATHS.similarity('{group}')}/manifest.json",
+        manifest=manifest(PATHS.similarity("{group}")),
         table=f"{PATHS.similarity('{group}')}/similarity.csv",
     log:
         f"{RESULTS}/logs/measure_similarity/{{group}}.log",
+    conda:
+        CORE
     params:
-        **params_of("measure_similarity"),
+        **decided(
+            lambda w: options.similarity(LAYOUT, w.group),
+            first=lambda w: LAYOUT.by_run(w.group, first=True),
+            last=lambda w: LAYOUT.by_run(w.group, first=False),
+            helper_model=lambda w: [model.folder for model in LAYOUT.group_helper(w.group)],
+        ),
+        code=code_of("measure_similarity"),
+        machine=machine("measure_similarity"),
+    shell:
+        "{PYTHON:q} -m revocab measure_similarity --target-tokenizer {input.target_tokenizer:q}"
+        " --first {params.first:q} --last {params.last:q} --helper-model {params.helper_model:q}"
+        " --helper-pairs {input.helper_pairs:q} --out {output.manifest:q}" + END
 
 
-use rule job as measure_scale with:
+rule measure_scale:
     input:
-        unpack(needs("measure_scale")),
+        source_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.scale.source_tokenizer]),
+        target_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.scale.target_tokenizer]),
+        pairs=lambda w: manifest(
+            PATHS.intersection(EXPERIMENT.scale.source_tokenizer, EXPERIMENT.scale.target_tokenizer)
+        ),
     output:
-        manifest=f"{RESULTS}/scale/manifest.json",
-        table=f"{RESULTS}/scale/scale.csv",
+        manifest=manifest(PATHS.scale),
+        table=f"{PATHS.scale}/scale.csv",
     log:
         f"{RESULTS}/logs/measure_scale.log",
+    conda:
+        CORE
     params:
-        **params_of("measure_scale"),
+        **decided(lambda w: options.scale(EXPERIMENT)),
+        code=code_of("measure_scale"),
+        machine=machine("measure_scale"),
+    shell:
+        "{PYTHON:q} -m revocab measure_scale --source-tokenizer {input.source_tokenizer:q}"
+        " --target-tokenizer {input.target_tokenizer:q} --pairs {input.pairs:q}"
+        " --out {output.manifest:q}" + END
 
 
-use rule job as compare_runs with:
+rule compare_runs:
     input:
-        unpack(needs("compare_runs")),
+        experiment=PATHS.experiment_file,
+        scores=f"{RESULTS}/scores.parquet",
+        by_item=lambda w: LAYOUT.items_of_group(w.group),
     output:
         PATHS.significance("{group}"),
     log:
         f"{RESULTS}/logs/compare_runs/{{group}}.log",
+    conda:
+        CORE
     params:
-        **params_of("compare_runs"),
+        **decided(lambda w: options.comparison(LAYOUT, w.group)),
+        code=code_of("compare_runs"),
+        machine=machine("compare_runs"),
+    shell:
+        "{PYTHON:q} -m revocab compare_runs --results {RESULTS:q} --out {output:q}" + END
 
 
 # Nothing else runs beside it: it measures time. On a cluster, which has no number of cores, the profile
 # sets its threads.
-use rule job as measure_efficiency with:
+rule measure_efficiency:
     input:
-        unpack(needs("measure_efficiency")),
+        model=lambda w: LAYOUT.last_checkpoint(w.run).manifest,
+        text=lambda w: LAYOUT.corpora([EXPERIMENT.evaluation.efficiency.corpus], "heldout"),
     output:
         PATHS.efficiency("{run}"),
     log:
@@ -62,4 +108,13 @@ use rule job as measure_efficiency with:
     resources:
         gpu=divided("measure_efficiency"),
     params:
-        **params_of("measure_efficiency", python=GENERATION_PYTHON),
+        **decided(
+            lambda w: options.efficiency(EXPERIMENT, w.run),
+            model=lambda w: LAYOUT.last_checkpoint(w.run).folder,
+        ),
+        code=code_of("measure_efficiency"),
+        gpus=own_gpus,
+        machine=machine("measure_efficiency"),
+    shell:
+        "{params.gpus:q} {GENERATION_PYTHON:q} -m revocab measure_efficiency --model {params.model:q}"
+        " --text {input.text:q} --out {output:q}" + END

@@ -1,12 +1,14 @@
-# What all rules share: the experiment's plan, interpreters, and how a job becomes a command line.
+# What all rules share: the experiment, interpreters, and what runs a job again.
+import hashlib
 import json
 import os
 import re
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
-from snakemake.settings.types import DeploymentMethod, RerunTrigger
+from snakemake.settings.types import DeploymentMethod
 
 from revocab import extensions
 
@@ -18,21 +20,21 @@ from revocab.costs import experiment as costs
 from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
-from revocab.plan import Plan
-from revocab.plan.plan import find_rule
-from revocab.plan.rerun import CodeParams, arguments_digest
-from revocab.rule import near
+from revocab.experiment import options
+from revocab.experiment.layout import Layout, manifest
+from revocab.flags import flag_of
+from revocab.imports import code_hash
 from revocab.workflow import gpus, launch, supervise, warm
 from revocab.workflow.run import record_machine
 
 try:
-    PLAN = Plan(validate(config, files=workflow.configfiles))
+    LAYOUT = Layout(validate(config, files=workflow.configfiles))
 except RevocabError as error:
     print(error.render(), file=sys.stderr)
     sys.exit(1)
 
-EXPERIMENT = PLAN.experiment
-PATHS = PLAN.paths
+EXPERIMENT = LAYOUT.experiment
+PATHS = LAYOUT.paths
 RESULTS = PATHS.results
 supervise.announce(RESULTS)
 if workflow.is_main_process:
@@ -46,8 +48,6 @@ onstart:
     record_machine(Path(RESULTS))
     if workflow.local_exec and not USES_CONDA:  # its jobs have other interpreters
         warm.start()
-    if code_params().kept:
-        print(code_params().report(), file=sys.stderr)
 
 
 onsuccess:
@@ -73,6 +73,7 @@ if LOCAL and (there := len(gpus.devices())):
 # the one of the rule's environment.
 USES_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if USES_CONDA else sys.executable
+CORE = "../../envs/core.yaml"
 GENERATION = EXPERIMENT.evaluation.generation
 CHOICES = EXPERIMENT.evaluation.multiple_choice
 
@@ -169,112 +170,128 @@ wildcard_constraints:
     recipe=one_of(EXPERIMENT.recipes),
     model=one_of(EXPERIMENT.models),
     group=one_of(EXPERIMENT.runs),
-    run=one_of(PLAN.runs),
+    run=one_of(LAYOUT.runs),
     length=r"\d+",
 
 
-def ids_of(rule):
-    """Return the wildcard constraints of a rule that is for some things of a kind alone."""
-    (wildcard,) = find_rule(rule).wildcards
-    return {wildcard: one_of(ids for (ids,) in find_rule(rule).known(PLAN))}
+# --- what runs a job again ------------------------------------------------------------------------
+
+# Snakemake compares the input files of a job, its shell command, and each param that is a value or a
+# function of wildcards alone; of a function that also takes output, resources or threads it records
+# nothing. So what decides a result is recorded as a digest, which is short where it is printed, and
+# what only says how a machine computes it is not.
 
 
-# --- from a job to a command line ---------------------------------------------------------------
+def decided(options, **flags):
+    """Return the params of a job's options, as JSON, and of further flags, with their digest."""
 
+    def text(wildcards):
+        return options(wildcards).canonical()
 
-def named(rule, wildcards):
-    """Return the name of a job in the plan."""
-    return "--".join([rule, *(wildcards[name] for name in find_rule(rule).wildcards)])
+    def digest(wildcards):
+        words = [text(wildcards), *(json.dumps(flag(wildcards)) for flag in flags.values())]
+        return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
+    def unrecorded(value):
+        return lambda wildcards, resources: value(wildcards)
 
-def needs(rule):
-    """Return the input function of a rule: the files that its job reads, by name."""
-    return lambda wildcards: PLAN.job(named(rule, wildcards)).files()
+    params = {"options": text, **flags}
+    return {"decided": digest, **{name: unrecorded(value) for name, value in params.items()}}
 
 
 @cache
-def code_params():
-    """Return what decides whether changed code runs a job again."""
-    return CodeParams(PLAN, keeps=RerunTrigger.CODE not in workflow.rerun_triggers)
+def command(verb):
+    return import_module(f"revocab.commands.{verb}").COMMAND
 
 
-# What runs a job again: its code, its inputs, and every param that is a value or a function of
-# wildcards alone. Snakemake records none of a function that also takes output, resources or threads:
-# what decides a result must never be in one, what only says how a machine computes it always is.
-def params_of(rule, python=PYTHON, job=None, **fixed):
-    """Return the params of a rule.
+@cache
+def code_of(verb):
+    """Return a hash of the code of a verb, which runs a job again where it is a param.
 
-    ``code`` and ``job`` run its jobs again when they change; ``words`` are its command line, with
-    the job as JSON, or from standard input (``-``). What only a machine decides comes from the profile, under the names
-    of the command's machine options; ``fixed`` are further values that nothing computed depends on.
+    Of what lasts, weights and what they are made from, it is part of the shell command: with the
+    rerun triggers of a cluster's profile, code alone makes none of it again.
     """
-    options = find_rule(rule).command.machine.model_fields
+    return f"code {code_hash(f'commands/{verb}.py', command(verb).finds)}"
 
-    def code(wildcards):
-        outputs = workflow.get_rule(rule).output[:1]
-        output = outputs[0].apply_wildcards(wildcards)
-        recorded = workflow.persistence.params(output) or ()
-        return code_params().param(named(rule, wildcards), Path(output), recorded)
 
-    def words(wildcards, resources, threads):
-        step = PLAN.job(named(rule, wildcards))
-        values = {name: resources.get(name) for name in options if name != "threads"} | fixed
-        values |= {"threads": threads} if "threads" in options else {}
-        if "gpus" in options and (resources.get("gpu") or 0) > 1:
+def lasting(verb):
+    return f"  # {code_of(verb)}"
+
+
+# How every shell command ends.
+END = " --options {params.options:q} --job '{rule} {wildcards}' {params.machine:q} 2> {log:q}"
+
+
+# --- what a machine decides -----------------------------------------------------------------------
+
+
+def machine(verb, settings=None, **fixed):
+    """Return the param with a verb's flags for the machine: what the profile has under their names,
+    and ``fixed`` ones, on which nothing computed depends.
+    """
+    fields = command(verb).machine.model_fields
+
+    def flags(wildcards, resources, threads):
+        values = {name: resources.get(name) for name in fields if name != "threads"} | fixed
+        values |= {"threads": threads} if "threads" in fields else {}
+        if "gpus" in fields and (resources.get("gpu") or 0) > 1:
             values["gpus"] = resources.get("gpu")
-        given = {name: value for name, value in values.items() if value is not None}
-        machine = step.job.usable(given)
-        return PLAN.words(step, job) + (["--machine", json.dumps(machine)] if machine else [])
+        if settings and not settings(wildcards).can_be_sharded:
+            values["fsdp"] = None
+        words = []
+        for name, value in values.items():
+            if fields[name].annotation is bool and value is not None:
+                words.append(flag_of(name) if value else flag_of(f"no_{name}"))
+            elif value is not None:
+                words += [flag_of(name), str(value)]
+        return words
 
-    return {
-        "code": code,
-        "job": lambda wildcards: arguments_digest(PLAN, named(rule, wildcards)),
-        "gpus": lambda wildcards, resources: gpus_for(resources.get("gpu") or 0),
-        "python": lambda wildcards, resources: python(wildcards) if callable(python) else python,
-        "words": words,
-    }
+    return flags
 
 
 @cache
 def model_sizes():
     """Return the sizes of the experiment's models, and the memory of a GPU, in bytes."""
-    return Sizes(PLAN, {}, {}), (gpus.memory() if LOCAL else None) or costs.USUAL
+    return Sizes(LAYOUT, {}, {}), (gpus.memory() if LOCAL else None) or costs.USUAL
 
 
 def divided(rule):
     """Return how many GPUs a job of a rule gets that runs a model, which the profile may change."""
 
     def count(wildcards):
-        (name,) = (wildcards[name] for name in find_rule(rule).wildcards)
+        (name,) = wildcards
         sizes, each = model_sizes()
-        return costs.devices_for(costs.memory_of(PLAN, sizes, rule, name), each)
+        return costs.devices_for(costs.memory_of(LAYOUT, sizes, rule, name), each)
 
     return count
 
 
-def gpus_for(count):
+def own_gpus(wildcards, resources):
     """Return the words by which a job waits for its GPUs; a cluster gives them to it itself."""
-    return gpus.words(count) if LOCAL else []
+    return gpus.words(resources.get("gpu") or 0) if LOCAL else []
 
 
-def started(rule):
-    """Return the params that say how Python starts a rule's trainings, and on how many GPUs."""
-
-    def batch_size(wildcards):
-        return PLAN.job(named(rule, wildcards)).job.batch_size
+def started(settings):
+    """Return the params that say how Python starts a training, and on how many GPUs."""
 
     def starter(wildcards, resources, threads):
         try:
-            given = {**dict(resources.items()), "threads": threads}
-            return launch.starter(given, batch_size(wildcards))
+            own = {**dict(resources.items()), "threads": threads}
+            return launch.starter(own, settings(wildcards).batch_size)
         except RevocabError as error:
             print(error.render(), file=sys.stderr)
             sys.exit(1)
 
     def launcher(wildcards, resources):
-        return launch.launcher(resources, batch_size(wildcards))
+        return launch.launcher(resources, settings(wildcards).batch_size)
 
-    def own_gpus(wildcards, resources):
-        return gpus_for(launch.gpus_used(resources, batch_size(wildcards)))
+    def waits(wildcards, resources):
+        used = launch.gpus_used(resources, settings(wildcards).batch_size)
+        return gpus.words(used) if LOCAL else []
 
-    return {"starter": starter, "gpus": own_gpus, "launcher": launcher}
+    return {
+        "starter": starter,
+        "gpus": waits,
+        "launcher": launcher,
+        "machine": machine("train_model", settings),
+    }

@@ -4,29 +4,39 @@ from revocab.demoworld import BASELINES, CONVERSATIONS, WORLD_PARTS
 WITHOUT = () if EXPERIMENT.world and EXPERIMENT.world.conversations else CONVERSATIONS
 
 
-use rule job as build_demoworld with:
-    input:
-        unpack(needs("build_demoworld")),
+rule build_demoworld:
     output:
-        manifest=f"{PATHS.world}/manifest.json",
+        manifest=manifest(PATHS.world),
         baselines=f"{PATHS.world}/{BASELINES}",
         parts=expand(
             f"{PATHS.world}/{{part}}.jsonl.gz", part=sorted(WORLD_PARTS.difference(WITHOUT))
         ),
     log:
         f"{RESULTS}/logs/build_demoworld.log",
+    conda:
+        CORE
     params:
-        **params_of("build_demoworld"),
+        **decided(lambda w: options.world(EXPERIMENT)),
+        machine=machine("build_demoworld"),
+    shell:
+        "{PYTHON:q} -m revocab build_demoworld --out {output.manifest:q}" + END
+        + lasting("build_demoworld")
 
 
-use rule job as prepare_corpus with:
+rule prepare_corpus:
     input:
-        unpack(needs("prepare_corpus")),
+        files=lambda w: LAYOUT.corpus_files(w.corpus),
     output:
-        manifest=f"{PATHS.corpus('{corpus}')}/manifest.json",
+        manifest=manifest(PATHS.corpus("{corpus}")),
         train=f"{PATHS.corpus('{corpus}')}/train.jsonl.gz",
         heldout=f"{PATHS.corpus('{corpus}')}/heldout.jsonl.gz",
     log:
         f"{RESULTS}/logs/prepare_corpus/{{corpus}}.log",
+    conda:
+        CORE
     params:
-        **params_of("prepare_corpus"),
+        **decided(lambda w: options.corpus(EXPERIMENT, w.corpus)),
+        machine=machine("prepare_corpus"),
+    shell:
+        "{PYTHON:q} -m revocab prepare_corpus --files {input.files:q} --out {output.manifest:q}" + END
+        + lasting("prepare_corpus")

@@ -1,23 +1,36 @@
 # Multiple choice with lm-evaluation-harness: every checkpoint of a run in one process.
 
 
-use rule job as build_task with:
+rule build_task:
     input:
-        unpack(needs("build_task")),
+        data=lambda w: LAYOUT.task_data(w.task),
+        template=lambda w: LAYOUT.task_template(w.task),
     output:
         PATHS.task("{task}"),
     log:
         f"{RESULTS}/logs/build_task/{{task}}.log",
     wildcard_constraints:
-        **ids_of("build_task"),
+        task=one_of(CHOICES.tasks),
     priority: 1  # a data set that is not the one meant stops the run before much is computed
+    conda:
+        CORE
     params:
-        **params_of("build_task"),
+        **decided(
+            lambda w: options.task(EXPERIMENT, w.task),
+            templates=lambda w: LAYOUT.own_templates(w.task),
+        ),
+        code=code_of("build_task"),
+        machine=machine("build_task"),
+    shell:
+        "{PYTHON:q} -m revocab build_task --data {input.data:q} --templates {params.templates:q}"
+        " --out {output:q}" + END
 
 
-use rule job as score_multiple_choice with:
+rule score_multiple_choice:
     input:
-        unpack(needs("score_multiple_choice")),
+        models=lambda w: LAYOUT.manifests(w.run, CHOICES.steps),
+        chat_template=lambda w: LAYOUT.chat_template_of(w.run),
+        tasks=lambda w: map(PATHS.task, LAYOUT.choice_tasks(w.run)),
     output:
         table=f"{PATHS.run('{run}')}/multiple_choice.csv",
         by_item=f"{PATHS.run('{run}')}/multiple_choice_items.jsonl.gz",
@@ -28,4 +41,14 @@ use rule job as score_multiple_choice with:
     resources:
         gpu=divided("score_multiple_choice"),
     params:
-        **params_of("score_multiple_choice", python=CHOICES_PYTHON),
+        **decided(
+            lambda w: options.scoring(EXPERIMENT, w.run),
+            models=lambda w: LAYOUT.steps(w.run, CHOICES.steps),
+        ),
+        code=code_of("score_multiple_choice"),
+        gpus=own_gpus,
+        machine=machine("score_multiple_choice"),
+    shell:
+        "{params.gpus:q} {CHOICES_PYTHON:q} -m revocab score_multiple_choice"
+        " --models {params.models:q} --tasks {input.tasks:q} --chat-template {input.chat_template:q}"
+        " --out {output.table:q}" + END

@@ -1,25 +1,35 @@
 # Generation: the same stored prompts for every checkpoint.
 
 
-use rule job as build_prompts with:
+rule build_prompts:
     input:
-        unpack(needs("build_prompts")),
+        pool_files=lambda w: LAYOUT.task_text(GENERATION.tasks[w.task].pool),
+        test_files=lambda w: LAYOUT.task_text(GENERATION.tasks[w.task].test),
     output:
         prompts=PATHS.prompts("{task}"),
         manifest=f"{RESULTS}/prompts/{{task}}.manifest.json",
     log:
         f"{RESULTS}/logs/build_prompts/{{task}}.log",
     wildcard_constraints:
-        **ids_of("build_prompts"),
+        task=one_of(GENERATION.tasks),
+    conda:
+        CORE
     params:
-        **params_of("build_prompts"),
+        **decided(lambda w: options.prompts(EXPERIMENT, w.task)),
+        code=code_of("build_prompts"),
+        machine=machine("build_prompts"),
+    shell:
+        "{PYTHON:q} -m revocab build_prompts --pool-files {input.pool_files:q}"
+        " --test-files {input.test_files:q} --out {output.prompts:q}" + END
 
 
-use rule job as generate_text with:
+rule generate_text:
     input:
-        unpack(needs("generate_text")),
+        models=lambda w: LAYOUT.manifests(w.run, GENERATION.steps),
+        chat_template=lambda w: LAYOUT.chat_template_of(w.run),
+        prompts=lambda w: LAYOUT.prompts(w.run),
     output:
-        manifest=f"{PATHS.generation('{run}')}/manifest.json",
+        manifest=manifest(PATHS.generation("{run}")),
         scores=f"{PATHS.generation('{run}')}/scores.csv",
     log:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
@@ -28,16 +38,23 @@ use rule job as generate_text with:
     resources:
         gpu=divided("generate_text"),
     params:
-        **params_of(
-            "generate_text",
-            python=GENERATION_PYTHON,
-            comet_apart=GENERATION.comet_model is not None,
+        **decided(
+            lambda w: options.generation(LAYOUT, w.run),
+            models=lambda w: LAYOUT.steps(w.run, GENERATION.steps),
         ),
+        code=code_of("generate_text"),
+        gpus=own_gpus,
+        machine=machine("generate_text", comet_apart=GENERATION.comet_model is not None),
+    shell:
+        "{params.gpus:q} {GENERATION_PYTHON:q} -m revocab generate_text --models {params.models:q}"
+        " --prompts {input.prompts:q} --chat-template {input.chat_template:q}"
+        " --out {output.manifest:q}" + END
 
 
-use rule job as score_comet with:
+rule score_comet:
     input:
-        unpack(needs("score_comet")),
+        generation=manifest(PATHS.generation("{run}")),
+        prompts=lambda w: LAYOUT.prompts(w.run),
     output:
         table=f"{PATHS.generation('{run}')}/comet.csv",
         by_item=f"{PATHS.generation('{run}')}/comet_items.jsonl.gz",
@@ -48,4 +65,10 @@ use rule job as score_comet with:
     resources:
         gpu=1,
     params:
-        **params_of("score_comet", python=COMET_PYTHON),
+        **decided(lambda w: options.comet(LAYOUT, w.run)),
+        code=code_of("score_comet"),
+        gpus=own_gpus,
+        machine=machine("score_comet"),
+    shell:
+        "{params.gpus:q} {COMET_PYTHON:q} -m revocab score_comet --generation {input.generation:q}"
+        " --prompts {input.prompts:q} --out {output.table:q}" + END

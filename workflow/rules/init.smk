@@ -1,64 +1,129 @@
 # Models to start from: fetched, built as stand-ins, made of others, or given new embeddings.
 
 
-use rule job as fetch_model with:
+rule fetch_model:
     output:
-        f"{PATHS.model('{model}')}/manifest.json",
+        manifest(PATHS.model("{model}")),
     log:
         f"{RESULTS}/logs/fetch_model/{{model}}.log",
     wildcard_constraints:
-        **ids_of("fetch_model"),
+        model=one_of(LAYOUT.fetched),
+    conda:
+        CORE
     params:
-        **params_of("fetch_model"),
+        **decided(
+            lambda w: options.fetch(EXPERIMENT, w.model),
+            path=lambda w: EXPERIMENT.models[w.model].path or [],
+        ),
+        snapshot=f"{PATHS.model('{model}')}/snapshot",
+        machine=machine("fetch_model"),
+    shell:
+        "{PYTHON:q} -m revocab fetch_model --path {params.path:q} --out {params.snapshot:q}" + END
+        + lasting("fetch_model")
 
 
-use rule job as build_stand_in with:
+rule build_stand_in:
     input:
-        unpack(needs("build_stand_in")),
+        tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.models[w.model].tokenizer]),
     output:
-        f"{PATHS.model('{model}')}/untrained/manifest.json",
+        manifest(f"{PATHS.model('{model}')}/untrained"),
     log:
         f"{RESULTS}/logs/build_stand_in/{{model}}.log",
     wildcard_constraints:
-        **ids_of("build_stand_in"),
+        model=one_of(LAYOUT.stand_ins),
+    conda:
+        CORE
     params:
-        **params_of("build_stand_in"),
+        **decided(lambda w: options.stand_in(EXPERIMENT, w.model)),
+        machine=machine("build_stand_in"),
+    shell:
+        "{PYTHON:q} -m revocab build_stand_in --tokenizer {input.tokenizer:q} --out {output:q}" + END
+        + lasting("build_stand_in")
 
 
-use rule job as change_model with:
+def changed_model(wildcards):
+    """Return the model that a change makes another one of."""
+    _, change = EXPERIMENT.models[wildcards.model].change()
+    return LAYOUT.referred(change.model)
+
+
+rule change_model:
     input:
-        unpack(needs("change_model")),
+        model=lambda w: changed_model(w).manifest,
     output:
-        f"{PATHS.model('{model}')}/manifest.json",
+        manifest(PATHS.model("{model}")),
     log:
         f"{RESULTS}/logs/change_model/{{model}}.log",
     wildcard_constraints:
-        **ids_of("change_model"),
+        model=one_of(LAYOUT.changed),
+    conda:
+        CORE
     params:
-        **params_of("change_model"),
+        **decided(
+            lambda w: options.change(EXPERIMENT, w.model), model=lambda w: changed_model(w).folder
+        ),
+        machine=machine("change_model"),
+    shell:
+        "{PYTHON:q} -m revocab change_model --model {params.model:q} --out {output:q}" + END
+        + lasting("change_model")
 
 
-use rule job as train_auxiliary with:
+rule train_auxiliary:
     input:
-        unpack(needs("train_auxiliary")),
+        target_tokenizer=manifest(PATHS.tokenizer("{target}")),
+        source_tokenizers=lambda w: LAYOUT.tokenizers(LAYOUT.sources_with_vectors(w.target)),
+        corpora=lambda w: LAYOUT.corpora(EXPERIMENT.auxiliary.corpora),
     output:
-        f"{PATHS.auxiliary('{target}')}/manifest.json",
+        manifest(PATHS.auxiliary("{target}")),
     log:
         f"{RESULTS}/logs/train_auxiliary/{{target}}.log",
     wildcard_constraints:
-        **ids_of("train_auxiliary"),
+        target=one_of(LAYOUT.with_vectors),
+    conda:
+        CORE
     params:
-        **params_of("train_auxiliary"),
+        **decided(lambda w: options.auxiliary(EXPERIMENT)),
+        machine=machine("train_auxiliary"),
+    shell:
+        "{PYTHON:q} -m revocab train_auxiliary --target-tokenizer {input.target_tokenizer:q}"
+        " --source-tokenizers {input.source_tokenizers:q} --corpora {input.corpora:q}"
+        " --out {output:q}" + END + lasting("train_auxiliary")
 
 
-use rule job as init_embeddings with:
+rule init_embeddings:
     input:
-        unpack(needs("init_embeddings")),
+        source=lambda w: LAYOUT.origin(w.run).manifest,
+        # Nothing of these where the vocabulary is the source's.
+        target_tokenizer=lambda w: LAYOUT.new_tokenizer(w.run),
+        pairs=lambda w: LAYOUT.new_pairs(w.run),
+        helper=lambda w: [model.manifest for model in LAYOUT.helper(w.run)],
+        helper_pairs=lambda w: LAYOUT.helper_pairs(
+            LAYOUT.runs[w.run].helper, LAYOUT.runs[w.run].target
+        ),
+        adapted=lambda w: [model.manifest for model in LAYOUT.adapted(w.run)],
+        base=lambda w: [model.manifest for model in LAYOUT.adapted_from(w.run)],
+        auxiliary=lambda w: LAYOUT.vector_files(w.run),
     output:
-        f"{PATHS.run('{run}')}/init/manifest.json",
+        manifest(f"{PATHS.run('{run}')}/init"),
     log:
         f"{RESULTS}/logs/init_embeddings/{{run}}.log",
     wildcard_constraints:
-        **ids_of("init_embeddings"),
+        run=one_of(LAYOUT.made),
+    conda:
+        CORE
     params:
-        **params_of("init_embeddings"),
+        **decided(
+            lambda w: options.init(LAYOUT, w.run),
+            source=lambda w: LAYOUT.origin(w.run).folder,
+            helper=lambda w: [model.folder for model in LAYOUT.helper(w.run)],
+            adapted=lambda w: [model.folder for model in LAYOUT.adapted(w.run)],
+            base=lambda w: [model.folder for model in LAYOUT.adapted_from(w.run)],
+            auxiliary=lambda w: LAYOUT.vectors(w.run),
+        ),
+        machine=machine("init_embeddings"),
+    shell:
+        "{PYTHON:q} -m revocab init_embeddings --source {params.source:q}"
+        " --target-tokenizer {input.target_tokenizer:q} --pairs {input.pairs:q}"
+        " --helper {params.helper:q} --helper-pairs {input.helper_pairs:q}"
+        " --adapted {params.adapted:q} --base {params.base:q} --auxiliary {params.auxiliary:q}"
+        " --out {output:q}" + END + lasting("init_embeddings")

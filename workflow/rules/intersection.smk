@@ -1,15 +1,23 @@
 # Which tokens two vocabularies share.
 
 
-use rule job as intersect_vocabularies with:
+rule intersect_vocabularies:
     input:
-        unpack(needs("intersect_vocabularies")),
+        source=manifest(PATHS.tokenizer("{source}")),
+        target=manifest(PATHS.tokenizer("{target}")),
     output:
-        manifest=f"{PATHS.intersection('{source}', '{target}')}/manifest.json",
+        manifest=manifest(PATHS.intersection("{source}", "{target}")),
         pairs=f"{PATHS.intersection('{source}', '{target}')}/pairs.parquet",
         report=f"{PATHS.intersection('{source}', '{target}')}/report.json",
         page=f"{PATHS.intersection('{source}', '{target}')}/report.md",
     log:
         f"{RESULTS}/logs/intersect_vocabularies/{{source}}--{{target}}.log",
+    conda:
+        CORE
     params:
-        **params_of("intersect_vocabularies"),
+        **decided(lambda w: options.intersection(EXPERIMENT, w.source, w.target)),
+        machine=machine("intersect_vocabularies"),
+    shell:
+        "{PYTHON:q} -m revocab intersect_vocabularies --source {input.source:q}"
+        " --target {input.target:q} --out {output.manifest:q}" + END
+        + lasting("intersect_vocabularies")

@@ -1,6 +1,7 @@
 # From results to tables, figures and the page.
-
-REPORT_TEMPLATES = [near(file) for file in sorted(extensions.PACKAGE.glob("report/templates/*"))]
+REPORT_TEMPLATES = [
+    extensions.from_here(file) for file in sorted(extensions.PACKAGE.glob("report/templates/*"))
+]
 
 
 localrules:
@@ -8,75 +9,119 @@ localrules:
 
 
 rule write_experiment:
-    input:
-        unpack(needs("write_experiment")),
     output:
-        f"{RESULTS}/experiment.json",
+        PATHS.experiment_file,
     log:
         f"{RESULTS}/logs/write_experiment.log",
     conda:
-        "../../envs/core.yaml"
+        CORE
     params:
-        **params_of("write_experiment", job="-"),
-        text=lambda wildcards, resources: PLAN.job("write_experiment").job.canonical(),
+        **decided(lambda w: options.record(EXPERIMENT)),
+        code=code_of("write_experiment"),
     # The experiment may be too long for an argument; printf is the shell's own.
     shell:
-        "printf %s {params.text:q} | {params.python:q} {params.words:q} 2> {log:q}"
+        "printf %s {params.options:q} | {PYTHON:q} -m revocab write_experiment --options -"
+        " --out {output:q} --job '{rule} {wildcards}' 2> {log:q}"
 
 
-use rule job as collect_scores with:
+rule collect_scores:
     input:
-        unpack(needs("collect_scores")),
+        experiment=PATHS.experiment_file,
+        scored=LAYOUT.scored,
+        published=LAYOUT.published,
     output:
         parquet=f"{RESULTS}/scores.parquet",
         csv=f"{RESULTS}/scores.csv",
     log:
         f"{RESULTS}/logs/collect_scores.log",
+    conda:
+        CORE
     params:
-        **params_of("collect_scores"),
+        **decided(lambda w: options.scores()),
+        code=code_of("collect_scores"),
+        machine=machine("collect_scores"),
+    shell:
+        "{PYTHON:q} -m revocab collect_scores --results {RESULTS:q} --out {output.parquet:q}" + END
 
 
-use rule job as make_tables with:
+rule make_tables:
     input:
-        unpack(needs("make_tables")),
+        experiment=PATHS.experiment_file,
+        scores=f"{RESULTS}/scores.parquet",
+        shown=LAYOUT.read_by_tables,
         templates=REPORT_TEMPLATES,
     output:
-        PLAN.tables,
+        LAYOUT.tables,
     log:
         f"{RESULTS}/logs/make_tables.log",
+    conda:
+        CORE
     params:
-        **params_of("make_tables"),
+        **decided(lambda w: options.nothing()),
+        code=code_of("make_tables"),
+        machine=machine("make_tables"),
+    shell:
+        "{PYTHON:q} -m revocab make_tables --results {RESULTS:q} --out {RESULTS:q}/tables" + END
 
 
-use rule job as make_figures with:
+rule make_figures:
     input:
-        unpack(needs("make_figures")),
+        experiment=PATHS.experiment_file,
+        scores=f"{RESULTS}/scores.parquet",
+        shown=LAYOUT.read_by_figures,
     output:
-        PLAN.figures,
+        LAYOUT.figures,
     log:
         f"{RESULTS}/logs/make_figures.log",
+    conda:
+        CORE
     params:
-        **params_of("make_figures"),
+        **decided(lambda w: options.nothing()),
+        code=code_of("make_figures"),
+        machine=machine("make_figures"),
+    shell:
+        "{PYTHON:q} -m revocab make_figures --results {RESULTS:q} --out {RESULTS:q}/figures" + END
 
 
-use rule job as check_artefacts with:
+rule check_artefacts:
     input:
-        unpack(needs("check_artefacts")),
+        experiment=PATHS.experiment_file,
+        scores=f"{RESULTS}/scores.parquet",
+        tables=LAYOUT.tables,
+        figures=LAYOUT.figures,
+        baselines=LAYOUT.baselines,
+        dropped=LAYOUT.drops,
     output:
         f"{RESULTS}/checks.json",
     log:
         f"{RESULTS}/logs/check_artefacts.log",
+    conda:
+        CORE
     params:
-        **params_of("check_artefacts"),
+        **decided(lambda w: options.nothing()),
+        code=code_of("check_artefacts"),
+        machine=machine("check_artefacts"),
+    shell:
+        "{PYTHON:q} -m revocab check_artefacts --results {RESULTS:q} --out {output:q}" + END
 
 
-use rule job as build_report with:
+rule build_report:
     input:
-        unpack(needs("build_report")),
+        experiment=PATHS.experiment_file,
+        checks=f"{RESULTS}/checks.json",
+        tables=LAYOUT.tables,
+        figures=LAYOUT.figures,
+        described=LAYOUT.described,
         templates=REPORT_TEMPLATES,
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:
         f"{RESULTS}/logs/build_report.log",
+    conda:
+        CORE
     params:
-        **params_of("build_report"),
+        **decided(lambda w: options.nothing()),
+        code=code_of("build_report"),
+        machine=machine("build_report"),
+    shell:
+        "{PYTHON:q} -m revocab build_report --results {RESULTS:q} --out {output:q}" + END

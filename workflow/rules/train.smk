@@ -1,100 +1,174 @@
 # Packed tokens, pretraining of stand-ins, continual training of runs.
 
 
-use rule job as pack_tokens with:
+rule pack_tokens:
     input:
-        unpack(needs("pack_tokens")),
+        tokenizer=manifest(PATHS.tokenizer("{tokenizer}")),
+        corpora=lambda w: LAYOUT.corpora(options.packing(LAYOUT, w.mixture, w.recipe).shares),
+        heldout=lambda w: LAYOUT.texts_held_out(w.recipe),
+        chat_template=lambda w: LAYOUT.chat_template(EXPERIMENT.recipes[w.recipe].chat_template),
     output:
-        f"{PATHS.packed('{tokenizer}', '{mixture}', '{recipe}')}/manifest.json",
+        manifest(PATHS.packed("{tokenizer}", "{mixture}", "{recipe}")),
     log:
         f"{RESULTS}/logs/pack_tokens/{{tokenizer}}--{{mixture}}--{{recipe}}.log",
+    conda:
+        CORE
     params:
-        **params_of("pack_tokens"),
+        **decided(lambda w: options.packing(LAYOUT, w.mixture, w.recipe)),
+        machine=machine("pack_tokens"),
+    shell:
+        "{PYTHON:q} -m revocab pack_tokens --tokenizer {input.tokenizer:q}"
+        " --corpora {input.corpora:q} --heldout {input.heldout:q}"
+        " --chat-template {input.chat_template:q} --out {output:q}" + END + lasting("pack_tokens")
 
 
-use rule job as pack_heldout with:
+rule pack_heldout:
     input:
-        unpack(needs("pack_heldout")),
+        tokenizer=manifest(PATHS.tokenizer("{tokenizer}")),
+        corpora=LAYOUT.corpora(LAYOUT.heldout_corpora, "heldout"),
     output:
-        f"{PATHS.heldout('{tokenizer}', '{length}')}/manifest.json",
+        manifest(PATHS.heldout("{tokenizer}", "{length}")),
     log:
         f"{RESULTS}/logs/pack_heldout/{{tokenizer}}--{{length}}.log",
+    conda:
+        CORE
     params:
-        **params_of("pack_heldout"),
+        **decided(lambda w: options.heldout(w.length)),
+        machine=machine("pack_heldout"),
+    shell:
+        "{PYTHON:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
+        " --corpora {input.corpora:q} --out {output:q}" + END + lasting("pack_heldout")
 
 
 # Held-out text and conversations, for recipes that learn answers alone.
-use rule job as pack_heldout_answers with:
+rule pack_heldout_answers:
     input:
-        unpack(needs("pack_heldout_answers")),
+        tokenizer=manifest(PATHS.tokenizer("{tokenizer}")),
+        corpora=LAYOUT.corpora(EXPERIMENT.evaluation.heldout, "heldout"),
+        chat_template=lambda w: LAYOUT.chat_template(EXPERIMENT.recipes[w.recipe].chat_template),
     output:
-        f"{PATHS.heldout_answers('{tokenizer}', '{recipe}')}/manifest.json",
+        manifest(PATHS.heldout_answers("{tokenizer}", "{recipe}")),
     log:
         f"{RESULTS}/logs/pack_heldout_answers/{{tokenizer}}--{{recipe}}.log",
+    conda:
+        CORE
     params:
-        **params_of("pack_heldout_answers"),
+        **decided(lambda w: options.heldout_answers(EXPERIMENT, w.recipe)),
+        machine=machine("pack_heldout"),
+    shell:
+        "{PYTHON:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
+        " --corpora {input.corpora:q} --chat-template {input.chat_template:q} --out {output:q}" + END
+        + lasting("pack_heldout")
+
+
+def run_settings(wildcards):
+    """Return how a run is trained."""
+    return options.run_training(EXPERIMENT, wildcards.run)
+
+
+def stand_in_settings(wildcards):
+    """Return how a stand-in is pretrained."""
+    return options.pretraining(EXPERIMENT, wildcards.model)
 
 
 rule adapt_model:
     input:
-        unpack(needs("adapt_model")),
+        model=lambda w: LAYOUT.checkpoint(LAYOUT.runs[w.run], 0).manifest,
+        packed=lambda w: LAYOUT.packed(PATHS.run(w.run)),
+        heldout=lambda w: LAYOUT.heldout_of(PATHS.run(w.run)),
+        source=lambda w: [model.manifest for model in LAYOUT.adapter_source(w.run)],
     # Only the manifest is declared: checkpoints and resume state beside it survive a failed job.
     output:
-        f"{PATHS.run('{run}')}/manifest.json",
+        manifest(PATHS.run("{run}")),
     log:
         f"{RESULTS}/logs/adapt_model/{{run}}.log",
     wildcard_constraints:
-        **ids_of("adapt_model"),
+        run=one_of(LAYOUT.trained),
     priority: 10
     conda:
-        "../../envs/core.yaml"
+        CORE
     resources:
         gpu=1,
     params:
-        **(params_of("adapt_model") | started("adapt_model")),
+        **decided(
+            run_settings,
+            model=lambda w: LAYOUT.checkpoint(LAYOUT.runs[w.run], 0).folder,
+            source=lambda w: [model.folder for model in LAYOUT.adapter_source(w.run)],
+        ),
+        **started(run_settings),
     # exec: a signal that Slurm sends before the time limit must not end a shell around the training.
     shell:
-        "exec {params.starter:q} {params.gpus:q} {params.python:q} {params.launcher:q} {params.words:q} 2> {log:q}"
+        "exec {params.starter:q} {params.gpus:q} {PYTHON:q} {params.launcher:q} -m revocab train_model"
+        " --model {params.model:q} --packed {input.packed:q} --heldout {input.heldout:q}"
+        " --source {params.source:q} --out {output:q}" + END + lasting("train_model")
 
 
-use rule adapt_model as pretrain_stand_in with:
+rule pretrain_stand_in:
     input:
-        unpack(needs("pretrain_stand_in")),
+        model=manifest(f"{PATHS.model('{model}')}/untrained"),
+        packed=lambda w: LAYOUT.packed(PATHS.model(w.model)),
+        heldout=lambda w: LAYOUT.heldout_of(PATHS.model(w.model)),
     output:
-        f"{PATHS.model('{model}')}/manifest.json",
+        manifest(PATHS.model("{model}")),
     log:
         f"{RESULTS}/logs/pretrain_stand_in/{{model}}.log",
     wildcard_constraints:
-        **ids_of("pretrain_stand_in"),
+        model=one_of(LAYOUT.stand_ins),
     priority: 100
+    conda:
+        CORE
+    resources:
+        gpu=1,
     params:
-        **(params_of("pretrain_stand_in") | started("pretrain_stand_in")),
+        **decided(stand_in_settings),
+        **started(stand_in_settings),
+        untrained=f"{PATHS.model('{model}')}/untrained",
+    shell:
+        "exec {params.starter:q} {params.gpus:q} {PYTHON:q} {params.launcher:q} -m revocab train_model"
+        " --model {params.untrained:q} --packed {input.packed:q} --heldout {input.heldout:q}"
+        " --out {output:q}" + END + lasting("train_model")
 
 
 # Checkpoints that nothing is to read any more, as a recipe's `keep` says.
-use rule job as drop_checkpoints with:
+rule drop_checkpoints:
     input:
-        unpack(needs("drop_checkpoints")),
+        manifest=manifest(PATHS.run("{run}")),
+        readers=lambda w: LAYOUT.readers_of_dropped(w.run),
     output:
         f"{PATHS.run('{run}')}/dropped.json",
     log:
         f"{RESULTS}/logs/drop_checkpoints/{{run}}.log",
     wildcard_constraints:
-        **ids_of("drop_checkpoints"),
+        run=one_of(LAYOUT.dropping),
+    conda:
+        CORE
     params:
-        **params_of("drop_checkpoints"),
+        **decided(lambda w: options.dropping(LAYOUT, w.run)),
+        code=code_of("drop_checkpoints"),
+        machine=machine("drop_checkpoints"),
+    shell:
+        "{PYTHON:q} -m revocab drop_checkpoints --manifest {input.manifest:q} --out {output:q}" + END
 
 
-use rule job as measure_heldout with:
+rule measure_heldout:
     input:
-        unpack(needs("measure_heldout")),
+        models=lambda w: LAYOUT.manifests(w.run, None),
+        heldout=lambda w: LAYOUT.heldout_windows(w.run),
     output:
         f"{PATHS.run('{run}')}/measured_heldout.csv",
     log:
         f"{RESULTS}/logs/measure_heldout/{{run}}.log",
     wildcard_constraints:
-        **ids_of("measure_heldout"),
+        run=one_of(LAYOUT.measured),
+    conda:
+        CORE
     resources:
         gpu=divided("measure_heldout"),
     params:
-        **params_of("measure_heldout"),
+        **decided(lambda w: options.nothing(), models=lambda w: LAYOUT.steps(w.run, None)),
+        code=code_of("measure_heldout"),
+        gpus=own_gpus,
+        machine=machine("measure_heldout"),
+    shell:
+        "{params.gpus:q} {PYTHON:q} -m revocab measure_heldout --models {params.models:q}"
+        " --heldout {input.heldout:q} --out {output:q}" + END

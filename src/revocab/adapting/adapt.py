@@ -28,17 +28,17 @@ from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
 from revocab.command import options_of
 from revocab.errors import RevocabError, UsageError, all_of, of_usage
+from revocab.extensions import workflow_folder
 from revocab.flags import leading
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
 from revocab.progress import silent, spoken
-from revocab.rule import workflow_folder
 from revocab.workflow.supervise import stoppable
 
 if TYPE_CHECKING:
     from revocab.advice.findings import Findings
-    from revocab.plan.plan import Plan
+    from revocab.experiment.layout import Layout
 
 FILE = "adapt.yaml"
 ABOUT = """Adapt a model to the language of a text: revocab adapt MODEL --text it=FILE
@@ -138,16 +138,16 @@ def adapt(words: Sequence[str]) -> str:
     with stoppable(command):
         write_once(file, command, lambda: content(command, next(iter(named), None), options))
         from revocab.config.load import read
-        from revocab.plan.plan import Plan
+        from revocab.experiment.layout import Layout
 
-        plan = Plan(read(file))
+        layout = Layout(read(file))
         run(file, options.cores, command)
         # What the jobs' logs alone say of new rows, such as of special tokens.
-        for run_id in plan.runs:
-            report = options.out / plan.paths.run(run_id) / "init/diagnostics.json"
+        for run_id in layout.runs:
+            report = options.out / layout.paths.run(run_id) / "init/diagnostics.json"
             for warning in read_json(report)["warnings"] if report.is_file() else ():
                 print(f"warning: {run_id}: {warning}", file=sys.stderr)
-        return verdict_of(plan, options.out)
+        return verdict_of(layout, options.out)
 
 
 def content(command: str, model: str | None, options: AdaptOptions) -> str:
@@ -315,7 +315,7 @@ def run(file: Path, cores: int | None, command: str) -> None:
         supervise(given, file.parent, command, inherited=[lock.fileno()])
 
 
-def verdict_of(plan: Plan, out: Path) -> str:
+def verdict_of(layout: Layout, out: Path) -> str:
     """Return what the terminal shows at the end: the verdict, the table, what to do next.
 
     The verdict also stands on top of the page and of the card of the model.
@@ -323,16 +323,17 @@ def verdict_of(plan: Plan, out: Path) -> str:
     from revocab.adapting import verdict as verdicts
     from revocab.report.template import environment
 
-    results = out / plan.paths.results
-    adapted = next(run for run in plan.runs.values() if run.trains)
-    checkpoint = out / plan.checkpoint(adapted, adapted.steps[-1]).path
-    source = Path(plan.root(adapted.id).path)
+    results = out / layout.paths.results
+    adapted = next(run for run in layout.runs.values() if run.trains)
+    checkpoint = out / layout.checkpoint(adapted, adapted.steps[-1]).folder
+    source = Path(layout.root(adapted.id).folder)
     source = source if source.is_absolute() else out / source
-    target: Any = plan.experiment.tokenizers["target"].construction()[1]
+    target: Any = layout.experiment.tokenizers["target"].construction()[1]
     new = [*target.corpora]
-    old = [name for name in plan.experiment.evaluation.heldout if name not in new]
+    old = [name for name in layout.experiment.evaluation.heldout if name not in new]
     held = {
-        name: verdicts.held_out(name, out / plan.heldout_text(name).path) for name in (*new, *old)
+        name: verdicts.held_out(name, out / file)
+        for name, file in zip((*new, *old), layout.corpora((*new, *old), "heldout"), strict=True)
     }
     print("comparing the model with what it was", file=sys.stderr)
     judged = verdicts.judge(
@@ -340,11 +341,11 @@ def verdict_of(plan: Plan, out: Path) -> str:
         checkpoint,
         [held[name] for name in new],
         [held[name] for name in old],
-        out / plan.paths.run(adapted.id),
+        out / layout.paths.run(adapted.id),
         out / verdicts.FILE,
     )
     before, after = (
-        read_json(out / plan.paths.tokenizer(name) / "manifest.json")["vocabulary_size"]
+        read_json(out / layout.paths.tokenizer(name) / "manifest.json")["vocabulary_size"]
         for name in ("source", "target")
     )
     lines = verdicts.lines(judged, verdicts.tokens_per_word(results, [*held]), after - before)

@@ -27,11 +27,11 @@ from revocab.config.load import validate
 from revocab.costs.devices import Device, Shape
 from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError, UsageError, all_of
+from revocab.experiment.layout import Paths
 from revocab.flags import leading
 from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.output import OutputFolder
-from revocab.plan.plan import Plan
 from revocab.progress import spoken
 from revocab.report.template import markdown_escape
 
@@ -199,5 +199,5 @@ def experiment(
         construction=best.construction, options=best.settings,
         reasons=[*(f"Advised against: {reason}" for reason in findings.against), *findings.reasons],
     ).text()  # fmt: skip
-    assert Plan(validate(yaml.safe_load(content))).paths.run(f"{CHECK}-{METHOD}") == run
+    assert Paths(validate(yaml.safe_load(content)).experiment).run(f"{CHECK}-{METHOD}") == run
     return content

@@ -7,7 +7,6 @@ from pathlib import Path
 from revocab.closed import Job
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsAndResources
-from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
@@ -28,17 +27,3 @@ COMMAND = Command(
         "evaluation/generation/kinds",
     ),
 )
-
-
-def planned(plan: Plan) -> Step:
-    paths, experiment = plan.paths, plan.experiment
-    folders = [paths.intersection(*pair) for pair in plan.intersections]
-    folders += [paths.fertility] if experiment.fertility.tokenizers else []
-    folders += [f"{paths.results}/scale"] if experiment.scale else []
-    manifests = [file for folder in folders for file in plan.folder(folder).files]
-    also = [*plan.tables, *plan.figures, *manifests, *plan.baselines]
-    out = f"{paths.results}/report.html"
-    return Step(out, inputs=plan.results("checks.json"), also=also)
-
-
-RULE = Rule(COMMAND, planned)

@@ -7,23 +7,22 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.chat.template import chat_template_field
-from revocab.closed import Closed, Id
+from revocab.closed import Closed, Folder, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Artefact, Given, Plan, Rule, Step
 from revocab.tokenizer_building.construction import TokenizerJob
 
 
 class Inputs(Closed):
-    corpora: dict[Id, Path] = Field(default_factory=dict, description="prepared corpora, by id")
-    count_corpora: dict[Id, Path] = Field(
+    corpora: dict[Id, Folder] = Field(default_factory=dict, description="prepared corpora, by id")
+    count_corpora: dict[Id, Folder] = Field(
         default_factory=dict,
         description="prepared corpora in which the base's tokens are counted, by id",
     )
     path: Path | None = tokenizer_field("tokenizer folder to use unchanged", default=None)
-    base: Path | None = tokenizer_field("tokenizer folder to start from", default=None)
-    donor: Path | None = tokenizer_field("tokenizer folder to take tokens from", default=None)
-    chat: Path | None = tokenizer_field(
+    base: Folder | None = tokenizer_field("tokenizer folder to start from", default=None)
+    donor: Folder | None = tokenizer_field("tokenizer folder to take tokens from", default=None)
+    chat: Folder | None = tokenizer_field(
         "tokenizer folder of an instruction-tuned model, for its chat tokens", default=None
     )
     template: Path | None = chat_template_field()
@@ -51,21 +50,3 @@ def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> str:
 
 
 COMMAND = Command(run, finds=("tokenizer_building/constructions",))
-
-
-def planned(plan: Plan, tokenizer: str) -> Step:
-    construction, options = plan.experiment.tokenizers[tokenizer].construction()
-    inputs: dict[str, Given] = {
-        option: plan.corpora(mixture) for option, mixture in options.named(options.mixtures)
-    }
-    inputs |= {option: plan.tokenizer(other) for option, other in options.named(options.tokenizers)}
-    # A folder may lie outside the workflow: nothing waits for it.
-    inputs |= {option: Artefact(path, ()) for option, path in options.named(options.folders)}
-    inputs |= {
-        option: plan.chat_template(name) for option, name in options.named(options.templates)
-    }
-    job = TokenizerJob(construction=construction, option=options.given())
-    return Step(plan.paths.tokenizer(tokenizer), job, inputs)
-
-
-RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.tokenizers, lasting=True)

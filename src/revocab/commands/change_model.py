@@ -10,7 +10,6 @@ from revocab.closed import Closed
 from revocab.command import Command
 from revocab.models.change import ChangeJob
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -29,18 +28,3 @@ def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
 
 
 COMMAND = Command(run, remakes=("model", ""), finds=("models/changes",))
-
-
-def planned(plan: Plan, model: str) -> Step:
-    change = plan.experiment.models[model].change()
-    assert change is not None  # or there would be no such job
-    name, options = change
-    job = ChangeJob(change=name, option=options.given())
-    return Step(plan.paths.model(model), job, {"model": plan.referred(options.model)})
-
-
-def ids(plan: Plan) -> list[str]:
-    return [name for name, model in plan.experiment.models.items() if model.change()]
-
-
-RULE = Rule(COMMAND, planned, ids, lasting=True)

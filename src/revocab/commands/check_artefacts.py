@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING
 
 from revocab.closed import Job
 from revocab.command import Command, Nothing
-from revocab.commands import drop_checkpoints
-from revocab.marker import DROPPED, ORIGIN, Marked, marker_of
+from revocab.marker import ORIGIN, changed_since
 from revocab.report.inputs import ResultsAndResources
-from revocab.rule import Plan, Rule, Step
 
 if TYPE_CHECKING:
-    from revocab import plan
+    from revocab.experiment.layout import Layout
     from revocab.report.results import Results
-
-#: What is made of the results, and of this check.
-REPORT = "build_report"
 
 
 def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
@@ -33,47 +28,22 @@ def changed_files(results: Results) -> Iterator[str]:
     The report and what this check has written are looked at where they are there, and not in a job
     of the workflow, which makes both anew.
     """
-    from revocab import plan
+    from revocab.experiment.layout import Layout
 
-    planned = plan.Plan(results.experiment)
-    if Path(planned.paths.results).resolve() != results.root.resolve():
-        return
-    jobs = planned.needed_jobs()
-    for name in (RULE.name, REPORT):
-        if ORIGIN.get().name or not Path(jobs[name].step.out).is_file():
-            del jobs[name]
-    yield from problems([job.step for job in jobs.values()])
+    layout = Layout(results.experiment)
+    if Path(layout.paths.results).resolve() == results.root.resolve():
+        files = files_of(layout, published=not ORIGIN.get().name)
+        yield from changed_since(files, layout.experiment.experiment)
 
 
-def problems(steps: Iterable[plan.Step]) -> Iterator[str]:
-    """Yield a problem for each job without a marker, whose files are not what it wrote, that is
-    not the one of the experiment, or that read what its maker has not written.
-    """
-    from revocab.plan.rerun import is_of
-
-    found = []
-    for step in steps:
-        out, marker = Path(step.out), marker_of(Path(step.out))
-        if marker is None or not marker.finished:
-            rule = step.name.partition("--")[0]
-            yield f"{out}: no marker says what wrote it; run the experiment with --forcerun {rule}"
-        else:
-            folder = out if out.is_dir() else out.parent
-            found.append((step, Marked(folder, marker, [*marker.files])))
-    makers = {
-        file: (digest, marked) for _, marked in found for file, digest in marked.hashes().items()
-    }
-    for step, marked in found:
-        if problem := marked.problem(read=False):
-            yield problem
-        if not is_of(marked.marker, step):
-            yield f"{step.out}: was not written by the job {step.name}; {marked.advice}"
-        for file, digest in marked.marker.inputs.items():
-            if makers.get(file, (digest,))[0] != digest:
-                yield (
-                    f"{file}: the job {marked.job} read another content than"
-                    f" {makers[file][1].job} has written: {marked.advice}"
-                )
+def files_of(layout: Layout, *, published: bool) -> Iterable[Path]:
+    """Yield what an experiment ends in: everything else was read for it."""
+    folder = Path(layout.paths.results)
+    yield from map(Path, (*layout.read_by("build_report"), *layout.drops))
+    yield from (folder / name for name in ("scores.parquet", "experiment.json"))
+    if published:
+        ends = (folder / name for name in ("report.html", "checks.json"))
+        yield from (file for file in ends if file.is_file())
 
 
 COMMAND = Command(
@@ -82,13 +52,3 @@ COMMAND = Command(
     writes="file",
     finds=("report/tables", "evaluation/generation/kinds"),
 )
-
-
-def planned(plan: Plan) -> Step:
-    also = [*plan.tables, *plan.figures, *plan.baselines]
-    also += [f"{plan.paths.run(run)}/{DROPPED}" for run in drop_checkpoints.ids(plan)]
-    out = f"{plan.paths.results}/checks.json"
-    return Step(out, inputs=plan.results("scores.parquet"), also=also)
-
-
-RULE = Rule(COMMAND, planned)

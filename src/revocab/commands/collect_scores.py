@@ -6,7 +6,6 @@ from pathlib import Path
 
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder, ScoresJob
-from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> None:
@@ -16,11 +15,3 @@ def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> N
 
 
 COMMAND = Command(run, out="scores.parquet to write", writes="file")
-
-
-def planned(plan: Plan) -> Step:
-    out, also = f"{plan.paths.results}/scores.parquet", [*plan.scored, *plan.published]
-    return Step(out, ScoresJob(), plan.results(), also)
-
-
-RULE = Rule(COMMAND, planned)

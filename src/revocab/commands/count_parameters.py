@@ -6,7 +6,6 @@ from pathlib import Path
 
 from revocab.command import Command, Nothing
 from revocab.models.parameters import ParametersJob
-from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> None:
@@ -16,10 +15,3 @@ def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> Non
 
 
 COMMAND = Command(run, out="CSV file to write", writes="file")
-
-
-def planned(plan: Plan) -> Step:
-    return Step(plan.paths.parameters, ParametersJob(models=plan.experiment.parameters))
-
-
-RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.parameters else [])

@@ -11,7 +11,6 @@ from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.options import Generating, GenerationHardware, GenerationJob
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -34,25 +33,3 @@ def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Pa
 
 
 COMMAND = Command(run, finds=("evaluation/generation/kinds", "evaluation/inference/engines"))
-
-
-def planned(plan: Plan, run: str) -> Step:
-    generation, entry = plan.experiment.evaluation.generation, plan.runs[run]
-    limits = {generation.tasks[task].limit for task in plan.generation_tasks(entry)}
-    asking, template = plan.asking(entry)
-    # What the score table records as the limit: one number where all tasks share it.
-    limit = next(iter(limits)) if len(limits) == 1 else None
-    job = GenerationJob.of(asking, generation, run=run, limit=limit)
-    inputs: dict[str, Given] = {
-        "models": plan.checkpoints(entry, entry.select(generation.steps)),
-        "chat_template": template,
-        "prompts": plan.prompts(entry),
-    }
-    return Step(plan.paths.generation(run), job, inputs)
-
-
-RULE = Rule(
-    COMMAND,
-    planned,
-    lambda plan: [run.id for run in plan.evaluated() if plan.generation_tasks(run)],
-)

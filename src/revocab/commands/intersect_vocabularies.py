@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from revocab.closed import Closed
+from revocab.closed import Closed, Folder
 from revocab.command import Command, Nothing
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
-    source: Path = tokenizer_field("source tokenizer folder, or .tiktoken file")
-    target: Path = tokenizer_field("target tokenizer folder, or .tiktoken file")
+    source: Folder = tokenizer_field("source tokenizer folder, or .tiktoken file")
+    target: Folder = tokenizer_field("target tokenizer folder, or .tiktoken file")
 
 
 def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> str:
@@ -28,17 +27,3 @@ def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> st
 
 
 COMMAND = Command(run)
-
-
-def planned(plan: Plan, source: str, target: str) -> Step:
-    roles = plan.experiment.roles
-    job = IntersectionJob(
-        **plan.identity(source, target),
-        source_roles=roles.get(source, {}),
-        target_roles=roles.get(target, {}),
-    )
-    inputs = {"source": plan.tokenizer(source), "target": plan.tokenizer(target)}
-    return Step(plan.paths.intersection(source, target), job, inputs)
-
-
-RULE = Rule(COMMAND, planned, lambda plan: plan.intersections, lasting=True)

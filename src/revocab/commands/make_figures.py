@@ -7,7 +7,6 @@ from pathlib import Path
 from revocab.closed import Job
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder
-from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
@@ -17,11 +16,3 @@ def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, finds=("report/figures", "initialise/methods"))
-
-
-def planned(plan: Plan) -> Step:
-    out = f"{plan.paths.results}/figures"
-    return Step(out, inputs=plan.results("scores.parquet"), also=plan.read_by_figures)
-
-
-RULE = Rule(COMMAND, planned)

@@ -10,7 +10,6 @@ from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -27,25 +26,3 @@ def run(inputs: Inputs, job: EfficiencyJob, machine: Hardware, out: Path) -> Non
 COMMAND = Command(
     run, out="JSON file to write", writes="file", finds=("evaluation/inference/engines",)
 )
-
-
-def planned(plan: Plan, run: str) -> Step:
-    experiment, entry = plan.experiment, plan.runs[run]
-    efficiency = experiment.evaluation.efficiency
-    assert efficiency is not None  # or there would be no such job
-    job = EfficiencyJob.of(
-        efficiency,
-        run=run,
-        step=entry.steps[-1],
-        corpus=efficiency.corpus,
-        language=experiment.corpora[efficiency.corpus].language,
-        engine=experiment.evaluation.generation.engine,
-    )
-    inputs: dict[str, Given] = {
-        "model": plan.checkpoint(entry, entry.steps[-1]),
-        "text": plan.heldout_text(efficiency.corpus),
-    }
-    return Step(plan.paths.efficiency(run), job, inputs)
-
-
-RULE = Rule(COMMAND, planned, lambda plan: plan.timed)

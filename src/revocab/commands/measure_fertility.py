@@ -6,16 +6,15 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id
+from revocab.closed import Closed, Folder, Id
 from revocab.command import Command, Nothing
 from revocab.fertility.measure import FertilityJob
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    tokenizers: dict[Id, Path] = tokenizer_field("tokenizer folders, by id", min_length=1)
-    corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
+    tokenizers: dict[Id, Folder] = tokenizer_field("tokenizer folders, by id", min_length=1)
+    corpora: dict[Id, Folder] = Field(min_length=1, description="prepared corpora, by id")
     parallel_files: list[Path] = Field(
         default_factory=list, description="files with the same text in several languages"
     )
@@ -41,22 +40,3 @@ def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> str:
 
 
 COMMAND = Command(run)
-
-
-def planned(plan: Plan) -> Step:
-    fertility = plan.experiment.fertility
-    parallel = fertility.parallel
-    job = FertilityJob.of(
-        fertility,
-        parallel=parallel.source.form if parallel else None,
-        languages=parallel.languages if parallel else [],
-    )
-    inputs: dict[str, Given] = {
-        "tokenizers": {name: plan.tokenizer(name) for name in fertility.tokenizers},
-        "corpora": plan.corpora(fertility.corpora),
-        "parallel_files": plan.source(parallel.source) if parallel else [],
-    }
-    return Step(plan.paths.fertility, job, inputs)
-
-
-RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.fertility.tokenizers else [])

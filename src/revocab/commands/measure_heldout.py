@@ -6,17 +6,15 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.closed import Closed, Job
+from revocab.closed import Closed, Folder, Job
 from revocab.command import Command
 from revocab.limits import Count
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Plan, Rule, Step
-from revocab.training.outputs.loss_tables import MEASURED
 
 
 class Inputs(Closed):
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
-    heldout: Path = Field(description="folder written by pack_heldout")
+    heldout: Folder = Field(description="folder written by pack_heldout")
 
 
 class Machine(Closed):
@@ -31,15 +29,3 @@ def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
 
 
 COMMAND = Command(run, out="CSV file to write", writes="file")
-
-
-def planned(plan: Plan, run: str) -> Step:
-    entry = plan.runs[run]
-    inputs: dict[str, Given] = {
-        "models": plan.checkpoints(entry, entry.select()),
-        "heldout": plan.heldout(entry.target, str(plan.heldout_length(entry))),
-    }
-    return Step(f"{plan.paths.run(run)}/{MEASURED}", Job(), inputs)
-
-
-RULE = Rule(COMMAND, planned, lambda plan: [run.id for run in plan.measured])

@@ -7,21 +7,18 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.chat.template import chat_template_field
-from revocab.closed import Closed, Id
+from revocab.closed import Closed, Folder, Id
 from revocab.command import Command
-from revocab.config.expand import stage_mixtures
 from revocab.limits import Bytes
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import RowBudget
-from revocab.training.recipe import ANSWERS
 
 
 class Inputs(Closed):
-    tokenizer: Path = tokenizer_field("tokenizer folder")
-    corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
-    heldout: list[Path] = Field(
+    tokenizer: Folder = tokenizer_field("tokenizer folder")
+    corpora: dict[Id, Folder] = Field(min_length=1, description="prepared corpora, by id")
+    heldout: list[Folder] = Field(
         default_factory=list,
         description="corpora whose held-out documents are excluded from every corpus",
     )
@@ -61,39 +58,3 @@ def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> str:
 
 
 COMMAND = Command(run, shorthand=RowBudget)
-
-
-def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
-    experiment = plan.experiment
-    entry = experiment.recipes[recipe]
-    staged = stage_mixtures(entry, mixture)
-    mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
-    corpora = list(dict.fromkeys(corpus for mixture in mixtures for corpus in mixture))
-    rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
-    job = PackingJob.of(
-        entry,
-        rows=entry.steps * entry.batch_size,
-        seed=experiment.seed,
-        shares={corpus: [mixture.get(corpus, 0) for mixture in mixtures] for corpus in corpora},
-        stages={name: rows[name] for name in staged},
-    )
-    # What fine-tuning holds out does not make text be packed again.
-    heldout = [
-        artefact
-        for corpus, artefact in plan.held_out.items()
-        if experiment.corpora[corpus].holds_conversations == (entry.loss == ANSWERS)
-    ]
-    inputs: dict[str, Given] = {
-        "tokenizer": plan.tokenizer(tokenizer),
-        "corpora": plan.corpora(corpora),
-        "heldout": heldout,
-        "chat_template": plan.chat_template(entry.chat_template),
-    }
-    return Step(plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
-
-
-def ids(plan: Plan) -> list[Ids]:
-    return [(tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings]
-
-
-RULE = Rule(COMMAND, planned, ids, lasting=True)

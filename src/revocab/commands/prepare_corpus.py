@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
-from revocab.answering.options import CONVERSATIONS, MESSAGES
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.corpora.options import CorpusJob
-from revocab.corpora.source import Form
-from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -39,20 +35,3 @@ def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> str:
 
 
 COMMAND = Command(run)
-
-
-def planned(plan: Plan, corpus: str) -> Step:
-    entry = plan.experiment.corpora[corpus]
-    files = plan.source(entry.source)
-    own: dict[str, Any] = {"source": entry.source.form}
-    if entry.answers is not None:
-        judged = entry.answers.judge is not None
-        folder = plan.paths.judged(corpus) if judged else plan.paths.answers(corpus)
-        files = [Artefact.file(f"{folder}/{CONVERSATIONS}")]
-        # Roles and conditions are of the questions, which were read with them.
-        own = {"source": Form(), "messages_field": MESSAGES, "message_roles": {}, "keep": {}}
-    job = CorpusJob.of(entry, corpus=corpus, **own)
-    return Step(plan.paths.corpus(corpus), job, {"files": files})
-
-
-RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.corpora, lasting=True)

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id
+from revocab.closed import Closed, Folder, Id
 from revocab.command import Command
 from revocab.evaluation.options import CometHardware, CometJob
-from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
-    generation: Path = Field(description="folder written by generate")
+    generation: Folder = Field(description="folder written by generate")
     prompts: dict[Id, Path] = Field(
         min_length=1, description="files written by build_prompts, by task"
     )
@@ -27,18 +26,4 @@ def run(inputs: Inputs, job: CometJob, machine: CometHardware, out: Path) -> Non
 
 COMMAND = Command(
     run, out="CSV file to write", writes="file", finds=("evaluation/generation/kinds",)
-)
-
-
-def planned(plan: Plan, run: str) -> Step:
-    entry, folder = plan.runs[run], plan.paths.generation(run)
-    inputs: dict[str, Given] = {
-        "generation": plan.folder(folder),
-        "prompts": plan.prompts(entry),
-    }
-    return Step(f"{folder}/comet.csv", CometJob(run=run, models=plan.comet_models(entry)), inputs)
-
-
-RULE = Rule(
-    COMMAND, planned, lambda plan: [run.id for run in plan.evaluated() if plan.comet_models(run)]
 )

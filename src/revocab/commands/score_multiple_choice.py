@@ -10,7 +10,6 @@ from revocab.evaluation.inference.chat_prompts import chat_template_input, templ
 from revocab.evaluation.multiple_choice.named_tasks import tasks_field
 from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -36,21 +35,4 @@ def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) ->
 
 COMMAND = Command(
     run, out="CSV file to write", writes="file", finds=("evaluation/inference/engines",)
-)
-
-
-def planned(plan: Plan, run: str) -> Step:
-    choices, entry = plan.experiment.evaluation.multiple_choice, plan.runs[run]
-    asking, template = plan.asking(entry)
-    inputs: dict[str, Given] = {
-        "models": plan.checkpoints(entry, entry.select(choices.steps)),
-        "chat_template": template,
-        "tasks": [Artefact.file(plan.paths.task(task)) for task in plan.choice_tasks(entry)],
-    }
-    job = ScoringJob.of(asking, choices, run=run)
-    return Step(f"{plan.paths.run(run)}/multiple_choice.csv", job, inputs)
-
-
-RULE = Rule(
-    COMMAND, planned, lambda plan: [run.id for run in plan.evaluated() if plan.choice_tasks(run)]
 )

@@ -7,9 +7,7 @@ import os
 from pathlib import Path
 
 from revocab.command import Command
-from revocab.rule import Artefact, Given, Plan, Step
 from revocab.training.named_recipes import NamedRecipe
-from revocab.training.recipe import ANSWERS, TrainingOptions
 from revocab.training.run import Settings, TrainingFolders, TrainingMachine, TrainingRun
 from revocab.workflow.gpus import end_with_parent
 
@@ -43,29 +41,3 @@ def run(inputs: TrainingFolders, job: Settings, machine: TrainingMachine, out: P
 
 
 COMMAND = Command(run, shorthand=NamedRecipe, remakes=("model", "checkpoints/step-*"))
-
-
-def training(
-    plan: Plan,
-    out: str,
-    model: Artefact,
-    ids: tuple[str, str, str],
-    seed: int,
-    source: Artefact | None = None,
-) -> Step:
-    tokenizer, mixture, recipe = ids
-    entry = plan.experiment.recipes[recipe]
-    options = entry.model_dump(include=set(TrainingOptions.model_fields))
-    for stage in options["stages"] or ():
-        stage["mixture"] = None  # decides the packed rows, not the training on them
-    packing = plan.packing(tokenizer, mixture, recipe)
-    length = str(entry.sequence_length)
-    inputs: dict[str, Given] = {
-        "model": model,
-        "packed": plan.folder(plan.paths.packed(tokenizer, *packing)),
-        "heldout": plan.folder(plan.paths.heldout_answers(tokenizer, packing[1]))
-        if entry.loss == ANSWERS
-        else plan.heldout(tokenizer, length),
-        "source": source,
-    }
-    return Step(out, Settings(**options, seed=seed), inputs)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from revocab.command import Command, Nothing
-from revocab.config.expand import as_json
 from revocab.report.inputs import ExperimentJob
-from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> None:
@@ -19,10 +17,3 @@ def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> Non
 
 
 COMMAND = Command(run, out="JSON file to write", writes="file", finds=("initialise/methods",))
-
-
-def planned(plan: Plan) -> Step:
-    return Step(plan.paths.experiment_file, ExperimentJob(**as_json(plan.experiment)))
-
-
-RULE = Rule(COMMAND, planned)

@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.commands.drop_checkpoints import dropped_steps
 from revocab.config.expand import Run
 from revocab.costs.devices import BYTES_PER_TOKEN, HOUR, Device
 from revocab.costs.model import (
@@ -26,10 +25,11 @@ from revocab.costs.model import (
     parameters_of,
 )
 from revocab.costs.sizes import Config, Sizes
+from revocab.experiment import options as job_options
+from revocab.experiment.layout import Layout
 from revocab.io import read_json
 from revocab.limits import Count, NotNegative, Size
-from revocab.plan.plan import Plan, find_rule
-from revocab.rule import JOIN, Artefact, Step
+from revocab.models.change import ModelReference
 from revocab.training.machine.micro_batch import largest_divisor
 from revocab.training.outputs.resume_state import KEPT
 from revocab.training.recipe import ANSWERS
@@ -60,6 +60,11 @@ HELDOUT = 8
 #: Bytes of a start's figures and report, of card and settings beside weights, of a line of losses.
 DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
 LEAST = "disk at the peak, at least"
+#: Before the name of a stand-in that is trained; other trainings are called as their runs.
+OF_MODEL = "models."
+#: Something that lies on the disk: a training by its name, a start of a run (RUN,), packed rows by
+#: tokenizer, mixture and recipe.
+Left = str | tuple[str, ...]
 
 
 class CostOptions(Device):
@@ -81,7 +86,6 @@ class Training:
     """One training: a run's, or a stand-in's; sizes in bytes."""
 
     name: str
-    job: str
     #: How it fits into a device's memory; empty where that takes nothing, or is not known.
     layout: str
     #: Devices that its batch can be divided among, and rows of a pass.
@@ -132,19 +136,19 @@ class Costs:
         return values
 
 
-def costs_of(plan: Plan, options: CostOptions) -> Costs:
+def costs_of(layout: Layout, options: CostOptions) -> Costs:
     """Raise :class:`RevocabError` for ids in ``options`` that the file has not."""
-    sizes = Sizes(plan, options.shape, options.vocabulary)
-    trainings = timed(plan, [*trainings_of(plan, sizes, options)], options)
+    sizes = Sizes(layout, options.shape, options.vocabulary)
+    trainings = timed(layout, [*trainings_of(layout, sizes, options)], options)
     memory = options.number("memory")
     inference = {
         f"{rule}: {name}": (size, devices_for(size, memory) if memory else None)
         for rule in (*OF_RUNS, *OF_CORPORA)
-        for (name,) in find_rule(rule).known(plan)
-        if (size := memory_of(plan, sizes, rule, name)) is not None
+        for name in modelled(layout, rule)
+        if (size := memory_of(layout, sizes, rule, name)) is not None
     }
-    disk = disk_of(plan, sizes, trainings)
-    most, least = peaks_of(plan, sizes, disk, trainings)
+    disk = disk_of(layout, sizes, trainings)
+    most, least = peaks_of(layout, sizes, disk, trainings)
     totals = {
         "tokens of training": (sum(item.tokens for item in trainings), "tokens"),
         "FLOP of training": (sum(item.flops for item in trainings), "FLOP"),
@@ -154,37 +158,48 @@ def costs_of(plan: Plan, options: CostOptions) -> Costs:
         **times_of(trainings, options),
     }
     return Costs(
-        plan.experiment.experiment, trainings, inference, disk, totals, sizes.assumed, sizes.unknown
+        layout.experiment.experiment,
+        trainings,
+        inference,
+        disk,
+        totals,
+        sizes.assumed,
+        sizes.unknown,
     )
 
 
 # --- trainings ------------------------------------------------------------------------------------
 
 
-def trainings_of(plan: Plan, sizes: Sizes, options: CostOptions) -> Iterator[Training]:
-    for model in plan.stand_ins:
-        step = plan.step("pretrain_stand_in", model=model)
+def trainings_of(layout: Layout, sizes: Sizes, options: CostOptions) -> Iterator[Training]:
+    experiment = layout.experiment
+    for model in layout.stand_ins:
+        settings = job_options.pretraining(experiment, model)
         if config := sizes.model(model):
-            yield training_of(plan, f"models.{model}", step, config, None, options)
-    for run in plan.trained:
-        entry, step = plan.runs[run], plan.step("adapt_model", run=run)
-        config = sizes.run(entry)
-        source = sizes.referred(entry.source) if step.inputs.get("source") else None
-        if config is not None:
-            yield training_of(plan, run, step, config, source, options)
+            yield training_of(layout, f"{OF_MODEL}{model}", settings, config, None, options)
+    for run in layout.trained:
+        entry, settings = layout.runs[run], job_options.run_training(experiment, run)
+        reads_source = experiment.recipes[str(entry.recipe)].reads_source
+        source = sizes.referred(entry.source) if reads_source else None
+        if config := sizes.run(entry):
+            yield training_of(layout, run, settings, config, source, options)
+
+
+def folder_of(layout: Layout, training: str) -> str:
+    model = training.removeprefix(OF_MODEL)
+    return layout.paths.run(model) if model == training else layout.paths.model(model)
 
 
 def training_of(
-    plan: Plan,
+    layout: Layout,
     name: str,
-    step: Step,
+    settings: Settings,
     config: Config,
     source_config: Config | None,
     options: CostOptions,
 ) -> Training:
-    settings, packed = step.job, step.inputs["packed"]
-    assert isinstance(settings, Settings) and isinstance(packed, Artefact)
-    length = plan.experiment.recipes[packed.path.rpartition("--")[2]].sequence_length
+    *_, recipe = layout.packing(folder_of(layout, name))
+    length = layout.experiment.recipes[recipe].sequence_length
     outline = Outline(config, settings.plan)
     source_rows = 0 if source_config is None else Outline(source_config).config.vocab_size
     groups = settings.plan.groups(outline)
@@ -192,20 +207,20 @@ def training_of(
     free = options.number("memory")
     plain = Memory.of(outline, groups, settings, length, outline.itemsize, source_rows=source_rows)
     fitting = TOO_LARGE
-    for layout, (recomputed, sharded) in LAYOUTS.items():
+    for name_of_layout, (recomputed, sharded) in LAYOUTS.items():
         if sharded and (processes == 1 or not settings.can_be_sharded):
             continue
         memory = replace(plain, recomputed=recomputed, shards=processes if sharded else 1)
         rows = memory.largest(int(free), settings.batch_size // processes) if free else 1
         if memory.step(rows) <= USED * (free or math.inf):
-            fitting = layout
+            fitting = name_of_layout
             break
     tokens = settings.steps * settings.batch_size * length
     own = flops_per_token(outline, groups, settings, length, source_rows=source_rows)
-    heldout = tokens_held_out(plan) * len(settings.heldout_steps)
+    heldout = tokens_held_out(layout) * len(settings.heldout_steps)
     weights = plain.parameters * outline.itemsize
     return Training(
-        name, step.name, fitting, processes, rows, settings.steps, tokens,
+        name, fitting, processes, rows, settings.steps, tokens,
         flops=tokens * own + heldout * operations(outline).flops(length),
         parameters=plain.parameters,
         memory=memory.step(rows),
@@ -216,17 +231,17 @@ def training_of(
     )  # fmt: skip
 
 
-def tokens_held_out(plan: Plan) -> float:
-    corpora = plan.experiment.corpora
-    return sum(corpora[name].heldout_bytes for name in plan.heldout_corpora) / BYTES_PER_TOKEN
+def tokens_held_out(layout: Layout) -> float:
+    corpora = layout.experiment.corpora
+    return sum(corpora[name].heldout_bytes for name in layout.heldout_corpora) / BYTES_PER_TOKEN
 
 
 # --- time -----------------------------------------------------------------------------------------
 
 
-def timed(plan: Plan, trainings: Sequence[Training], options: CostOptions) -> list[Training]:
+def timed(layout: Layout, trainings: Sequence[Training], options: CostOptions) -> list[Training]:
     """Return trainings with their hours: without a named device as measured there, or first."""
-    speeds = {item.name: options.speed or measured_speed(plan, item.name) for item in trainings}
+    speeds = {item.name: options.speed or measured_speed(layout, item.name) for item in trainings}
     first = next(filter(None, speeds.values()), None)
     if first is None:
         return [*trainings]
@@ -235,11 +250,9 @@ def timed(plan: Plan, trainings: Sequence[Training], options: CostOptions) -> li
     ]
 
 
-def measured_speed(plan: Plan, training: str) -> float | None:
+def measured_speed(layout: Layout, training: str) -> float | None:
     """Return the operations a second of a device that a training measured here, if it has."""
-    model = training.removeprefix("models.")
-    folder = plan.paths.run(model) if model == training else plan.paths.model(model)
-    file = Path(folder, "timing.json")
+    file = Path(folder_of(layout, training), "timing.json")
     if not file.is_file():
         return None
     timing = read_json(file)
@@ -267,15 +280,28 @@ def times_of(trainings: Sequence[Training], options: CostOptions) -> dict[str, t
 # --- inference ------------------------------------------------------------------------------------
 
 
-def memory_of(plan: Plan, sizes: Sizes, rule: str, name: str) -> float | None:
+def modelled(layout: Layout, rule: str) -> list[str]:
+    """Return the runs or corpora for which a rule loads a model."""
+    evaluated = [run.id for run in layout.evaluated()]
+    return {
+        "score_multiple_choice": [*filter(layout.choice_tasks, evaluated)],
+        "generate_text": [*filter(layout.generation_tasks, evaluated)],
+        "measure_efficiency": layout.timed,
+        "measure_heldout": layout.measured,
+        "answer_prompts": layout.answered,
+        "judge_answers": layout.judged,
+    }[rule]
+
+
+def memory_of(layout: Layout, sizes: Sizes, rule: str, name: str) -> float | None:
     """Return the bytes that a rule's job holds at once: weights as stored, or in float32 for
     held-out losses, and the keys and values of some full contexts. None: sizes are not known.
     """
-    context = plan.experiment.evaluation.generation.context_length
+    context = layout.experiment.evaluation.generation.context_length
     if rule in OF_RUNS:
-        config = sizes.run(plan.runs[name])
+        config = sizes.run(layout.runs[name])
     else:
-        answers = plan.experiment.corpora[name].answers
+        answers = layout.experiment.corpora[name].answers
         assert answers is not None  # or there is no such job
         model = answers.model if rule == "answer_prompts" else answers.judge_model
         config, context = sizes.referred(model) if model else None, answers.context_length
@@ -302,39 +328,37 @@ def devices_for(memory: float | None, each: float) -> int:
 # --- disk -----------------------------------------------------------------------------------------
 
 
-def disk_of(plan: Plan, sizes: Sizes, trainings: Sequence[Training]) -> dict[str, float]:
+def disk_of(layout: Layout, sizes: Sizes, trainings: Sequence[Training]) -> dict[str, float]:
     """Return the bytes of weights and packed rows by stage of the workflow, without resume states.
 
     Models in a folder are linked; a stand-in is counted before it is trained.
     """
-    fetched = [name for name, entry in plan.experiment.models.items() if not entry.path]
+    fetched = [name for name, entry in layout.experiment.models.items() if not entry.path]
     models = [config for name in fetched if (config := sizes.model(name))]
     return {
-        "packed rows": sum(packed_bytes(plan, sizes, *ids) for ids in packings(plan)),
+        "packed rows": sum(packed_bytes(layout, sizes, *ids) for ids in packings(layout)),
         "models": sum(map(folder_bytes, models)),
-        "starts of runs": sum(start_bytes(sizes, run) for run in plan.runs.values()),
+        "starts of runs": sum(start_bytes(sizes, run) for run in layout.runs.values()),
         "checkpoints": sum(
-            (item.exports - dropped(plan, item)) * item.checkpoint + item.steps * LOSS_LINE
+            (item.exports - dropped(layout, item)) * item.checkpoint + item.steps * LOSS_LINE
             for item in trainings
         ),
     }
 
 
-def packings(plan: Plan) -> Iterable[tuple[str, str, str]]:
-    return dict.fromkeys(
-        (tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings
-    )
+def packings(layout: Layout) -> Iterable[tuple[str, str, str]]:
+    return dict.fromkeys(map(layout.packing, layout.trainings))
 
 
-def packed_bytes(plan: Plan, sizes: Sizes, tokenizer: str, mixture: str, recipe: str) -> float:
-    entry, vocabulary = plan.experiment.recipes[recipe], sizes.vocabulary(tokenizer)
+def packed_bytes(layout: Layout, sizes: Sizes, tokenizer: str, mixture: str, recipe: str) -> float:
+    entry, vocabulary = layout.experiment.recipes[recipe], sizes.vocabulary(tokenizer)
     if vocabulary is None:
         return 0
     width = 2 if vocabulary <= SHORT_IDS else 4
     # Of conversations, where each begins and what is learned are packed as well.
     each = width + 2 if entry.loss == ANSWERS else width
     tokens = entry.steps * entry.batch_size * entry.sequence_length
-    return tokens * each + tokens_held_out(plan) * HELDOUT
+    return tokens * each + tokens_held_out(layout) * HELDOUT
 
 
 def start_bytes(sizes: Sizes, run: Run) -> float:
@@ -348,13 +372,12 @@ def folder_bytes(config: Config) -> float:
     return parameters_of(outline) * outline.itemsize + outline.config.vocab_size * TOKENIZER + CARD
 
 
-def dropped(plan: Plan, training: Training) -> int:
-    run = plan.runs.get(training.name)
-    return len(dropped_steps(plan, run)) if run else 0
+def dropped(layout: Layout, training: Training) -> int:
+    return len(layout.dropped(training.name)) if training.name in layout.runs else 0
 
 
 def peaks_of(
-    plan: Plan, sizes: Sizes, disk: Mapping[str, float], trainings: Sequence[Training]
+    layout: Layout, sizes: Sizes, disk: Mapping[str, float], trainings: Sequence[Training]
 ) -> tuple[float, float]:
     """Return the most that lies on the disk at once, and the least that it can be held to.
 
@@ -363,24 +386,63 @@ def peaks_of(
     done, what ``keep`` removes may be the last to go.
     """
     first, end = disk["models"], sum(disk.values())
-    removed = sum(dropped(plan, item) * item.checkpoint for item in trainings)
+    removed = sum(dropped(layout, item) * item.checkpoint for item in trainings)
     most, least = end + removed, end
-    #: What each job leaves until the end, or until ``keep`` removes it.
-    left = {JOIN.join(["pack_tokens", *ids]): packed_bytes(plan, sizes, *ids)
-            for ids in packings(plan)}  # fmt: skip
-    for run in plan.runs.values():
-        if run.made:
-            left[JOIN.join(["init_embeddings", run.id])] = start_bytes(sizes, run)
-    left |= {item.job: item.exports * item.checkpoint for item in trainings}
+    #: What lies there until the end, or until ``keep`` removes it; trainings by their names.
+    left: dict[Left, float] = {ids: packed_bytes(layout, sizes, *ids) for ids in packings(layout)}
+    left |= {(run.id,): start_bytes(sizes, run) for run in layout.runs.values() if run.made}
+    left |= {item.name: item.exports * item.checkpoint for item in trainings}
+    needs = {name: stands_on(layout, name) for name in left}
     for item in trainings:
-        before, last = plan.waits_for(item.job), item.exports
+        last = item.exports
         own = max(count * item.checkpoint + item.states(count) for count in (last - 1, last))
         beside = {
-            job: size
-            for job, size in left.items()
-            if job != item.job and item.job not in plan.waits_for(job)
+            name: size
+            for name, size in left.items()
+            if name != item.name and item.name not in needs[name]
         }
-        needed = sum(size for job, size in beside.items() if job in before)
+        needed = sum(size for name, size in beside.items() if name in needs[item.name])
         most = max(most, first + own + sum(beside.values()))
         least = max(least, first + own + needed)
     return most, least
+
+
+def stands_on(layout: Layout, name: Left) -> set[Left]:
+    """Return the packed rows, starts of runs and trainings without which something is not made."""
+    experiment, found = layout.experiment, set[Left]()
+
+    def of_model(model: ModelReference | None) -> Iterator[Left]:
+        if model is None:
+            return
+        if not isinstance(model, str):
+            yield from of_run(model.run)
+        elif experiment.models[model].pretrain:
+            yield f"{OF_MODEL}{model}"
+        elif change := experiment.models[model].change():
+            yield from of_model(change[1].model)
+
+    def of_run(run: str) -> Iterator[Left]:
+        entry = layout.runs[run]
+        yield from [run] if entry.trains else [(run,)] if entry.made else of_model(entry.source)
+
+    def direct(name: Left) -> Iterator[Left]:
+        if isinstance(name, str):
+            yield layout.packing(folder_of(layout, name))
+            yield from [(name,)] if name in layout.runs else ()
+        elif len(name) == 1:
+            run = layout.runs[name[0]]
+            yield from of_model(None if run.start else run.source)
+            yield from of_model(run.helper)
+            for other in filter(None, (run.start, run.donor)):
+                yield from of_run(other[0])
+        else:
+            for corpus in job_options.packing(layout, *name[1:]).shares:
+                if answers := experiment.corpora[corpus].answers:
+                    yield from of_model(answers.model)
+
+    waiting = [*direct(name)]
+    while waiting:
+        if (needed := waiting.pop()) not in found:
+            found.add(needed)
+            waiting += direct(needed)
+    return found

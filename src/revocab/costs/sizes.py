@@ -10,13 +10,13 @@ from revocab.config.expand import Run
 from revocab.costs.devices import known
 from revocab.costs.model import Outline
 from revocab.errors import RevocabError, refuse
+from revocab.experiment.layout import Layout
 from revocab.hub import cached_commit
 from revocab.io import read_json
 from revocab.links import check_file
 from revocab.models.change import ModelReference
 from revocab.models.changes.blocks import ADDED_BLOCKS, LAYERS
 from revocab.models.parameters import config_keys
-from revocab.plan.plan import Plan
 from revocab.tokenizer_building.constructions.optimise import number_kept
 
 Config = Mapping[str, Any]
@@ -25,9 +25,9 @@ Config = Mapping[str, Any]
 class Sizes:
     """Configurations of models and sizes of vocabularies, by id; what is not known is listed."""
 
-    def __init__(self, plan: Plan, shapes: Mapping[str, Path], vocabularies: Mapping[str, int]):
+    def __init__(self, layout: Layout, shapes: Mapping[str, Path], vocabularies: Mapping[str, int]):
         """Raise :class:`RevocabError` for a model or tokenizer that the experiment has not."""
-        self.plan, self.experiment = plan, plan.experiment
+        self.layout, self.experiment = layout, layout.experiment
         self.shapes, self.vocabularies = shapes, vocabularies
         #: Why a size is not known, by what has it.
         self.unknown: dict[str, str] = {}
@@ -126,7 +126,7 @@ class Sizes:
         if entry.path:
             return read_config(Path(entry.path))
         assert entry.hub is not None
-        fetched = Path(self.plan.paths.model(model), "snapshot", "config.json")
+        fetched = Path(self.layout.paths.model(model), "snapshot", "config.json")
         return read_config(fetched) if fetched.is_file() else self._hub(entry.hub, entry.revision)
 
     def _hub(self, repository: str, revision: str | None) -> Config | None:
@@ -141,11 +141,11 @@ class Sizes:
     def referred(self, reference: ModelReference) -> Config | None:
         if isinstance(reference, str):
             return self.model(reference)
-        return self.run(self.plan.runs[reference.run])
+        return self.run(self.layout.runs[reference.run])
 
     def run(self, run: Run) -> Config | None:
         """Return the configuration of a run's own model: of its origin, with its vocabulary."""
-        origin = self.run(self.plan.runs[run.start[0]]) if run.start else self.model(run.source)
+        origin = self.run(self.layout.runs[run.start[0]]) if run.start else self.model(run.source)
         if origin is None or run.keeps_vocabulary:
             return origin
         rows = self.vocabulary(run.target)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from revocab.closed import Closed, Id, Job, Language, OneLine, look_up
+from revocab.closed import Closed, Folder, Id, Job, Language, OneLine, look_up
 from revocab.errors import RevocabError, refuse
 from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
@@ -33,19 +33,19 @@ class InitInputs(Closed):
     """Models and tokenizers; which of them are needed depends on the method."""
 
     source: Path = model_field("model folder (safetensors)")
-    source_tokenizer: Path | None = tokenizer_field(
+    source_tokenizer: Folder | None = tokenizer_field(
         "tokenizer folder of the source; default: the model folder", default=None
     )
-    target_tokenizer: Path | None = tokenizer_field(
+    target_tokenizer: Folder | None = tokenizer_field(
         "target tokenizer folder; not for lapt", default=None
     )
-    pairs: Path | None = Field(
+    pairs: Folder | None = Field(
         default=None, description="folder written by intersect; default: computed"
     )
     helper: Path | None = model_field(
         "helper model folder; its tokenizer may differ from the target's", default=None
     )
-    helper_pairs: Path | None = Field(
+    helper_pairs: Folder | None = Field(
         default=None,
         description="folder written by intersect for the helper's tokenizer and "
         "the target's; default: computed",

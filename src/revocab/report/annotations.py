@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from revocab.config.expand import Run
-    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
+    from revocab.experiment.layout import Layout
     from revocab.report.results.folder import Results
 else:
     Axes = Figure = Run = Layout = Experiment = Results = Any

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from revocab import limits
-from revocab.closed import BEST, EVERY, PLACES, Closed, OneLine
+from revocab.closed import BEST, EVERY, PLACES, Closed, Job, OneLine
 from revocab.tokenizers.encoding import SPECIAL_TOKENS, TEXT, SpecialTokens
 from revocab.training.budgets import Schedule, resolved
 from revocab.training.stage import NEW_ROWS, Stage, VocabularyAdapters
@@ -277,3 +277,9 @@ class Recipe(TrainingOptions, PackingOptions):
         description="which checkpoints of a run stay when all that reads them is done: all, those "
         "that something reads, or the last alone (and the best)",
     )
+
+
+class DropJob(Job):
+    """Checkpoints that are removed from a finished training."""
+
+    steps: list[limits.StepNumber] = Field(min_length=1, description="steps of the checkpoints")

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Job
+from revocab.closed import Closed, Folder, Job
 from revocab.errors import RevocabError
 from revocab.limits import BatchSize, Count, Positive, Seed
 from revocab.models.hub_or_folder import model_field
@@ -98,8 +98,8 @@ class TrainingFolders(Closed):
     """Model and data."""
 
     model: Path = model_field("model folder")
-    packed: Path = Field(description="folder written by pack")
-    heldout: Path = Field(description="folder written by pack_heldout")
+    packed: Folder = Field(description="folder written by pack")
+    heldout: Folder = Field(description="folder written by pack_heldout")
     source: Path | None = model_field(
         "folder of the model that the model was made from; for vocabulary adapters",
         default=None,

@@ -23,9 +23,9 @@ from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, costs_of
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.harness import data_sets_of
 from revocab.evaluation.multiple_choice.tasks import find_template, load_template
+from revocab.experiment.layout import Layout
 from revocab.hub import Kind, offline, resolve
 from revocab.hub_errors import explain
-from revocab.plan.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Needed:
     fields: tuple[str, ...] = ()
 
 
-def check_hub(plan: Plan) -> str:
+def check_hub(layout: Layout) -> str:
     """Return a line on what was found; raise :class:`RevocabError` with all that is not there."""
-    problems, entries = [], list(needed(plan.experiment))
+    problems, entries = [], list(needed(layout.experiment))
     for entry in entries:
         try:
             (check_model if entry.kind == "model" else check_data)(entry)
         except RevocabError as error:
             problems += [f"{entry.key}: {problem}" for problem in error.problems]
-    lacking, too_large = machine_problems(plan)
+    lacking, too_large = machine_problems(layout)
     if problems + lacking:
         raise RevocabError(problems + lacking + too_large)
     where = "the cache has" if offline() else "the Hub gives"
@@ -137,7 +137,7 @@ def check_data(entry: Needed) -> None:
                 )
 
 
-def machine_problems(plan: Plan) -> tuple[list[str], list[str]]:
+def machine_problems(layout: Layout) -> tuple[list[str], list[str]]:
     """Return a problem if the disk has less free than the least that the experiment can do with,
     and a notice for each training that is too large for the GPUs here: a profile may start it
     elsewhere.
@@ -146,7 +146,7 @@ def machine_problems(plan: Plan) -> tuple[list[str], list[str]]:
 
     count = torch.cuda.device_count()
     memory = torch.cuda.get_device_properties(0).total_memory if count else None
-    costs = costs_of(plan, CostOptions(memory=memory, devices=count or 1))
+    costs = costs_of(layout, CostOptions(memory=memory, devices=count or 1))
     (due, _), free = costs.totals[LEAST], shutil.disk_usage(".").free
     problems = [
         f"disk: {short(free, 'B')} free, at its peak the experiment needs at least"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.rule import own_or_shipped
+from revocab.extensions import own_or_shipped
 
 #: Seconds between the signal that stops torchrun and SIGKILL for its processes: long enough to save
 #: a state, and less than the five minutes before the time limit at which profiles/slurm sends it.

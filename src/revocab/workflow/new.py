@@ -97,13 +97,12 @@ def new(words: Sequence[str]) -> str:
     if missing:
         raise RevocabError(f"{flag_of(key)}: required ({about(key)})" for key in missing)
     from revocab.config import validate
-    from revocab.plan import Plan
 
     template = "starts" if options.template == "starts" else "experiment"
     content = rendered(template, **filled(file, options))
-    jobs = len(Plan(validate(yaml.safe_load(content))).needed_jobs())
+    validate(yaml.safe_load(content))
     write_text(file, content)
-    return f"{file}: {jobs} jobs; look at it, then: revocab run {file}"
+    return f"{file}: look at it, then: revocab run {file}"
 
 
 def write_overlay(file: Path, paper: Path) -> str:
@@ -113,16 +112,15 @@ def write_overlay(file: Path, paper: Path) -> str:
     """
     from revocab.config import validate
     from revocab.config.load import overlaid, read_values
-    from revocab.plan import Plan
 
     if not paper.is_file():
         raise RevocabError(f"--paper: no {paper} in this folder; run it in a clone of Revocab")
     stated = read_values(paper)
     listed = {key: [*stated[key]] for key in ("models", "recipes")}
     content = rendered("papers", file=str(file), name=name_of(file), paper=str(paper), **listed)
-    jobs = len(Plan(validate(overlaid(stated, yaml.safe_load(content)))).needed_jobs())
+    validate(overlaid(stated, yaml.safe_load(content)))
     write_text(file, content)
-    return f"{file}: {jobs} jobs; look at it, then: revocab run {paper} {file}"
+    return f"{file}: look at it, then: revocab run {paper} {file}"
 
 
 def name_of(file: Path) -> str:

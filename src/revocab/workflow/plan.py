@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from revocab.closed import plain
 from revocab.command import of_flags
+from revocab.config import read
 from revocab.config.checks import all_warnings
 from revocab.costs.devices import known, short
 from revocab.costs.experiment import CostOptions, Costs, costs_of
+from revocab.errors import RevocabError
+from revocab.experiment.layout import Layout
 from revocab.flags import Parser, add_flag, leaves, value_of
-from revocab.plan.plan import add_experiment, planned
 
 
 def plan(words: Sequence[str]) -> str:
@@ -27,10 +31,10 @@ def plan(words: Sequence[str]) -> str:
         if hasattr(arguments, key)
     }
     options = of_flags(CostOptions, values)
-    experiment = planned(arguments)
-    for warning in all_warnings(experiment.experiment):
+    layout = layout_of(arguments)
+    for warning in all_warnings(layout.experiment):
         print(f"warning: {warning}", file=sys.stderr)
-    costs = costs_of(experiment, options)
+    costs = costs_of(layout, options)
     if arguments.json:
         return json.dumps(costs.as_json(), indent=2)
     return "\n".join(lines_of(costs, options))
@@ -47,6 +51,29 @@ def parser() -> Parser:
     flags.add_argument("--json", action="store_true", help="print JSON")
     add_experiment(flags)
     return flags
+
+
+def add_experiment(parser: Parser) -> None:
+    default = [Path("config/demo.yaml")]
+    parser.add_argument(
+        "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
+        help=f"an experiment file and its overlays (default: {default[0]})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="replace keys of the file"
+    )
+
+
+def layout_of(arguments: Namespace) -> Layout:
+    """Return the layout of the experiment that a command line names.
+
+    Raises :class:`RevocabError` for an experiment that is not valid.
+    """
+    wrong = [word for word in arguments.config if "=" not in word]
+    if wrong:
+        raise RevocabError(f"{word!r}: expected NAME=VALUE" for word in wrong)
+    keys = dict(word.split("=", 1) for word in arguments.config)
+    return Layout(read(*arguments.configfile, **keys))
 
 
 def lines_of(costs: Costs, options: CostOptions) -> Iterator[str]:

@@ -20,10 +20,9 @@ from pathlib import Path
 import psutil
 
 from revocab.errors import RevocabError, UsageError
+from revocab.extensions import from_here, own_or_shipped, workflow_folder
 from revocab.flags import Parser
 from revocab.io import write_json
-from revocab.plan.plan import planned
-from revocab.rule import near, own_or_shipped, workflow_folder
 
 DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
 NO_REASONS = "--quiet=reason"
@@ -90,8 +89,9 @@ def run(words: Sequence[str]) -> str:
     check_files(arguments.configfile)
     if arguments.check:
         from revocab.workflow.check_hub import check_hub
+        from revocab.workflow.plan import layout_of
 
-        return check_hub(planned(arguments))
+        return check_hub(layout_of(arguments))
     given = [*quiet(words), *defaults(words), *shipped_profiles(words)]
     if has(words, *PRINTS) or not is_local(words):
         sys.stderr.flush()
@@ -160,7 +160,7 @@ def has(words: Sequence[str], *flags: str) -> bool:
 
 def defaults(words: Sequence[str]) -> list[str]:
     """Return the flags that say what runs, and on how many cores, as far as the words do not."""
-    snakefile = ["--snakefile", near(workflow_folder() / "Snakefile")]
+    snakefile = ["--snakefile", from_here(workflow_folder() / "Snakefile")]
     return [
         *([] if has(words, "-s", "--snakefile") else snakefile),
         *([] if has(words, *CORES) else ["--cores", "all"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,9 @@ from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
 from revocab.io import number, read_json, read_rows
+from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
+from revocab.report.inputs import ResultsFolder
 from revocab.report.published import PaperValues
 from revocab.report.results.scores import (
     AVERAGE,
@@ -28,6 +30,8 @@ from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 #: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
 FLOORS = "fertility/floors.csv"
+#: Of a folder that is read by way of its manifest: what tables and figures are made of.
+TABLES = (".csv", ".jsonl", "timing.json")
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -300,3 +304,21 @@ class Results:
 
 def outputs_file(run: Run, step: int, task: str) -> str:
     return f"runs/{run.scored_id}/generation/step-{step:06d}/{task}.jsonl"
+
+
+def files_read(inputs: ResultsFolder, command: str, group: str | None = None) -> Iterator[Path]:
+    """Yield the files that a command reads of finished results, of a group or of all.
+
+    Nothing where the results lie elsewhere now than where their jobs wrote them.
+    """
+    from revocab.experiment.layout import MANIFEST, Layout
+
+    results = Results(inputs.results, inputs.experiment)
+    layout, home = Layout(results.experiment), results.root.parent.parent
+    if (home / layout.paths.results).resolve() != results.root.resolve():
+        return
+    for path in dict.fromkeys(home / file for file in layout.read_by(command, group)):
+        yield path
+        if path.name == MANIFEST and (folder := Marked.find(path.parent)):  # stands for its tables
+            tables = (name for name in folder.names if name.endswith(TABLES))
+            yield from (folder.folder / name for name in tables)

@@ -1,0 +1,1 @@
+"""An experiment as the workflow runs it: where its files lie, and what decides its jobs."""

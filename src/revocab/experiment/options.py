@@ -1,0 +1,283 @@
+"""What decides each job of an experiment beside its input files: options of the rules' verbs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from revocab.answering.options import MESSAGES, AnswerJob, JudgeJob
+from revocab.closed import Job
+from revocab.config.check_tasks import asked_as_taught
+from revocab.config.expand import as_json, stage_mixtures
+from revocab.config.lineage import compared_pairs
+from revocab.corpora.options import CorpusJob
+from revocab.corpora.source import Form
+from revocab.demoworld.build import WorldJob
+from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.generation.prompts import PromptJob
+from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.multiple_choice.tasks import TaskJob
+from revocab.evaluation.options import (
+    Asking,
+    CometJob,
+    ComparisonJob,
+    EfficiencyJob,
+    GenerationJob,
+    ScoringJob,
+)
+from revocab.fertility.measure import FertilityJob
+from revocab.initialise.options import ChosenMethod, InitJob, ScaleJob
+from revocab.initialise.reading.fasttext import AuxiliaryJob
+from revocab.intersection.intersect import IntersectionJob
+from revocab.models.change import ChangeJob
+from revocab.models.fetch import FetchJob
+from revocab.models.parameters import ParametersJob, StandInJob
+from revocab.report.inputs import ExperimentJob, ScoresJob
+from revocab.tokenizer_building.construction import TokenizerJob
+from revocab.training.data.heldout import HeldoutJob
+from revocab.training.data.packing import PackingJob
+from revocab.training.recipe import DropJob, TrainingOptions
+from revocab.training.run import Settings
+
+if TYPE_CHECKING:
+    from revocab.config.schema import Experiment
+    from revocab.experiment.layout import Layout
+
+
+def nothing() -> Job:
+    return Job()
+
+
+# --- text and tokenizers --------------------------------------------------------------------------
+
+
+def world(experiment: Experiment) -> WorldJob:
+    assert experiment.world is not None  # or there would be no such job
+    return WorldJob(**experiment.world.model_dump())
+
+
+def corpus(experiment: Experiment, corpus: str) -> CorpusJob:
+    entry = experiment.corpora[corpus]
+    own: dict[str, Any] = {"source": entry.source.form}
+    if entry.answers is not None:
+        # Roles and conditions are of the questions, which were read with them.
+        own = {"source": Form(), "messages_field": MESSAGES, "message_roles": {}, "keep": {}}
+    return CorpusJob.of(entry, corpus=corpus, **own)
+
+
+def answers(experiment: Experiment, corpus: str) -> AnswerJob:
+    entry = experiment.corpora[corpus]
+    assert entry.answers is not None  # or there would be no such job
+    return AnswerJob.of(entry, entry.answers, source=entry.source.form)
+
+
+def judge(experiment: Experiment, corpus: str) -> JudgeJob:
+    entry = experiment.corpora[corpus].answers
+    assert entry is not None and entry.judge is not None  # or there would be no such job
+    return JudgeJob(kind=entry.judge.kind, option=entry.judge.given())
+
+
+def tokenizer(experiment: Experiment, tokenizer: str) -> TokenizerJob:
+    construction, options = experiment.tokenizers[tokenizer].construction()
+    return TokenizerJob(construction=construction, option=options.given())
+
+
+def fertility(experiment: Experiment) -> FertilityJob:
+    parallel = experiment.fertility.parallel
+    return FertilityJob.of(
+        experiment.fertility,
+        parallel=parallel.source.form if parallel else None,
+        languages=parallel.languages if parallel else [],
+    )
+
+
+def intersection(experiment: Experiment, source: str, target: str) -> IntersectionJob:
+    compared, pair = compared_pairs(experiment, experiment.expanded.values()), (source, target)
+    return IntersectionJob(
+        **({"identity": compared[pair]} if pair in compared else {}),
+        source_roles=experiment.roles.get(source, {}),
+        target_roles=experiment.roles.get(target, {}),
+    )
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def fetch(experiment: Experiment, model: str) -> FetchJob:
+    return FetchJob.of(experiment.models[model])
+
+
+def stand_in(experiment: Experiment, model: str) -> StandInJob:
+    pretrain = experiment.models[model].pretrain
+    return StandInJob.of(pretrain, pretrain.architecture, seed=experiment.seed)
+
+
+def change(experiment: Experiment, model: str) -> ChangeJob:
+    name, options = experiment.models[model].change()
+    return ChangeJob(change=name, option=options.given())
+
+
+def auxiliary(experiment: Experiment) -> AuxiliaryJob:
+    assert experiment.auxiliary is not None  # a run asks for it
+    return AuxiliaryJob.of(experiment.auxiliary, seed=experiment.seed)
+
+
+def init(layout: Layout, run: str) -> InitJob:
+    entry = layout.runs[run]
+    # The source's own tokenizer folder decides only where the vocabulary is kept.
+    decided: dict[str, Any] = {}
+    if not entry.keeps_vocabulary:
+        decided = {"identity": entry.identity, "languages": layout.languages(run)}
+    return InitJob(method=entry.method, option=entry.options, seed=entry.seed, **decided)
+
+
+def parameters(experiment: Experiment) -> ParametersJob:
+    return ParametersJob(models=experiment.parameters)
+
+
+def scale(experiment: Experiment) -> ScaleJob:
+    assert experiment.scale is not None  # or there would be no such job
+    return ScaleJob.of(
+        experiment.scale,
+        methods={
+            name: ChosenMethod(method=entry.method, option=entry.options)
+            for name, entry in experiment.scale.methods.items()
+        },
+        seed=experiment.seed,
+    )
+
+
+# --- trainings ------------------------------------------------------------------------------------
+
+
+def packing(layout: Layout, mixture: str, recipe: str) -> PackingJob:
+    experiment = layout.experiment
+    entry = experiment.recipes[recipe]
+    staged = stage_mixtures(entry, mixture)
+    mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
+    corpora = list(dict.fromkeys(corpus for mixture in mixtures for corpus in mixture))
+    rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
+    return PackingJob.of(
+        entry,
+        rows=entry.steps * entry.batch_size,
+        seed=experiment.seed,
+        shares={corpus: [mixture.get(corpus, 0) for mixture in mixtures] for corpus in corpora},
+        stages={name: rows[name] for name in staged},
+    )
+
+
+def heldout(length: str) -> HeldoutJob:
+    return HeldoutJob(sequence_length=int(length))
+
+
+def heldout_answers(experiment: Experiment, recipe: str) -> HeldoutJob:
+    entry = experiment.recipes[recipe]
+    # A loss per byte of answers is of whole ones: what training cuts is left out here.
+    dropped = entry.drop_too_long or entry.cut_too_long
+    return HeldoutJob(sequence_length=entry.sequence_length, drop_too_long=dropped)
+
+
+def training(experiment: Experiment, recipe: str, seed: int) -> Settings:
+    options = experiment.recipes[recipe].model_dump(include=set(TrainingOptions.model_fields))
+    for stage in options["stages"] or ():
+        stage["mixture"] = None  # decides the packed rows, not the training on them
+    return Settings(**options, seed=seed)
+
+
+def run_training(experiment: Experiment, run: str) -> Settings:
+    entry = experiment.expanded[run]
+    assert entry.recipe is not None  # it is trained
+    return training(experiment, entry.recipe, entry.seed)
+
+
+def pretraining(experiment: Experiment, model: str) -> Settings:
+    return training(experiment, experiment.models[model].pretrain.recipe, experiment.seed)
+
+
+def dropping(layout: Layout, run: str) -> DropJob:
+    return DropJob(steps=layout.dropped(run))
+
+
+# --- evaluation -----------------------------------------------------------------------------------
+
+
+def asking(experiment: Experiment, run: str) -> Asking:
+    chat, most_shots = experiment.runs[experiment.expanded[run].group].asking
+    options = chat and ChatOptions(**chat.model_dump(include=set(ChatOptions.model_fields)))
+    return Asking(chat=options, most_shots=most_shots)
+
+
+def task(experiment: Experiment, task: str) -> TaskJob:
+    entry = experiment.evaluation.multiple_choice.tasks[task]
+    language = None if entry.harness else entry.language  # a shipped task has its own words
+    return TaskJob.of(
+        entry, task=task, language=language, hub=entry.data.hub if entry.data else None
+    )
+
+
+def scoring(experiment: Experiment, run: str) -> ScoringJob:
+    choices = experiment.evaluation.multiple_choice
+    return ScoringJob.of(asking(experiment, run), choices, run=run)
+
+
+def prompts(experiment: Experiment, task: str) -> PromptJob:
+    entry = asked_as_taught(experiment, experiment.evaluation.generation.tasks[task])
+    return PromptJob.of(
+        entry,
+        option=entry.model_dump(mode="json", include=set(find_kind(entry.kind).own_options)),
+        task=task,
+        seed=experiment.seed,
+        pool=entry.pool.form,
+        test=entry.test.form,
+    )
+
+
+def generation(layout: Layout, run: str) -> GenerationJob:
+    section = layout.experiment.evaluation.generation
+    limits = {section.tasks[task].limit for task in layout.generation_tasks(run)}
+    # What the score table records as the limit: one number where all tasks share it.
+    limit = next(iter(limits)) if len(limits) == 1 else None
+    return GenerationJob.of(asking(layout.experiment, run), section, run=run, limit=limit)
+
+
+def comet(layout: Layout, run: str) -> CometJob:
+    return CometJob(run=run, models=layout.comet_models(run))
+
+
+def efficiency(experiment: Experiment, run: str) -> EfficiencyJob:
+    section = experiment.evaluation.efficiency
+    assert section is not None  # or there would be no such job
+    return EfficiencyJob.of(
+        section,
+        run=run,
+        step=experiment.expanded[run].steps[-1],
+        corpus=section.corpus,
+        language=experiment.corpora[section.corpus].language,
+        engine=experiment.evaluation.generation.engine,
+    )
+
+
+def similarity(layout: Layout, group: str) -> EmbeddingSimilarityJob:
+    experiment = layout.experiment
+    return EmbeddingSimilarityJob.of(
+        experiment.similarity,
+        group=group,
+        helper=experiment.runs[group].helper,
+        last_step=max((run.steps[-1] for run in layout.with_new_rows(group)), default=0),
+        seed=experiment.seed,
+    )
+
+
+def comparison(layout: Layout, group: str) -> ComparisonJob:
+    steps = {step for name, step in layout.compared if name == group}
+    experiment = layout.experiment
+    section, seed = experiment.evaluation.significance, experiment.seed
+    return ComparisonJob.of(section, group=group, steps=sorted(steps, key=str), seed=seed)
+
+
+def scores() -> ScoresJob:
+    return ScoresJob()
+
+
+def record(experiment: Experiment) -> ExperimentJob:
+    return ExperimentJob(**as_json(experiment))
