@@ -12,13 +12,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import snakemake.api
 import snakemake.workflow
-from changed_jobs import fed
 from snakemake.settings.types import (
     ConfigSettings,
     DAGSettings,
@@ -105,6 +105,11 @@ def job_name(job: Any) -> str:
     return f"{job.rule.name}:{wildcards}" if wildcards else job.rule.name
 
 
+def recorded(job: Any) -> tuple[Any, ...]:
+    """Return what Snakemake would find changed in a job."""
+    return set(job.input), set(job.output), job.params.decided
+
+
 def changed(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return ``values`` with dotted keys set; a whole number in a key is a place in a list."""
     values = copy.deepcopy(values)
@@ -115,6 +120,26 @@ def changed(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
             place = place.setdefault(one, {}) if isinstance(place, dict) else place[one]
         place[last] = value
     return values
+
+
+def fed(users: dict[str, set[str]], patterns: Iterable[str]) -> set[str]:
+    """Return the jobs of these rules or names (with ``*``), and all that use their results.
+
+    ``users`` are, by job, the jobs that use its results.
+    """
+    waiting = []
+    for pattern in patterns:
+        names = [pattern, f"{pattern}:*"]
+        found = [job for job in users if any(fnmatchcase(job, name) for name in names)]
+        assert found, f"no job {pattern} among {sorted(users)}"
+        waiting += found
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += users[name]
+    return seen
 
 
 class Plan:
@@ -129,6 +154,11 @@ class Plan:
             job_name(job): {job_name(user) for user in dag.depending[job]} - {"all"}
             for job in dag.jobs
         }
+
+    def changed_since(self, before: Plan) -> set[str]:
+        """Return the jobs that are new, or have other inputs, outputs or params than before."""
+        return {name for name, job in self.jobs.items()
+                if name not in before.jobs or recorded(job) != recorded(before.jobs[name])}  # fmt: skip
 
     def rules(self) -> set[str]:
         """Return the rules of the planned jobs."""
