@@ -21,7 +21,8 @@ from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.experiment import options
-from revocab.experiment.layout import Layout, manifest
+from revocab.experiment.layout import Layout
+from revocab.experiment.paths import manifest
 from revocab.flags import flag_of
 from revocab.imports import code_hash
 from revocab.workflow import gpus, launch, supervise, warm
