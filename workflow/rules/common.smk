@@ -183,8 +183,10 @@ wildcard_constraints:
 # what only says how a machine computes it is not.
 
 
-def decided(options, **flags):
-    """Return the params of a job's options, as JSON, and of further flags, with their digest."""
+def decided(rule, options, python=PYTHON, **flags):
+    """Return the params that a rule's shell command names: its options, as JSON, and further flags,
+    with their digest; its job's name; and the interpreter, which changes nothing.
+    """
 
     def text(wildcards):
         return options(wildcards).canonical()
@@ -196,7 +198,12 @@ def decided(options, **flags):
     def unrecorded(value):
         return lambda wildcards, resources: value(wildcards)
 
-    params = {"options": text, **flags}
+    params = {
+        "options": text,
+        "job": lambda wildcards: " ".join([rule, *wildcards]),
+        "python": python if callable(python) else lambda wildcards: python,
+        **flags,
+    }
     return {"decided": digest, **{name: unrecorded(value) for name, value in params.items()}}
 
 
@@ -213,14 +220,6 @@ def code_of(verb):
     rerun triggers of a cluster's profile, code alone makes none of it again.
     """
     return f"code {code_hash(f'commands/{verb}.py', command(verb).finds)}"
-
-
-def lasting(verb):
-    return f"  # {code_of(verb)}"
-
-
-# How every shell command ends.
-END = " --options {params.options:q} --job '{rule} {wildcards}' {params.machine:q} 2> {log:q}"
 
 
 # --- what a machine decides -----------------------------------------------------------------------

@@ -15,6 +15,7 @@ from revocab.closed import BEST, Step
 from revocab.config.expand import Run
 from revocab.config.lineage import compared_pairs, helper_pair, text_corpora
 from revocab.config.schema import Experiment, Source
+from revocab.config.schema.data import OwnAnswers
 from revocab.config.schema.evaluation import TaskText
 from revocab.experiment import options
 from revocab.experiment.paths import Model, Paths, manifest
@@ -238,6 +239,22 @@ class Trainings:
         if self.runs[run].auxiliary:
             return [*map(manifest, self.vectors(run))]
         return [str(file) for place in self.vectors(run) for file in vector_files(Path(place))]
+
+    def changed_from(self, model: str) -> Model:
+        """Return the model that a change makes another of."""
+        change = self.experiment.models[model].change()
+        assert change is not None  # or there would be no such job
+        return self.referred(change[1].model)
+
+    def answers_of(self, corpus: str) -> OwnAnswers:
+        answers = self.experiment.corpora[corpus].answers
+        assert answers is not None  # or there would be no such job
+        return answers
+
+    def judge_model(self, corpus: str) -> list[Model]:
+        """Return the model of a judge; nothing where it has none."""
+        model = self.answers_of(corpus).judge_model
+        return [self.referred(model)] if model else []
 
     # --- of which there is a job ------------------------------------------------------------------
 
