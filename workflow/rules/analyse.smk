@@ -20,7 +20,9 @@ rule count_parameters:
 rule measure_similarity:
     input:
         target_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.runs[w.group].target]),
-        first=lambda w: [LAYOUT.checkpoint(run, 0).manifest for run in LAYOUT.with_new_rows(w.group)],
+        first=lambda w: [
+            LAYOUT.checkpoint(run, 0).manifest for run in LAYOUT.with_new_rows(w.group)
+        ],
         last=lambda w: [
             LAYOUT.checkpoint(run, run.steps[-1]).manifest for run in LAYOUT.with_new_rows(w.group)
         ],
@@ -57,7 +59,9 @@ rule measure_scale:
         source_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.scale.source_tokenizer]),
         target_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.scale.target_tokenizer]),
         pairs=lambda w: manifest(
-            PATHS.intersection(EXPERIMENT.scale.source_tokenizer, EXPERIMENT.scale.target_tokenizer)
+            PATHS.intersection(
+                EXPERIMENT.scale.source_tokenizer, EXPERIMENT.scale.target_tokenizer
+            )
         ),
     output:
         manifest=manifest(PATHS.scale),

@@ -47,14 +47,18 @@ rule judge_answers:
     wildcard_constraints:
         corpus=one_of(LAYOUT.judged),
     conda:
-        lambda w: environment_file(getattr(LAYOUT.answers_of(w.corpus).judge, "engine", None), "generation")
+        lambda w: environment_file(
+            getattr(LAYOUT.answers_of(w.corpus).judge, "engine", None), "generation"
+        )
     resources:
         gpu=divided("judge_answers"),
     params:
         **decided(
             "judge_answers",
             lambda w: options.judge(EXPERIMENT, w.corpus),
-            python=lambda w: python_of(getattr(LAYOUT.answers_of(w.corpus).judge, "engine", None), "generation"),
+            python=lambda w: python_of(
+                getattr(LAYOUT.answers_of(w.corpus).judge, "engine", None), "generation"
+            ),
             model=lambda w: [model.folder for model in LAYOUT.judge_model(w.corpus)],
         ),
         gpus=own_gpus,

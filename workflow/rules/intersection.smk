@@ -15,7 +15,10 @@ rule intersect_vocabularies:
     conda:
         CORE
     params:
-        **decided("intersect_vocabularies", lambda w: options.intersection(EXPERIMENT, w.source, w.target)),
+        **decided(
+            "intersect_vocabularies",
+            lambda w: options.intersection(EXPERIMENT, w.source, w.target),
+        ),
         machine=machine("intersect_vocabularies"),
     shell:
         "{params.python:q} -m revocab intersect_vocabularies --source {input.source:q}"

@@ -19,7 +19,9 @@ rule build_tokenizer:
         **decided(
             "build_tokenizer",
             lambda w: options.tokenizer(EXPERIMENT, w.tokenizer),
-            path=lambda w: LAYOUT.construction_files(w.tokenizer, "path"),  # it may lie outside the workflow: nothing makes it
+            path=lambda w: LAYOUT.construction_files(
+                w.tokenizer, "path"
+            ),  # it may lie outside the workflow: nothing makes it
         ),
         machine=machine("build_tokenizer"),
     shell:

@@ -166,7 +166,11 @@ rule measure_heldout:
     resources:
         gpu=divided("measure_heldout"),
     params:
-        **decided("measure_heldout", lambda w: options.nothing(), models=lambda w: LAYOUT.steps(w.run, None)),
+        **decided(
+            "measure_heldout",
+            lambda w: options.nothing(),
+            models=lambda w: LAYOUT.steps(w.run, None),
+        ),
         code=code_of("measure_heldout"),
         gpus=own_gpus,
         machine=machine("measure_heldout"),
