@@ -6,7 +6,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 #: What ``revocab run`` reads of a checkout; revocab.rule finds it in the package.
-PARTS = ("Snakefile", "workflow", "profiles", "envs", "config/accelerate", "scripts/run_job.py")
+PARTS = ("Snakefile", "workflow", "profiles", "envs", "scripts/run_job.py")
 
 
 class BuildWithWorkflow(build_py):
