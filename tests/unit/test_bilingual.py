@@ -33,7 +33,7 @@ def plan(repository) -> Plan:
 @pytest.fixture(scope="module")
 def printed(repository) -> dict[str, dict[tuple[str, str], dict[str, float | None]]]:
     """The printed values by table, by block and row, by column."""
-    paper = PaperValues(repository / "config/bilingual")
+    paper = PaperValues(repository / "config/published/bilingual")
     found: dict[str, dict[tuple[str, str], dict[str, float | None]]] = {}
     for number in range(1, 11):
         rows = found.setdefault(f"table{number:02}", {})
@@ -44,7 +44,7 @@ def printed(repository) -> dict[str, dict[tuple[str, str], dict[str, float | Non
 
 @pytest.fixture(scope="module")
 def noted(repository) -> dict[tuple[str, str, str, str], str]:
-    paper = PaperValues(repository / "config/bilingual")
+    paper = PaperValues(repository / "config/published/bilingual")
     tables = [f"table{number:02}" for number in range(1, 11)]
     return {(one.table, *one.place): one.note for table in tables for one in paper.cells(table)}
 
@@ -187,7 +187,7 @@ def test_losses_in_two_tables_agree_or_are_noted(printed, noted):
 
 def test_arabic_means_are_over_the_tasks_that_are_scored_here(plan, printed, repository):
     """The paper's Commonsense, Misinformation and Average count SIQA and CrowS-Pairs."""
-    paper = PaperValues(repository / "config/bilingual")
+    paper = PaperValues(repository / "config/published/bilingual")
     results = SimpleNamespace(experiment=plan.experiment, paper=paper)
     tables = {name: plan.experiment.tables[name] for name in ("table03", "table09")}
     shown = {

@@ -105,7 +105,7 @@ def test_a_sound_experiment_passes_from_the_cache_alone(hub):
 @pytest.mark.parametrize(
     ("paper", "places"),
     [
-        ("paper", ["tokenizers.llama.hub", "evaluation.generation.comet_model"]),
+        ("sava", ["tokenizers.llama.hub", "evaluation.generation.comet_model"]),
         ("vocadt", ["evaluation.multiple_choice.tasks.xnli_en.harness"]),
         ("bilingual", ["evaluation.multiple_choice.tasks.exams_ar.harness"]),
         ("lep", ["evaluation.multiple_choice.tasks.daru_rummlu.template"]),
@@ -122,7 +122,7 @@ def test_every_paper_lists_all_that_it_takes(repository, monkeypatch, paper, pla
 def test_a_training_that_is_too_large_for_the_gpus_here_is_named(repository, monkeypatch):
     import torch
 
-    plan = Plan(read(repository / "config/demo.yaml"))
+    plan = Plan(read(repository / "config/demos/demo.yaml"))
     assert not check_hub.machine_problems(plan)[1]  # no GPU: nothing is known
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     for memory, trainings in ((10**6, len(plan.trained) + len(plan.stand_ins)), (10**10, 0)):

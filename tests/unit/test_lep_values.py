@@ -23,7 +23,7 @@ ROWS = {"table01": 8, "table02": 9, "table03": 9 + 12, "table04": 9 + 11}
 @pytest.fixture(scope="module")
 def printed(repository) -> dict[str, dict[tuple[str, str], dict[str, float]]]:
     """The printed values by table, by block and row, by column."""
-    paper = PaperValues(repository / "config/lep")
+    paper = PaperValues(repository / "config/published/lep")
     found: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
     for table in ROWS:
         rows = found.setdefault(table, {})

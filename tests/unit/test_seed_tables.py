@@ -39,7 +39,7 @@ DIFFERENCES = {"kind": "significance", "group": "mistral", "language": "it", "ti
 
 def demo() -> dict:
     """Return the demo with seeds for some of its runs, those that it has replicates of."""
-    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     del values["runs"]["replicates"], values["tables"]["heldout"]  # seeds of the demo's own
     for name, seeds in SEEDED.items():
         values["runs"]["mistral"]["methods"][name]["seeds"] = seeds

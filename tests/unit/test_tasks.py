@@ -256,7 +256,7 @@ def test_fields_of_choices_and_targets_are_required_too(repository):
 def local_tasks() -> dict[str, dict]:
     """Return the tasks of shipped experiments on files of a data folder."""
     folder, found = Path(__file__).parents[2] / "config", {}
-    for name in ("local-data.yaml", "overlays/tasks-local.yaml"):
+    for name in ("demos/local-data.yaml", "overlays/tasks-local.yaml"):
         values = yaml.safe_load((folder / name).read_text(encoding="utf-8"))
         found |= values["evaluation"]["multiple_choice"]["tasks"]
     return {name: task for name, task in found.items() if "path" in task.get("data", {})}

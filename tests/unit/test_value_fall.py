@@ -46,7 +46,7 @@ def table(**changes: object) -> dict:
 
 
 def demo() -> dict:
-    return yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ ROUNDED = 0.05
 
 @pytest.fixture(scope="module")
 def paper(repository) -> PaperValues:
-    return PaperValues(repository / "config/vocadt")
+    return PaperValues(repository / "config/published/vocadt")
 
 
 @pytest.fixture(scope="module")
