@@ -21,7 +21,8 @@ from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.experiment import options
-from revocab.experiment.layout import Layout, manifest
+from revocab.experiment.layout import Layout
+from revocab.experiment.paths import manifest
 from revocab.flags import flag_of
 from revocab.imports import code_hash
 from revocab.workflow import gpus, launch, supervise, warm
@@ -182,8 +183,10 @@ wildcard_constraints:
 # what only says how a machine computes it is not.
 
 
-def decided(options, **flags):
-    """Return the params of a job's options, as JSON, and of further flags, with their digest."""
+def decided(rule, options, python=PYTHON, **flags):
+    """Return the params that a rule's shell command names: its options, as JSON, and further flags,
+    with their digest; its job's name; and the interpreter, which changes nothing.
+    """
 
     def text(wildcards):
         return options(wildcards).canonical()
@@ -195,7 +198,12 @@ def decided(options, **flags):
     def unrecorded(value):
         return lambda wildcards, resources: value(wildcards)
 
-    params = {"options": text, **flags}
+    params = {
+        "options": text,
+        "job": lambda wildcards: " ".join([rule, *wildcards]),
+        "python": python if callable(python) else lambda wildcards: python,
+        **flags,
+    }
     return {"decided": digest, **{name: unrecorded(value) for name, value in params.items()}}
 
 
@@ -212,14 +220,6 @@ def code_of(verb):
     rerun triggers of a cluster's profile, code alone makes none of it again.
     """
     return f"code {code_hash(f'commands/{verb}.py', command(verb).finds)}"
-
-
-def lasting(verb):
-    return f"  # {code_of(verb)}"
-
-
-# How every shell command ends.
-END = " --options {params.options:q} --job '{rule} {wildcards}' {params.machine:q} 2> {log:q}"
 
 
 # --- what a machine decides -----------------------------------------------------------------------

@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +204,14 @@ def line_problems(row: dict[str, str]) -> Iterator[str]:
             yield f"{name}: {row[name]!r} is not a number; give one, or leave it empty"
     if not row["value"] and not row["note"]:
         yield "value and note are empty; give a value, or a note that says why there is none"
+
+
+def read_published(folder: str | Path | None) -> PaperValues:
+    """Return the published values of a folder; it is read again only where a file has changed."""
+    files = sorted(Path(folder).glob("*.csv")) if folder else []
+    return _read(folder, tuple((file.name, file.stat().st_mtime_ns) for file in files))
+
+
+@cache
+def _read(folder: str | Path | None, files: tuple[tuple[str, int], ...]) -> PaperValues:
+    return PaperValues(folder)
