@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -14,10 +13,9 @@ from waiting import wait_until
 
 from revocab.workflow import warm
 
-REPOSITORY = Path(__file__).parents[2]
-JOB = [sys.executable, str(REPOSITORY / "scripts/run_job.py")]
+JOB = [sys.executable, "-m", "revocab"]
 #: A job that lasts until its standard input is closed, and then fails: it holds no job.
-WAITING = ["count_parameters", "--job", "-", "--out", "x"]
+WAITING = ["count_parameters", "--job", "x", "--out", "x", "--options", "-"]
 SERVER = "from revocab.workflow import warm; warm.SLOW = (); warm.main()"
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux alone has pidfd_open")
@@ -80,14 +78,14 @@ def test_the_job_is_the_process_that_was_forked(server, environment, tmp_path):
     fork = wait_for_fork(server, job)
     wait_until(lambda: fork.cwd() == str(tmp_path), job)
     job.communicate()
-    assert job.returncode == 1
+    assert job.returncode == 2
     assert not forks(server)
 
 
 @pytest.mark.parametrize("change", ["MKL_CBWR", "HF_HOME"])
 def test_another_environment_runs_by_itself(change, server, environment):
     job = start(WAITING, {**environment, change: "3"})
-    assert "job" in job.communicate()[1]
+    assert "options" in job.communicate()[1]
     assert not forks(server)
 
 

@@ -157,8 +157,8 @@ class Plan:
 
     def changed_since(self, before: Plan) -> set[str]:
         """Return the jobs that are new, or have other inputs, outputs or params than before."""
-        return {name for name, job in self.jobs.items()
-                if name not in before.jobs or recorded(job) != recorded(before.jobs[name])}  # fmt: skip
+        known = {name: recorded(job) for name, job in before.jobs.items()}
+        return {name for name, job in self.jobs.items() if recorded(job) != known.get(name)}
 
     def rules(self) -> set[str]:
         """Return the rules of the planned jobs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from revocab.command import Call, read
+from revocab.marker import paths_in
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def jobs(finished) -> dict[str, Any]:
 def words_of(job: Any) -> tuple[str, list[str]]:
     """Return a job's command, and what follows it."""
     words = shlex.split(job.shellcmd.partition(" 2> ")[0])
-    at = [Path(word).name for word in words].index("run_job.py") + 1
+    at = words.index("revocab") + 1
     return words[at], words[at + 1 :]
 
 
@@ -30,26 +30,15 @@ def call_of(job: Any) -> Call:
     """Return what a job's command reads of its command line."""
     name, words = words_of(job)
     if "-" in words:  # from standard input, where it may be of any length
-        words[words.index("-")] = job.params.text
+        words[words.index("-")] = job.params.options
     return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)
-
-
-def paths(value: Any) -> Iterator[Path]:
-    """Yield every path in inputs."""
-    if isinstance(value, Path):
-        yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from paths(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from paths(one)
 
 
 def test_every_command_line_is_read(jobs):
     assert len({name.partition(":")[0] for name in jobs}) > 25
     for name, job in jobs.items():
-        assert call_of(job).job is not None, name
+        call = call_of(job)
+        assert (call.name, call.job.canonical()) == (name.replace(":", "--"), job.params.options)
 
 
 def test_outputs_lie_where_the_command_writes(jobs):
@@ -68,8 +57,8 @@ def test_what_a_job_reads_is_waited_for(jobs):
     """A folder stands for its manifest, a checkpoint for that of its run."""
     for name, job in jobs.items():
         files = [Path(file) for file in job.input]
-        for path in paths(dict(call_of(job).inputs)):
-            if path.parts[0] not in ("results", "resources") or name.startswith("write_"):
+        for path in paths_in(call_of(job).inputs):
+            if path.parts[0] not in ("results", "resources"):
                 continue  # it may lie outside the workflow: nothing makes it
             whole = [one for one in (path, *path.parents) if one / "manifest.json" in files]
             within = [file for file in files if file == path or file.is_relative_to(path)]
