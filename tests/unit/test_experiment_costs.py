@@ -15,7 +15,7 @@ from revocab.costs.devices import known
 from revocab.costs.experiment import CostOptions, costs_of
 from revocab.costs.model import Memory, Outline, flops_per_token, operations, parameters_of
 from revocab.errors import RevocabError
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 from revocab.training.adapters.lora import Adapters, plain_name
 from revocab.training.run import Settings
 from revocab.workflow.plan import plan as plan_verb
@@ -125,7 +125,7 @@ def test_a_configuration_without_sizes_is_refused(config, why):
 
 
 def a_bill(file: str | Path, **options: object):
-    return costs_of(Plan(read(file)), CostOptions(**options))
+    return costs_of(Layout(read(file)), CostOptions(**options))
 
 
 def test_the_paper_is_counted(repository, monkeypatch):

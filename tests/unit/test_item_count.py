@@ -40,8 +40,9 @@ def build_piqa(job, hub, repository, tmp_path):
     def run(strict: bool = False, **source: str):
         items = {**task["items"], "strict": strict}
         given = json.dumps({**options, "items": items, "hub": {**task["data"]["hub"], **source}})
-        job("build_task", "--job", given, "--inputs", "{}", "--out", tmp_path / "piqa_it.yaml")
-        return tmp_path / "piqa_it.yaml"
+        out = tmp_path / "piqa_it.yaml"
+        job("build_task", "--out", out, "--options", given, "--job", "build_task piqa_it")
+        return out
 
     return run
 

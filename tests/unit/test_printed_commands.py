@@ -24,8 +24,6 @@ from revocab import __main__ as entry
 from revocab import config
 from revocab.command import of_flags, read
 from revocab.flags import Parser, flag_of, leaves
-from revocab.plan import Plan
-from revocab.plan.plan import pairs
 from revocab.workflow import plan as bill_plan
 from revocab.workflow import run
 
@@ -187,7 +185,7 @@ def check_snakemake(words: list[str]) -> None:
     for file in after(words, "--profile"):
         assert (REPOSITORY / file / "config.yaml").is_file(), file
     files = tuple(map(str, given.configfile or ["config/demos/demo.yaml"]))
-    assert planned(*files, **pairs(given.config or [])).needed_jobs()
+    assert experiment_of(*files, **dict(word.split("=", 1) for word in given.config or []))
 
 
 def after(words: list[str], flag: str) -> list[str]:
@@ -200,8 +198,8 @@ def without(words: list[str], flag: str) -> list[str]:
 
 
 @cache
-def planned(*files: str | Path, **keys: str) -> Plan:
-    return Plan(config.read(*files, **keys))
+def experiment_of(*files: str, **keys: str) -> config.Experiment:
+    return config.read(*files, **keys)
 
 
 @pytest.mark.parametrize("line", sorted({line.words: line for line in of("make")}), ids=" ".join)
