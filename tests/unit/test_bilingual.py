@@ -186,7 +186,7 @@ def test_losses_in_two_tables_agree_or_are_noted(printed, noted):
 
 def test_arabic_means_are_over_the_tasks_that_are_scored_here(layout, printed, repository):
     """The paper's Commonsense, Misinformation and Average count SIQA and CrowS-Pairs."""
-    paper = PaperValues(repository / "config/bilingual")
+    paper = PaperValues(repository / "config/published/bilingual")
     results = SimpleNamespace(experiment=layout.experiment, paper=paper)
     tables = {name: layout.experiment.tables[name] for name in ("table03", "table09")}
     shown = {

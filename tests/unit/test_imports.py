@@ -56,7 +56,7 @@ async def g():
     pass
 '''
 SAME = {
-    "import os": "# a comment\nimport os",
+    "class A:": "# a comment\nclass A:",
     "async def g()": "\n\nasync def g()",
     "from revocab.x import T": "from revocab.y import T",
 }
