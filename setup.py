@@ -6,7 +6,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 #: What ``revocab run`` reads of a checkout; revocab.extensions finds it in the package.
-PARTS = ("Snakefile", "workflow", "profiles", "envs", "config/accelerate")
+PARTS = ("Snakefile", "workflow", "profiles", "envs")
 
 
 class BuildWithWorkflow(build_py):

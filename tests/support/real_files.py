@@ -1,4 +1,4 @@
-"""What config/real.yaml reads, as small as a plan needs it: empty texts and toy models."""
+"""What config/demos/real.yaml reads, as small as a plan needs it: empty texts and toy models."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
-FILE = Path(__file__).parents[2] / "config/real.yaml"
+FILE = Path(__file__).parents[2] / "config/demos/real.yaml"
 
 
 def make_real(folder: Path) -> Path:
-    """Make the data folder of config/real.yaml; return it."""
+    """Make the data folder of config/demos/real.yaml; return it."""
     for name in sorted(set(re.findall(r"\{data_root\}/([^\"]+)", FILE.read_text()))):
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ ANSWER = "answer --max-new-tokens 4 --context-length 64 --out o --files {chat.js
 CONTEXT = " --max-new-tokens 4 --context-length 4096 --out o"
 TEXT = "--text it={lines.txt}"
 BUILD = "tokenizer --construction train --corpora it={corpus} --out o --option alphabet=byte_level "
-SETTINGS = "--job '{}' --out o "
+RULE = "init_embeddings --job 'init_embeddings r' --out o "
 
 WRONG_CALLS: list[tuple[str, str]] = [
     # Options and numbers.
@@ -261,10 +261,10 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("plan none.yaml", "none.yaml: no such file"),
     ("inti", "did you mean 'init'?"),
     # As rules call.
-    (f"init_embeddings {SETTINGS}", "inputs.source: required and not given"),
-    (f"init_embeddings {SETTINGS}--inputs none.json", "inputs: Invalid JSON"),
-    (f"init_embeddings {SETTINGS}--input '{{}}'", "received --input"),
-    ("init_embeddings --job '{' --out o", "job: "),
-    ("init_embeddings --job '[1' --out o", "job: Invalid JSON"),
-    ("init_embeddings --job '{}'", "--out among them"),
+    (f"{RULE}--target-tokenizer {{target}}", "--source: required and not given"),
+    (f"{RULE}--source {{toy}} --inputs none.json", "--inputs: no such flag"),
+    (f"{RULE}--source {{toy}} --options '{{}}'", "options.method: required and not given"),
+    (f"{RULE}--source {{toy}} --options '['", "options: Invalid JSON"),
+    ("init_embeddings --job 'init_embeddings r' --source {toy}", "--out: required and not given"),
+    ("init_embeddings --source {toy} --out o --job", "--job: expected one argument"),
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from revocab.advice.findings import COUNTED_BYTES
 from revocab.advice.page import data_of
 from revocab.config import read
 from revocab.errors import RevocabError
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 
 
 def write_text(file: Path, words: list[str], seed: int) -> Path:
@@ -84,10 +84,10 @@ def test_numbers_have_the_formulas_that_made_them(written):
 
 def test_the_experiment_is_valid_and_begins_with_a_check(written):
     file = written[1] / "advised.yaml"
-    plan = Plan(read(str(file)))
-    (trained,) = (run for run in plan.runs if run.startswith("adapted-") and run != "adapted-base")
-    construction, _ = plan.experiment.tokenizers["target"].construction()
-    assert "check-fvt" in plan.runs and trained.startswith(f"adapted-{construction}")
+    layout = Layout(read(str(file)))
+    (trained,) = (run for run in layout.runs if run.startswith("adapted-") and run != "adapted-base")
+    construction, _ = layout.experiment.tokenizers["target"].construction()
+    assert "check-fvt" in layout.runs and trained.startswith(f"adapted-{construction}")
     experiment = yaml.safe_load(file.read_text())
     assert experiment["recipes"]["check"]["steps"] == 4
     assert experiment["mixtures"]["adaptation"] == {"fi": 0.75, "mt": 0.25}

@@ -68,8 +68,9 @@ def test_prepare_ends_with_two_lines_by_hand_and_with_none_in_a_job(tmp_path, ca
         " left out: 0 empty, 1 duplicate"
     )
     assert following.startswith(f"next: --corpora a={out} of revocab fertility, tokenizer or pack")
-    job = read_json(out / ".revocab.json")["job"]
-    words = {"--inputs": {"files": [str(tmp_path / "a.txt")]}, "--job": job}
-    pairs = [word for key, value in words.items() for word in (key, json.dumps(value))]
-    entry.main(["prepare", *pairs, "--out", str(tmp_path / "other")])
+    job = json.dumps(read_json(out / ".revocab.json")["job"])
+    entry.main(
+        ["prepare", "--files", str(tmp_path / "a.txt"), "--out", str(tmp_path / "other"),
+         "--options", job, "--job", "prepare_corpus a"]
+    )  # fmt: skip
     assert capsys.readouterr().out == ""

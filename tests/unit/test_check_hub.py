@@ -11,7 +11,7 @@ import pytest
 from revocab.config import Experiment, read
 from revocab.errors import RevocabError
 from revocab.hub import cached_commit, resolve
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 from revocab.workflow import check_hub
 
 #: Places that are refused, and a word of why.
@@ -83,7 +83,7 @@ def refusing(hub, monkeypatch):
 
 def test_all_that_is_not_there_is_said_at_once(refusing):
     with pytest.raises(RevocabError) as caught:
-        check_hub.check_hub(Plan(Experiment(**experiment(sound=False))))
+        check_hub.check_hub(Layout(Experiment(**experiment(sound=False))))
     assert len(caught.value.problems) == len(PLACES)
     for place, word in PLACES.items():
         (line,) = (line for line in caught.value.problems if line.startswith(place))
@@ -91,13 +91,13 @@ def test_all_that_is_not_there_is_said_at_once(refusing):
 
 
 def test_a_sound_experiment_passes_from_the_cache_alone(hub):
-    plan = Plan(Experiment(**experiment(sound=True)))
-    check_hub.check_hub(plan)
+    layout = Layout(Experiment(**experiment(sound=True)))
+    check_hub.check_hub(layout)
     for folder in hub.iterdir():
         shutil.rmtree(folder)
     resolve.cache_clear()
     with pytest.raises(RevocabError) as caught:
-        check_hub.check_hub(plan)
+        check_hub.check_hub(layout)
     said = str(caught.value)
     assert "sound/data" in said and "sound/model" in said
 
@@ -105,7 +105,7 @@ def test_a_sound_experiment_passes_from_the_cache_alone(hub):
 @pytest.mark.parametrize(
     ("paper", "places"),
     [
-        ("paper", ["tokenizers.llama.hub", "evaluation.generation.comet_model"]),
+        ("sava", ["tokenizers.llama.hub", "evaluation.generation.comet_model"]),
         ("vocadt", ["evaluation.multiple_choice.tasks.xnli_en.harness"]),
         ("bilingual", ["evaluation.multiple_choice.tasks.exams_ar.harness"]),
         ("lep", ["evaluation.multiple_choice.tasks.daru_rummlu.template"]),
@@ -122,11 +122,11 @@ def test_every_paper_lists_all_that_it_takes(repository, monkeypatch, paper, pla
 def test_a_training_that_is_too_large_for_the_gpus_here_is_named(repository, monkeypatch):
     import torch
 
-    plan = Plan(read(repository / "config/demo.yaml"))
-    assert not check_hub.machine_problems(plan)[1]  # no GPU: nothing is known
+    layout = Layout(read(repository / "config/demos/demo.yaml"))
+    assert not check_hub.machine_problems(layout)[1]  # no GPU: nothing is known
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    for memory, trainings in ((10**6, len(plan.trained) + len(plan.stand_ins)), (10**10, 0)):
+    for memory, trainings in ((10**6, len(layout.trained) + len(layout.stand_ins)), (10**10, 0)):
         device = SimpleNamespace(total_memory=memory)
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, device=device: device)
-        lines = check_hub.machine_problems(plan)[1]
+        lines = check_hub.machine_problems(layout)[1]
         assert len(lines) == trainings and all(" of which 2 have " in line for line in lines)

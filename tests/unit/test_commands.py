@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -53,26 +55,18 @@ def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
 # Both ways to call -------------------------------------------------------------------------------
 
 
-RULE = {
-    "inputs": {"models": {"0": "a b/,x"}, "tasks": ["t=1.yaml"]},
-    "job": {"run": "r", "limit": 5},
-    "machine": {"batch_size": 3},
-}
-BY_HAND = (
-    *("--models", "0=a b/,x", "--tasks", "t=1.yaml", "--run", "r", "--limit", "5"),
-    *("--batch-size", "3", "--out", "s.csv"),
-)
+FILES = ("--models", "0=a b/,x", "--tasks", "t=1.yaml", "--batch-size", "3", "--out", "s.csv")
 
 
-def rule_words(parts: dict, out: str = "s.csv") -> list[str]:
-    words = [word for name, one in parts.items() for word in (f"--{name}", json.dumps(one))]
-    return [*words, "--out", out]
+def rule_words(words: Sequence[str] = FILES, **job: Any) -> list[str]:
+    return [*words, "--options", json.dumps(job), "--job", "score_multiple_choice r"]
 
 
 def test_a_rule_and_a_person_ask_for_the_same():
     scoring = command("score_multiple_choice")
-    asked = read(scoring, "score", rule_words(RULE))
-    assert asked == read(scoring, "score", BY_HAND)
+    asked = read(scoring, "score", rule_words(run="r", limit=5))
+    by_hand = read(scoring, "score", [*FILES, "--run", "r", "--limit", "5"])
+    assert replace(by_hand, name="score_multiple_choice--r") == asked
     assert asked.inputs.models == {0: Path("a b/,x")} and asked.job.shots == 0
     assert asked.out == Path("s.csv")
 
@@ -81,17 +75,13 @@ def test_a_rule_and_a_person_ask_for_the_same():
     ("words", "problems"),
     [
         (
-            rule_words({"inputs": {"models": {}, "task": []}, "job": {"run": "r", "shot": 1}}),
-            [
-                *("inputs.models: ", "inputs.tasks: required", "inputs.task: unknown key"),
-                "job.shot: unknown key",
-            ],
+            rule_words(["--models", "x=m", "--out", "s.csv"], run="r"),
+            ["--models.x: ", "--tasks: required"],
         ),
-        (rule_words({**RULE, "job": {"run": "r", "shot": 1}}), ["job.shot: unknown key"]),
-        ([*rule_words(RULE), "--inputs"], ["with --job: give pairs"]),
-        ([*rule_words(RULE), "--run", "r"], ["with --job: give pairs of --inputs, --job"]),
-        (rule_words(RULE)[:-2], ["with --job: give pairs"]),
-        (["--job", '{"run": ', "--out", "o"], ["job: "]),
+        (rule_words(run="r", shot=1), ["options.shot: unknown key"]),
+        (rule_words([*FILES, "--run", "r"]), ["--run: no such flag"]),
+        (rule_words(FILES[:-2], run="r"), ["--out: required"]),
+        ([*FILES, "--options", '{"run": ', "--job", "x"], ["options: "]),
     ],
 )
 def test_what_is_wrong_with_a_rules_call_is_said(words, problems):

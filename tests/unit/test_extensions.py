@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ import yaml
 from scratch_package import blocks
 
 from revocab import extensions, imports
+from revocab.__main__ import command_files
 from revocab.imports import code_hash
 from revocab.io import write_jsonl
-from revocab.plan.plan import rules
 
 pytestmark = pytest.mark.long
 
@@ -102,17 +103,15 @@ def test_things_of_every_kind_are_found_outside_the_package(folder):
 
 
 def forget() -> None:
-    for function in (code_hash, imports._imported, imports._data, imports._tree, imports.file_hash):
-        function.cache_clear()
+    for name in ("code_hash", "file_hash", "_imported", "_data", "_is_module"):
+        getattr(imports, name).cache_clear()
 
 
 def hashes() -> dict[str, str]:
-    """Return the hash of each rule's code, as a process that begins now would have it."""
+    """Return the hash of each verb's code, as a process that begins now would have it."""
     forget()
-    return {
-        name: code_hash(f"commands/{rule.command.name}.py", rule.command.finds)
-        for name, rule in rules().items()
-    }
+    commands = {name: import_module(f"revocab.commands.{name}").COMMAND for name in command_files()}
+    return {name: code_hash(f"commands/{name}.py", one.finds) for name, one in commands.items()}
 
 
 def test_a_change_there_makes_jobs_again_as_one_in_the_package(folder, monkeypatch, request):

@@ -32,16 +32,17 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def build_piqa(job, hub, repository, tmp_path):
-    """Build piqa_it of config/paper.yaml from the cache, with more options."""
-    tasks = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    """Build piqa_it of config/sava.yaml from the cache, with more options."""
+    tasks = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
     task = tasks["evaluation"]["multiple_choice"]["tasks"]["piqa_it"]
     options = {"task": "piqa_it", "template": task["template"], "language": "it"}
 
     def run(strict: bool = False, **source: str):
         items = {**task["items"], "strict": strict}
         given = json.dumps({**options, "items": items, "hub": {**task["data"]["hub"], **source}})
-        job("build_task", "--job", given, "--inputs", "{}", "--out", tmp_path / "piqa_it.yaml")
-        return tmp_path / "piqa_it.yaml"
+        out = tmp_path / "piqa_it.yaml"
+        job("build_task", "--out", out, "--options", given, "--job", "build_task piqa_it")
+        return out
 
     return run
 
@@ -80,7 +81,7 @@ def test_rows_of_a_file_are_counted(tmp_path):
 
 
 def test_the_paper_counts_both_languages_and_pins_as_its_overlay(repository):
-    paper = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    paper = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
     first = repository / "config/overlays/itabench-first.yaml"
     overlay = yaml.safe_load(first.read_text(encoding="utf-8"))
     tasks, pinned = (one["evaluation"]["multiple_choice"]["tasks"] for one in (paper, overlay))

@@ -355,8 +355,8 @@ def test_a_marker_has_all_that_it_takes_to_ask_for_the_same_again(tmp_path):
     marker = read_marker(tmp_path / "out")
     assert marker.command == "prepare_corpus" and str(tmp_path) not in str(marker)
     job = CorpusJob.model_validate(marker.job)
-    again = ["--job", job.canonical(), "--inputs", json.dumps({"files": [words[-1]]})]
-    main(["prepare", *again, "--name", "prepare_corpus--c", "--out", str(tmp_path / "out")])
+    again = ["--options", job.canonical(), "--job", "prepare_corpus c", *words[-2:]]
+    main(["prepare", *again, "--out", str(tmp_path / "out")])
     rule = read_marker(tmp_path / "out")
     assert (rule.job, rule.name, rule.files) == (marker.job, "prepare_corpus--c", marker.files)
 
@@ -371,17 +371,19 @@ def test_what_is_read_is_compared_whatever_its_time_says(tmp_path, monkeypatch):
             io.write_text(path, "1")
         mark_file(file)
     (by_hand / "a").write_text("b")  # a person's own, who may change it
-    read = hashes_of([by_hand, out / "b/c", out / "b", Path("nowhere"), *Path("x").glob("s*")])
+    read = hashes_of(
+        [by_hand, out / "b/c", out / "b", Path("nowhere"), *Path("x").glob("s*")], "small"
+    )
     assert sorted(read) == ["out/b/c", "x/scores.csv", "x/scores_items.jsonl.gz"]
     for place in (out / "b/c", Path("x/scores_items.jsonl.gz")):
         content, time = place.read_bytes(), place.stat().st_mtime_ns
         place.write_bytes(bytes([content[0] ^ 1]) + content[1:])
         os.utime(place, ns=(time, time))
         with pytest.raises(RevocabError, match=f"{place}: not as the job build_tokenizer t"):
-            hashes_of([out, *Path("x").glob("s*")])
+            hashes_of([out, *Path("x").glob("s*")], "small")
         place.unlink()
         with pytest.raises(RevocabError, match=f"{place} is missing"):
-            hashes_of([place])
+            hashes_of([place], "small")
         place.write_bytes(content)
     assert Marked.find(file).advice.endswith("--forcerun x/scores.csv")
     assert output.read_marker(out).inputs == {}

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_group import experiment, of_key, rates
+from planned_jobs import packed_for, start_of, training_of
 from refusals import problems
 
 from revocab.config import as_json, validate
 from revocab.config.schema import Experiment
 from revocab.config.written_out import held_steps
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 
 RATES = {"quarter": 7.5e-5, "half": 1.5e-4, "full": 3.0e-4}
 MIXES = {"one-nine": "m9", "one-three": "m3", "even": "even"}
@@ -27,12 +28,12 @@ GOSAL = {
 }  # fmt: skip
 
 
-def planned(values: dict[str, Any]) -> Plan:
-    return Plan(validate(copy.deepcopy(values)))
+def planned(values: dict[str, Any]) -> Layout:
+    return Layout(validate(copy.deepcopy(values)))
 
 
-def swept(plan: Plan) -> list[str]:
-    return [run for run in plan.runs if run.startswith("g-sava")]
+def swept(layout: Layout) -> list[str]:
+    return [run for run in layout.runs if run.startswith("g-sava")]
 
 
 # What they stand for ------------------------------------------------------------------------------
@@ -40,19 +41,17 @@ def swept(plan: Plan) -> list[str]:
 
 def test_gosals_nine_runs():
     """14 B Arabic tokens over the share over 960 x 4096 tokens a step, rounded up."""
-    plan = planned(experiment(GOSAL, hold=HOLD))
+    layout = planned(experiment(GOSAL, hold=HOLD))
     steps = {"one-nine": 3956, "one-three": 4748, "even": 7121}
-    assert {run: plan.runs[run].steps[-1] for run in swept(plan)} == {
+    assert {run: layout.runs[run].steps[-1] for run in swept(layout)} == {
         f"g-sava-{rate}-{mix}": steps[mix] for rate in RATES for mix in MIXES
     }
-    recipes = plan.experiment.recipes
-    rates = {run: recipes[plan.runs[run].recipe].learning_rate for run in swept(plan)}
+    recipes = layout.experiment.recipes
+    rates = {run: recipes[layout.runs[run].recipe].learning_rate for run in swept(layout)}
     assert rates == {f"g-sava-{rate}-{mix}": RATES[rate] for rate in RATES for mix in MIXES}
-    assert plan.runs["g-sava-half-even"].axes == {"rate": "half", "mix": "even"}
-    packed = {run: plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
-    assert set(packed.values()) == {
-        f"results/small/packed/target--{mix}--gosal-{mix}" for mix in ("m9", "m3", "even")
-    }
+    assert layout.runs["g-sava-half-even"].axes == {"rate": "half", "mix": "even"}
+    packed = {packed_for(layout, run) for run in swept(layout)}
+    assert packed == {f"target--{mix}--gosal-{mix}" for mix in ("m9", "m3", "even")}
 
 
 @pytest.mark.parametrize(("share", "steps"), [(0.9, 3956), (0.75, 4748), (0.5, 7121)])
@@ -87,10 +86,9 @@ def test_the_same_runs_by_hand_have_the_same_jobs():
     ours, theirs = planned(experiment(GOSAL, hold=HOLD)), planned(by_hand())
     assert swept(ours) == swept(theirs)
     for run in swept(ours):
-        for rule in ("init_embeddings", "adapt_model"):
-            one, other = (plan.step(rule, run=run) for plan in (ours, theirs))
-            assert (one.out, one.job.canonical()) == (other.out, other.job.canonical())
-    packings = {theirs.step("adapt_model", run=run).inputs["packed"].path for run in swept(theirs)}
+        assert start_of(ours, run) == start_of(theirs, run)
+        assert training_of(ours, run)[0] == training_of(theirs, run)[0]
+    packings = {packed_for(theirs, run) for run in swept(theirs)}
     assert len(packings) == 3  # under names of its own recipes
 
 
@@ -109,31 +107,30 @@ def test_a_matrix_of_a_group_is_of_each_of_its_runs():
 
 
 def test_options_of_a_method_and_whole_numbers_as_names():
-    plan = planned(experiment({"n": of_key("anchors", [100, 200])}, recipe=None))
-    assert swept(plan) == ["g-sava-100", "g-sava-200"]
-    assert plan.runs["g-sava-200"].options == {"anchors": 200}
+    layout = planned(experiment({"n": of_key("anchors", [100, 200])}, recipe=None))
+    assert swept(layout) == ["g-sava-100", "g-sava-200"]
+    assert layout.runs["g-sava-200"].options == {"anchors": 200}
 
 
 def test_rates_alone_are_trained_on_the_rows_of_their_recipe():
-    plan = planned(experiment({"rate": rates(RATES)}))
-    packed = {plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
-    assert packed == {"results/small/packed/target--bilingual--gosal"}
+    layout = planned(experiment({"rate": rates(RATES)}))
+    assert {packed_for(layout, run) for run in swept(layout)} == {"target--bilingual--gosal"}
 
 
 def test_an_option_of_one_stage():
     two = {name: {"recipe": {"stages": {"two": {"learning_rate": RATES[name]}}}} for name in RATES}
-    plan = planned(experiment({"rate": two}, recipe="staged"))
-    stages = plan.experiment.recipes["staged-full"].stages
+    values = experiment({"rate": two}, recipe="staged")
+    stages = planned(values).experiment.recipes["staged-full"].stages
     assert [one.learning_rate for one in stages] == [1e-4, 3e-4]
 
 
 def test_rows_of_another_length_are_others():
     lengths = {"short": 1024, "long": 4096}
     length = {name: {"recipe": {"sequence_length": lengths[name]}} for name in lengths}
-    plan = planned(experiment({"length": length, "rate": rates(RATES)}))
-    packed = {run: plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
-    assert packed["g-sava-short-full"] == "results/small/packed/target--bilingual--gosal-short"
-    assert packed["g-sava-long-half"] == "results/small/packed/target--bilingual--gosal"
+    layout = planned(experiment({"length": length, "rate": rates(RATES)}))
+    packed = {run: packed_for(layout, run) for run in swept(layout)}
+    assert packed["g-sava-short-full"] == "target--bilingual--gosal-short"
+    assert packed["g-sava-long-half"] == "target--bilingual--gosal"
     assert len(set(packed.values())) == 2
 
 
@@ -160,14 +157,11 @@ def test_equal_rows_are_packed_once_whatever_names_them():
         "long": {"method": "fvt", "recipe": "longer", "evaluate": False},
         "own": {"method": "lapt", "evaluate": False},
     }
-    plan = planned(values)
-    packed = {
-        name: plan.step("adapt_model", run=f"g-{name}").inputs["packed"].path
-        for name in group["methods"]
-    }
-    assert packed["sava"] == packed["slow"] == "results/small/packed/target--bilingual--gosal"
-    assert packed["long"] == "results/small/packed/target--bilingual--longer"
-    assert packed["own"] == "results/small/packed/source--bilingual--gosal"
+    layout = planned(values)
+    packed = {name: packed_for(layout, f"g-{name}") for name in group["methods"]}
+    assert packed["sava"] == packed["slow"] == "target--bilingual--gosal"
+    assert packed["long"] == "target--bilingual--longer"
+    assert packed["own"] == "source--bilingual--gosal"
 
 
 # Properties ---------------------------------------------------------------------------------------
@@ -183,18 +177,17 @@ def test_ids_are_unique_and_stable(names, mixes):
     rate = {name: 1e-5 * len(name) for name in names}
     mix = {name: ("m9", "m3", "even")[len(name) % 3] for name in mixes}
 
-    def plan_with(rate: dict, mix: dict) -> Plan:
+    def layout_with(rate: dict, mix: dict) -> Layout:
         mixes = {name: {"mixture": mixture} for name, mixture in mix.items()}
         return planned(experiment({"rate": rates(rate), "mix": mixes}, hold=HOLD))
 
-    plan = plan_with(rate, mix)
-    assert len({*swept(plan)}) == len(names) * len(mixes)
-    turned = plan_with(dict(reversed(rate.items())), mix)
-    alone = plan_with({names[-1]: rate[names[-1]]}, mix)
+    layout = layout_with(rate, mix)
+    assert len({*swept(layout)}) == len(names) * len(mixes)
+    turned = layout_with(dict(reversed(rate.items())), mix)
+    alone = layout_with({names[-1]: rate[names[-1]]}, mix)
     for other in (turned, alone):
         for run in swept(other):
-            one, two = (each.step("adapt_model", run=run) for each in (plan, other))
-            assert (one.job, one.inputs) == (two.job, two.inputs)
+            assert training_of(layout, run) == training_of(other, run)
 
 
 @settings(max_examples=20)
@@ -206,7 +199,7 @@ def test_one_value_moves_only_the_runs_that_have_it(rate, value):
     moved = {
         run
         for run in swept(before)
-        if before.step("adapt_model", run=run) != after.step("adapt_model", run=run)
+        if training_of(before, run) != training_of(after, run)
     }
     assert moved == ({f"g-sava-{rate}-{mix}" for mix in MIXES} if value != RATES[rate] else set())
 

@@ -21,16 +21,16 @@ from revocab.plan.plan import rules
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHIPPED = [
-    ("config/demo.yaml",),
+    ("config/demos/demo.yaml",),
     *[
-        ("config/demo.yaml", f"config/overlays/{name}.yaml")
+        ("config/demos/demo.yaml", f"config/overlays/{name}.yaml")
         for name in ("evaluation-extra", "constructions", "stage-mixtures")
     ],
-    ("config/paper.yaml",),
+    ("config/sava.yaml",),
     *[
-        ("config/paper.yaml", f"config/overlays/{name}.yaml")
+        ("config/sava.yaml", f"config/overlays/{name}.yaml")
         for name in (
-            "pico-paper", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
+            "pico-sava", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
             "itabench-first", "flores-200", "sava-released", "sava-seeds",
         )
     ],
@@ -47,10 +47,10 @@ SHIPPED = [
     ("config/bilingual.yaml",),
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
     ("config/bilingual.yaml", "config/overlays/bilingual-seeds.yaml"),
-    ("config/one-gpu.yaml",),
-    ("config/bilingual-demo.yaml",),
-    ("config/lep-demo.yaml",),
-    ("config/vocadt-demo.yaml",),
+    ("config/demos/one-gpu.yaml",),
+    ("config/demos/bilingual.yaml",),
+    ("config/demos/lep.yaml",),
+    ("config/demos/vocadt.yaml",),
     ("tests/experiments/small.yaml",),
     ("tests/experiments/small.yaml", "tests/experiments/helper.yaml"),
 ]  # fmt: skip
@@ -155,10 +155,10 @@ def test_every_job_has_a_reader(files):
 @pytest.mark.parametrize(
     "files",
     [
-        ("config/local-data.yaml",),
-        ("config/local-data.yaml", "config/overlays/tasks-local.yaml"),
-        ("config/bilingual-local.yaml",),
-        ("config/vocadt-local.yaml",),
+        ("config/demos/local-data.yaml",),
+        ("config/demos/local-data.yaml", "config/overlays/tasks-local.yaml"),
+        ("config/demos/bilingual-local.yaml",),
+        ("config/demos/vocadt-local.yaml",),
     ],
 )
 def test_every_job_on_the_data_folder(shared_folder, files):
@@ -174,7 +174,7 @@ def test_every_job_on_the_data_folder(shared_folder, files):
             ("config/vocadt.yaml", "config/overlays/nllb-files.yaml"),
             make_pairs,
         ),
-        (("config/real.yaml",), make_real),
+        (("config/demos/real.yaml",), make_real),
     ],
     ids=["bilingual-own", "nllb-files", "real"],
 )
@@ -189,14 +189,14 @@ def test_every_job_with_files_of_a_user(tmp_path, files, make):
 
 
 def test_equal_experiments_have_equal_jobs_and_the_plan_reads_no_result(tmp_path):
-    first, second = plan_of("config/demo.yaml"), plan_of("config/demo.yaml")
+    first, second = plan_of("config/demos/demo.yaml"), plan_of("config/demos/demo.yaml")
     for rule, given in possible_jobs(first):
         assert first.step(rule, **given).arguments() == second.step(rule, **given).arguments()
 
 
 def test_labels_and_titles_are_in_no_job():
     values = {"title": "Another"}
-    plain, other = plan_of("config/demo.yaml"), plan_of("config/demo.yaml", **values)
+    plain, other = plan_of("config/demos/demo.yaml"), plan_of("config/demos/demo.yaml", **values)
     for group in other.experiment.runs.values():
         object.__setattr__(group, "label", "Another")
     for rule, given in possible_jobs(plain):

@@ -24,8 +24,6 @@ from revocab import __main__ as entry
 from revocab import config
 from revocab.command import of_flags, read
 from revocab.flags import Parser, flag_of, leaves
-from revocab.plan import Plan
-from revocab.plan.plan import pairs
 from revocab.workflow import plan as bill_plan
 from revocab.workflow import run
 
@@ -33,12 +31,12 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PRINTED = list(printed(REPOSITORY))
 #: Names that stand for a file or folder of the reader's, and one that is here.
 STANDS_FOR = {
-    "FILE": "config/demo.yaml",
-    "FILE.yaml": "config/demo.yaml",
-    "my.yaml": "config/demo.yaml",
-    "mine.yaml": "config/demo.yaml",
-    "starts.yaml": "config/demo.yaml",
-    "adapt.yaml": "config/demo.yaml",
+    "FILE": "config/demos/demo.yaml",
+    "FILE.yaml": "config/demos/demo.yaml",
+    "my.yaml": "config/demos/demo.yaml",
+    "mine.yaml": "config/demos/demo.yaml",
+    "starts.yaml": "config/demos/demo.yaml",
+    "adapt.yaml": "config/demos/demo.yaml",
     "FOLDER": "profiles/slurm",
 }
 #: Without its own reading of the command line; and one for every verb and rule.
@@ -186,8 +184,8 @@ def check_snakemake(words: list[str]) -> None:
     given = get_argument_parser().parse_args(without(words, "--profile"))
     for file in after(words, "--profile"):
         assert (REPOSITORY / file / "config.yaml").is_file(), file
-    files = tuple(map(str, given.configfile or ["config/demo.yaml"]))
-    assert planned(*files, **pairs(given.config or [])).needed_jobs()
+    files = tuple(map(str, given.configfile or ["config/demos/demo.yaml"]))
+    assert experiment_of(*files, **dict(word.split("=", 1) for word in given.config or []))
 
 
 def after(words: list[str], flag: str) -> list[str]:
@@ -200,8 +198,8 @@ def without(words: list[str], flag: str) -> list[str]:
 
 
 @cache
-def planned(*files: str | Path, **keys: str) -> Plan:
-    return Plan(config.read(*files, **keys))
+def experiment_of(*files: str, **keys: str) -> config.Experiment:
+    return config.read(*files, **keys)
 
 
 @pytest.mark.parametrize("line", sorted({line.words: line for line in of("make")}), ids=" ".join)

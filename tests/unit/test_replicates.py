@@ -8,27 +8,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_group import of_key, one_group
+from planned_jobs import packed_for, start_of, training_of
 from refusals import problems
 
 from revocab.config import as_json, validate
 from revocab.config.schema import Experiment
-from revocab.plan import Plan
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 
 
-def planned(methods: dict[str, Any], **group: Any) -> Plan:
-    return Plan(validate(one_group(methods, **group)))
+def planned(methods: dict[str, Any], **group: Any) -> Layout:
+    return Layout(validate(one_group(methods, **group)))
 
 
 # What they stand for ------------------------------------------------------------------------------
 
 
 def test_a_run_for_each_seed():
-    plan = planned({"sava": {"seeds": [1, 2], "anchors": 20}, "fvt": {}})
-    assert [*plan.runs] == ["g-base", "g-sava-seed1", "g-sava-seed2", "g-fvt"]
-    told = {run.id: (run.method, run.seed, run.replicate_of) for run in plan.runs.values()}
+    runs = planned({"sava": {"seeds": [1, 2], "anchors": 20}, "fvt": {}}).runs
+    assert [*runs] == ["g-base", "g-sava-seed1", "g-sava-seed2", "g-fvt"]
+    told = {run.id: (run.method, run.seed, run.replicate_of) for run in runs.values()}
     assert told["g-sava-seed2"] == ("sava", 2, "g-sava")
     assert told["g-fvt"] == ("fvt", 17, None)
-    assert plan.runs["g-sava-seed1"].options == {"anchors": 20}
+    assert runs["g-sava-seed1"].options == {"anchors": 20}
 
 
 def test_a_group_gives_its_runs_seeds():
@@ -47,8 +49,8 @@ def test_the_same_runs_by_hand_have_the_same_jobs():
     theirs = planned({f"sava-seed{n}": {**entry, "seed": n} for n in (1, 2)})
     assert ours.runs == theirs.runs
     for run in ("g-sava-seed1", "g-sava-seed2"):
-        for rule in ("init_embeddings", "adapt_model"):
-            assert ours.step(rule, run=run) == theirs.step(rule, run=run)
+        assert start_of(ours, run) == start_of(theirs, run)
+        assert training_of(ours, run) == training_of(theirs, run)
 
 
 def test_runs_that_begin_from_others_have_those_of_their_seed():
@@ -89,40 +91,37 @@ def test_without_seeds_nothing_is_said_of_them():
 
 
 def test_a_seed_moves_the_new_rows_and_the_training_and_not_the_packing():
-    plan = planned({"random": {"seeds": [1, 2]}, "fvt": {}})
+    layout = planned({"random": {"seeds": [1, 2]}, "fvt": {}})
     one, two = ("g-random-seed1", "g-random-seed2")
-    for rule in ("init_embeddings", "adapt_model"):
-        first, second = (plan.step(rule, run=run).job for run in (one, two))
+    for of_run in (start_of, training_of):
+        (first, _), (second, _) = (of_run(layout, run) for run in (one, two))
         assert (first.seed, second.seed) == (1, 2)
         assert first.model_copy(update={"seed": 2}) == second
-    packed = {plan.step("adapt_model", run=run).inputs["packed"] for run in (one, two, "g-fvt")}
-    assert len(packed) == 1
-    (folder,) = packed
-    job = plan.step("pack_tokens", tokenizer="target", mixture="bilingual", recipe="train")
-    assert folder.path == job.out and job.job.seed == 17
+    packed = {packed_for(layout, run) for run in (one, two, "g-fvt")}
+    assert packed == {"target--bilingual--train"}
+    assert options.packing(layout, "bilingual", "train").seed == 17
 
 
 def test_the_experiments_seed_moves_the_packing():
     values = one_group({"fvt": {}})
     seeds = []
     for seed in (17, 18):
-        plan = Plan(validate({**values, "seed": seed}))
-        ids = {"tokenizer": "target", "mixture": "bilingual", "recipe": "train"}
-        seeds.append(plan.step("pack_tokens", **ids).job.seed)
-        assert plan.step("adapt_model", run="g-fvt").job.seed == seed
+        layout = Layout(validate({**values, "seed": seed}))
+        seeds.append(options.packing(layout, "bilingual", "train").seed)
+        assert options.run_training(layout.experiment, "g-fvt").seed == seed
     assert seeds == [17, 18]
 
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 999), min_size=1, max_size=5, unique=True), st.randoms())
 def test_ids_are_unique_and_stable(seeds, random):
-    plan = planned({"random": {"seeds": seeds}})
+    layout = planned({"random": {"seeds": seeds}})
     turned = [*seeds]
     random.shuffle(turned)
     other = planned({"random": {"seeds": turned}})
-    assert {*plan.runs} == {*other.runs} == {"g-base", *(f"g-random-seed{n}" for n in seeds)}
-    for run in plan.trained:
-        assert plan.step("adapt_model", run=run) == other.step("adapt_model", run=run)
+    assert {*layout.runs} == {*other.runs} == {"g-base", *(f"g-random-seed{n}" for n in seeds)}
+    for run in layout.trained:
+        assert training_of(layout, run) == training_of(other, run)
 
 
 # What is refused ----------------------------------------------------------------------------------

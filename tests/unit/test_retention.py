@@ -9,20 +9,20 @@ import yaml
 
 from revocab import io
 from revocab.closed import Job
-from revocab.commands.check_artefacts import problems
 from revocab.commands.drop_checkpoints import DropJob, Inputs, Nothing, run
 from revocab.config import validate
 from revocab.costs.experiment import CostOptions, costs_of
 from revocab.errors import RevocabError
-from revocab.marker import DROPPED, hashes_of, made_by
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
+from revocab.marker import DROPPED, changed_since, hashes_of, made_by
 from revocab.output import OutputFolder, ResumableFolder
-from revocab.plan import Plan, Step
 
 RUN = "mistral-sava"
 FOLDER = f"results/small/runs/{RUN}"
 
 
-def planned(repository: Path, keep: str, scored: list[object] | None = None) -> Plan:
+def planned(repository: Path, keep: str, scored: list[object] | None = None) -> Layout:
     text = (repository / "tests/experiments/small.yaml").read_text(encoding="utf-8")
     values = yaml.safe_load(text)
     values["recipes"]["adapt"] = {
@@ -35,34 +35,32 @@ def planned(repository: Path, keep: str, scored: list[object] | None = None) -> 
             for table in values["tables"].values():
                 if table["kind"] == kind:
                     table["steps"] = scored
-    return Plan(validate(values))
+    return Layout(validate(values))
 
 
-def dropped(plan: Plan) -> dict[str, list[int]]:
-    jobs = plan.needed_jobs().values()
-    return {job.ids[0]: job.step.job.steps for job in jobs if job.rule == "drop_checkpoints"}
+def dropped(layout: Layout) -> dict[str, list[int]]:
+    return {run: options.dropping(layout, run).steps for run in layout.dropping}
 
 
 def test_all_but_the_last_go_when_they_are_scored(repository):
-    plan = planned(repository, "last")
-    assert dropped(plan) == {RUN: [5, 10, 15]}
-    step = plan.step("drop_checkpoints", run=RUN)
+    layout = planned(repository, "last")
+    assert dropped(layout) == {RUN: [5, 10, 15]}
     scores = {f"{FOLDER}/multiple_choice.csv", f"{FOLDER}/generation/manifest.json"}
-    assert {*step.also} == scores
-    assert f"{FOLDER}/{DROPPED}" in plan.step("check_artefacts").also
+    assert {*layout.readers_of_dropped(RUN)} == scores
+    assert layout.drops == [f"{FOLDER}/{DROPPED}"]
 
 
 def test_what_something_reads_stays_where_that_is_asked(repository):
     assert dropped(planned(repository, "evaluated")) == {}  # tables show every checkpoint
-    plan = planned(repository, "evaluated", [10, "last"])
-    assert dropped(plan) == {RUN: [5, 15]}
-    assert plan.step("drop_checkpoints", run=RUN).also == ()
+    layout = planned(repository, "evaluated", [10, "last"])
+    assert dropped(layout) == {RUN: [5, 15]}
+    assert layout.readers_of_dropped(RUN) == []
 
 
 def test_without_it_there_is_no_such_job_and_no_training_is_another(repository):
     kept, without = planned(repository, "last"), planned(repository, "all")
     assert dropped(without) == {}
-    first, second = (plan.step("adapt_model", run=RUN).job for plan in (kept, without))
+    first, second = (options.run_training(one.experiment, RUN) for one in (kept, without))
     assert first.canonical() == second.canonical()
     assert "keep" not in without.experiment.recipes["adapt"].model_dump()
 
@@ -99,22 +97,21 @@ def test_what_was_removed_is_no_damage_and_cannot_be_read(tmp_path, monkeypatch)
                 io.write_text(part / "model", "x")
         io.write_text(training / "manifest.json", "x")
         folder.finish()
-    step = Step(str(training), name="adapt_model--r", command="train_model")
-    out = training / DROPPED
-    asked = Inputs(manifest=training / "manifest.json"), DropJob(steps=[5]), Nothing(), out
+    manifest, out = training / "manifest.json", training / DROPPED
+    asked = Inputs(manifest=manifest), DropJob(steps=[5]), Nothing(), out
     run(*asked)
     run(*asked)  # as after a kill
     assert [file.exists() for file in files] == [False, True]
     assert [*(training / "checkpoints").iterdir()] == [files[1].parent]
-    assert list(problems([step])) == []
+    assert list(changed_since([manifest], "small")) == []
 
     io.write_text(files[0].with_name("notes"), "mine")
     run(*asked)
     assert [path.name for path in files[0].parent.iterdir()] == ["notes"]
     with pytest.raises(RevocabError, match=r"model was removed \(keep of its recipe\).*forcerun"):
-        hashes_of([files[0].parent])
+        hashes_of([files[0].parent], "small")
     files[1].unlink()
-    assert "model is missing" in next(problems([step]))
+    assert "model is missing" in next(changed_since([manifest], "small"))
     io.write_json(out, {})
     with pytest.raises(RevocabError, match=r"dropped.json.*forcerun results/small/runs/r/dropped"):
-        list(problems([step]))
+        list(changed_since([manifest], "small"))

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planned_jobs import start_of
 from snakemake.utils import update_config
 
 from revocab.config import as_json, expand, validate
@@ -18,7 +19,7 @@ from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
 
@@ -32,8 +33,8 @@ def values(repository, monkeypatch) -> dict:
     return found
 
 
-def plan_of(values: dict) -> Plan:
-    return Plan(validate(copy.deepcopy(values)))
+def layout_of(values: dict) -> Layout:
+    return Layout(validate(copy.deepcopy(values)))
 
 
 def problems_of(values: dict, **changes) -> list[str]:
@@ -54,7 +55,7 @@ def problems_of(values: dict, **changes) -> list[str]:
 
 
 def test_a_run_that_starts_from_another(values):
-    runs = plan_of(values).runs
+    runs = layout_of(values).runs
     continued, back = runs["other-continued"], runs["other-back"]
     assert continued.start == ("mistral-staged", 4)
     assert (continued.source_tokenizer, continued.target) == ("target", "target")
@@ -63,31 +64,29 @@ def test_a_run_that_starts_from_another(values):
 
 
 def test_what_a_run_begins_with_is_read_by_its_job(values):
-    plan = plan_of(values)
-    begins = plan.step("init_embeddings", run="other-continued").inputs["source"]
-    assert begins.path == "results/small/runs/mistral-staged/checkpoints/step-000004"
-    assert begins.files == ("results/small/runs/mistral-staged/manifest.json",)
+    folder = "results/small/runs/mistral-staged"
+    begins = layout_of(values).origin("other-continued")
+    assert begins == (f"{folder}/checkpoints/step-000004", f"{folder}/manifest.json")
     values["runs"]["other"]["methods"]["continued"]["start"]["step"] = 0
-    begins = plan_of(values).step("init_embeddings", run="other-continued").inputs["source"]
-    assert begins.path == "results/small/runs/mistral-staged/init"
-    assert begins.files == ("results/small/runs/mistral-staged/init/manifest.json",)
+    begins = layout_of(values).origin("other-continued")
+    assert begins == (f"{folder}/init", f"{folder}/init/manifest.json")
 
 
 def test_a_donor_and_the_model_that_it_goes_back_to(values):
-    step = plan_of(values).step("init_embeddings", run="other-carried")
-    assert step.inputs["adapted"].path == "results/small/runs/mistral-sava/checkpoints/step-000010"
-    assert step.inputs["base"] == step.inputs["source"]
+    layout, run = layout_of(values), "other-carried"
+    (adapted,) = layout.adapted(run)
+    assert adapted.folder == "results/small/runs/mistral-sava/checkpoints/step-000010"
+    assert layout.adapted_from(run) == [layout.origin(run)]
     methods = values["runs"]["other"]["methods"]
     methods["carried"]["donor"] = {"run": "other-continued", "step": "embeddings"}
-    step = plan_of(values).step("init_embeddings", run="other-carried")
-    assert (
-        step.inputs["adapted"].path == "results/small/runs/other-continued/checkpoints/step-000004"
-    )
-    assert step.inputs["base"].files == ("results/small/models/mistral/manifest.json",)
+    layout = layout_of(values)
+    (adapted,), (base,) = layout.adapted(run), layout.adapted_from(run)
+    assert adapted.folder == "results/small/runs/other-continued/checkpoints/step-000004"
+    assert base.manifest == "results/small/models/mistral/manifest.json"
 
 
 def test_being_a_base_model_and_being_trained_are_two_properties(values):
-    runs = plan_of(values).runs
+    runs = layout_of(values).runs
     told = {name: (run.base, run.made, run.trains) for name, run in runs.items()}
     assert told["mistral-base"] == (True, False, False)
     assert told["mistral-helper-itself"] == (False, False, False)
@@ -97,7 +96,7 @@ def test_being_a_base_model_and_being_trained_are_two_properties(values):
 
 
 def test_the_end_of_a_stage_is_a_checkpoint(values):
-    staged = plan_of(values).runs["mistral-staged"]
+    staged = layout_of(values).runs["mistral-staged"]
     assert staged.steps == [0, 4, 6, 8]
     assert staged.stage_ends == {"embeddings": 4, "everything": 8}
     assert staged.select(["embeddings"]) == [4] and staged.select(["everything"]) == [8]
@@ -105,34 +104,32 @@ def test_the_end_of_a_stage_is_a_checkpoint(values):
 
 
 def test_own_target_mixture_and_recipe(values):
-    plan = plan_of(values)
-    packed = plan.step("adapt_model", run="mistral-staged").inputs["packed"].path
-    assert packed == "results/small/packed/target--italian--two-stages"
+    packed = layout_of(values).packed("results/small/runs/mistral-staged")
+    assert packed == "results/small/packed/target--italian--two-stages/manifest.json"
 
 
 def test_a_base_model_is_scored_once(values):
-    plan = plan_of(values)
-    assert plan.runs["other-base"].scored_id == "mistral-base"
-    assert "other-base" not in [run.id for run in plan.evaluated()]
-    assert "mistral-base" in [run.id for run in plan.evaluated("other")]
+    layout = layout_of(values)
+    assert layout.runs["other-base"].scored_id == "mistral-base"
+    assert "other-base" not in [run.id for run in layout.evaluated()]
+    assert "mistral-base" in [run.id for run in layout.evaluated("other")]
     # What the second group alone shows is scored for the first's.
     del values["tables"]["choices_it"], values["tables"]["significance"]
     del values["figures"]["average_score"]
-    tasks = plan_of(values).choice_tasks(plan_of(values).runs["mistral-base"])
+    tasks = layout_of(values).choice_tasks("mistral-base")
     assert tasks == ["hellaswag_it", "arc_easy_en"]
 
 
 def test_held_out_loss_of_untrained_runs(values):
-    plan = plan_of(values)
-    measured = [run.id for run in plan.measured]
+    layout = layout_of(values)
     untrained = ["mistral-helper-itself", "mistral-fvt", "mistral-focus", "other-back"]
-    assert measured == [*untrained, "other-chosen", "other-carried"]
-    step = plan.step("measure_heldout", run="mistral-fvt")
-    assert step.inputs["heldout"].path == "results/small/heldout/target--128"
-    assert step.out == "results/small/runs/mistral-fvt/measured_heldout.csv"
+    assert layout.measured == [*untrained, "other-chosen", "other-carried"]
+    windows = layout.heldout_windows("mistral-fvt")
+    assert windows == "results/small/heldout/target--128/manifest.json"
+    assert "results/small/runs/mistral-fvt/measured_heldout.csv" in layout.scored
     values["evaluation"]["heldout_length"] = 64
-    step = plan_of(values).step("measure_heldout", run="other-back")
-    assert step.inputs["heldout"].path == "results/small/heldout/source--64"
+    windows = layout_of(values).heldout_windows("other-back")
+    assert windows == "results/small/heldout/source--64/manifest.json"
 
 
 def test_experiment_json_reads_back(values, tmp_path):
@@ -147,7 +144,7 @@ def test_experiment_json_reads_back(values, tmp_path):
 
 def test_shipped_runs_say_no_more_than_before(repository, monkeypatch):
     monkeypatch.chdir(repository)
-    runs = as_json(validate(yaml.safe_load(Path("config/demo.yaml").read_text())))["runs"]
+    runs = as_json(validate(yaml.safe_load(Path("config/demos/demo.yaml").read_text())))["runs"]
     new = {"start", "donor", "stage_ends", "scores_of"}
     assert not new & {key for run in runs if run["group"] in ("mistral", "llama") for key in run}
 
@@ -290,12 +287,12 @@ def test_ids_are_unique_and_stable(order, count):
     alone = copy.deepcopy(values)
     alone["runs"]["mistral"]["methods"] |= {"fvt": {"recipe": None}}
     values["runs"]["mistral"]["methods"] |= {name: {"recipe": None} for name in order[:count]}
-    plan, other = plan_of(values), plan_of(alone)
-    assert len({*plan.runs}) == len(expand(plan.experiment)) == 3 + count
+    layout, other = layout_of(values), layout_of(alone)
+    assert len({*layout.runs}) == len(expand(layout.experiment)) == 3 + count
     if "fvt" in order[:count]:
-        assert plan.runs["mistral-fvt"] == other.runs["mistral-fvt"]
-        step = plan.step("init_embeddings", run="mistral-fvt")
-        assert step == other.step("init_embeddings", run="mistral-fvt")
+        assert layout.runs["mistral-fvt"] == other.runs["mistral-fvt"]
+        first, second = (start_of(each, "mistral-fvt") for each in (layout, other))
+        assert first == second
 
 
 # Vocabulary adapters ------------------------------------------------------------------------------
@@ -312,10 +309,9 @@ def adapting(values: dict, method: str) -> dict:
 
 
 def test_adapters_read_the_model_that_their_rows_are_made_of(values):
-    plan = plan_of(adapting(values, "vocadt"))
-    given = plan.step("adapt_model", run="mistral-new").inputs
-    assert given["source"] == plan.step("init_embeddings", run="mistral-new").inputs["source"]
-    assert plan.step("adapt_model", run="mistral-sava").inputs["source"] is None
+    layout = layout_of(adapting(values, "vocadt"))
+    assert layout.adapter_source("mistral-new") == [layout.origin("mistral-new")]
+    assert layout.adapter_source("mistral-sava") == []
 
 
 def test_adapters_need_a_method_that_says_what_its_rows_combine(values):

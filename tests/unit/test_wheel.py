@@ -17,7 +17,7 @@ from revocab.io import write_jsonl
 pytestmark = pytest.mark.long
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-FOLDERS = ("config/accelerate", "envs", "profiles", "workflow")
+FOLDERS = ("envs", "profiles", "workflow")
 #: What a run reads of a checkout.
 WORKFLOW = (
     "Snakefile",

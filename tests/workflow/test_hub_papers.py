@@ -1,6 +1,6 @@
 """Papers' experiments from end to end from a filled cache: only budgets differ (docs/machines.md).
 
-What config/paper.yaml alone has is tested in ``test_hub_paper.py``.
+What config/sava.yaml alone has is tested in ``test_hub_paper.py``.
 """
 
 from __future__ import annotations

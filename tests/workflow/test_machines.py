@@ -25,7 +25,7 @@ from revocab.workflow.launch import nodes_and_tasks
 @pytest.fixture(scope="module")
 def rules(repository) -> dict[str, Any]:
     """Every rule of the workflow, by name."""
-    with workflow_of(repository, config_of(repository, "config/paper.yaml")) as workflow:
+    with workflow_of(repository, config_of(repository, "config/sava.yaml")) as workflow:
         return {rule.name: rule for rule in workflow.rules}
 
 
@@ -147,7 +147,7 @@ def test_jobs_take_turns_on_the_gpus_that_are_there(
     """``snakemake --cores N`` without a profile, and a profile for more; without a GPU all on CPUs,
     whose number Snakemake knows."""
     monkeypatch.setenv(gpus.PRETENDED, str(there))
-    with under(repository, profile, "one-gpu") as workflow:
+    with under(repository, profile, "demos/one-gpu") as workflow:
         limit = workflow.global_resources.get("gpu")
         assert getattr(limit, "value", None) == (there or {"one-node": 8}.get(profile))
         trainings = [job for job in workflow.dag.jobs if job.rule.name == "adapt_model"]

@@ -17,7 +17,7 @@ from revocab.errors import RevocabError
 
 
 def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     values["auxiliary"] = {"corpora": ["world-it", "world-en"], "min_count": 3}
     for group in ("mistral", "llama"):
         values["runs"][group]["methods"]["focus"] = {"auxiliary": "fasttext"}
@@ -25,13 +25,13 @@ def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
     (tmp_path / "fasttext.yaml").write_text(yaml.safe_dump(values))
     jobs = all_jobs(repository, tmp_path / "fasttext.yaml")
     assert jobs["train_auxiliary"] == 1
-    demo = all_jobs(repository, "config/demo.yaml")
+    demo = all_jobs(repository, "config/demos/demo.yaml")
     assert jobs["init_embeddings"] == demo["init_embeddings"] + 3  # focus twice, wechsel
 
 
 def test_tokenizers_are_built_after_their_bases(repository):
     target = "results/demo-constructions/tokenizers/extended-large/manifest.json"
-    files = ("config/demo.yaml", "config/overlays/constructions.yaml")
+    files = ("config/demos/demo.yaml", "config/overlays/constructions.yaml")
     jobs = all_jobs(repository, *files, targets=[target])
     assert jobs == {"build_demoworld": 1, "prepare_corpus": 2, "build_tokenizer": 3}
 
@@ -47,7 +47,7 @@ def arguments_of(script, output):
 
 def test_stages_draw_from_mixtures_of_their_own(repository):
     target = "results/demo-stages/packed/target--adaptation--{}/manifest.json"
-    files = ("config/demo.yaml", "config/overlays/stage-mixtures.yaml")
+    files = ("config/demos/demo.yaml", "config/overlays/stage-mixtures.yaml")
     dry = ("--dry-run", "--forceall", "--printshellcmds", "--configfile", *files)
     dry += ("--default-resources", "shard_bytes=1000", "--")
     said = succeed(repository, *dry, *map(target.format, ("adapt", "pretrain")))
@@ -59,7 +59,7 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     }
     job = packing["job"]
     assert job["shares"] == {"world-it": [0.9, 0.5], "world-en": [0.1, 0.5]}
-    recipe = read(repository / "config/demo.yaml").recipes["adapt"]
+    recipe = read(repository / "config/demos/demo.yaml").recipes["adapt"]
     rows = recipe.steps * recipe.batch_size
     assert job["stages"] == {"embeddings": rows // 4, "everything": rows * 3 // 4}
     assert (job["sequence_length"], job["rows"]) == (recipe.sequence_length, rows)
@@ -68,7 +68,7 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
 
 
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     values["colour"] = "red"
     values["mixtures"]["adaptation"]["world-it"] = 0.7
     values["models"]["llama"]["pretrain"]["mixture"] = "nope"
@@ -83,7 +83,7 @@ def test_wrong_config_ends_with_every_problem(repository, tmp_path):
 
 def test_missing_data_root_is_one_clear_line(repository):
     with pytest.raises(RevocabError) as caught:
-        read(repository / "config/local-data.yaml")
+        read(repository / "config/demos/local-data.yaml")
     (problem,) = caught.value.problems
     assert "--config data_root=FOLDER" in problem
 

@@ -1,4 +1,4 @@
-"""The paper's published values (``config/paper``), in the units of our own scores.
+"""The paper's published values (``config/published/sava``), in the units of our own scores.
 
 Multiple-choice accuracies and similarities are printed there in percent and held here as fractions;
 COMET-22 and ROUGE-L are 0 to 100 in both.
@@ -88,7 +88,7 @@ class PaperValues:
     def _read(self, folder: Path) -> None:
         files = sorted(folder.glob("*.csv"))
         if not files:
-            raise RevocabError(f"paper_values: {folder} has no CSV file; see config/paper")
+            raise RevocabError(f"paper_values: {folder} has no CSV file; see config/published/sava")
         check_links(folder, [file.name for file in files])
         for path in files:
             with path.open(encoding="utf-8", newline="") as handle:
@@ -108,8 +108,8 @@ class PaperValues:
                 self._sizes[row["model"], of] = row[of]
         elif header not in SCORES:
             raise RevocabError(
-                f"{path}: unknown columns {', '.join(header)}; the files in config/paper show "
-                "those that are known"
+                f"{path}: unknown columns {', '.join(header)}; the files in "
+                "config/published/sava show those that are known"
             )
         else:
             kind, columns, column, whole = SCORES[header]

@@ -21,7 +21,7 @@ from revocab.limits import Size
 TEMPLATES = Path(__file__).parent / "templates"
 #: The experiments of the papers.
 PAPERS = {
-    "sava": "config/paper.yaml",
+    "sava": "config/sava.yaml",
     "lep": "config/lep.yaml",
     "vocadt": "config/vocadt.yaml",
     "bilingual": "config/bilingual.yaml",

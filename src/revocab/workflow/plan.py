@@ -54,7 +54,7 @@ def parser() -> Parser:
 
 
 def add_experiment(parser: Parser) -> None:
-    default = [Path("config/demo.yaml")]
+    default = [Path("config/demos/demo.yaml")]
     parser.add_argument(
         "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
         help=f"an experiment file and its overlays (default: {default[0]})",

@@ -38,7 +38,7 @@ PRINTS = (
     "--conda-create-envs-only", "--containerize", "--gui", "--delete-temp-output",
 )  # fmt: skip
 #: What Snakemake runs where no experiment is named.
-DEMO = Path("config/demo.yaml")
+DEMO = Path("config/demos/demo.yaml")
 USAGE = """usage: revocab run FILE.yaml … [--check] [--cores N] [--profile FOLDER] [FLAG …]
 
 Run an experiment in this folder: its file, and overlays. Snakemake runs the workflow that comes
