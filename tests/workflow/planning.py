@@ -109,16 +109,15 @@ def job_name(job: Any) -> str:
     return f"{job.rule.name}:{wildcards}" if wildcards else job.rule.name
 
 
-def words_of(job: Any) -> tuple[str, list[str]]:
-    """Return a job's command, and what follows it."""
+def words_of(job: Any) -> list[str]:
+    """Return a job's words to ``revocab``."""
     words = shlex.split(job.shellcmd.partition(" 2> ")[0])
-    at = words.index("revocab") + 1
-    return words[at], words[at + 1 :]
+    return words[words.index("revocab") + 1 :]
 
 
 def call_of(job: Any) -> Call:
     """Return what a job's command reads of its command line."""
-    name, words = words_of(job)
+    name, *words = words_of(job)
     if "-" in words:  # from standard input, where it may be of any length
         words[words.index("-")] = job.params.options
     return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)

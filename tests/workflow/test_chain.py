@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from planning import Plan, call_of, config_of, workflow_of
+from planning import Plan, call_of, config_of, words_of, workflow_of
 from run_snakemake import small_checkout, snakemake
 
 from revocab.__main__ import main
@@ -61,12 +60,6 @@ def marked(jobs) -> dict[str, Marked]:
 
 def told(layout: Layout) -> list[str]:
     return list(changed_since(files_of(layout, published=True), "small"))
-
-
-def words_of(job: Any) -> list[str]:
-    """Return a job's words to ``revocab``."""
-    words = shlex.split(job.shellcmd.partition(" 2> ")[0])
-    return words[words.index("revocab") + 1 :]
 
 
 @contextlib.contextmanager

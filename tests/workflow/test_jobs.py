@@ -52,7 +52,7 @@ def test_what_a_job_reads_is_waited_for(jobs):
 def test_a_rule_that_uses_a_gpu_declares_it(jobs):
     """So that ``--resources gpu=1`` runs them one at a time."""
     for name, job in jobs.items():
-        command, _ = words_of(job)
+        command, *_ = words_of(job)
         machine = import_module(f"revocab.commands.{command}").COMMAND.machine
         device = machine.model_fields.get("device")
         uses = command in ("train_model", "score_comet") or (
