@@ -56,7 +56,7 @@ async def g():
     pass
 '''
 SAME = {
-    "class A:": "# a comment\nclass A:",
+    "import os\n": "# a comment\nimport os\n",
     "async def g()": "\n\nasync def g()",
     "from revocab.x import T": "from revocab.y import T",
 }

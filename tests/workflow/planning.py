@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import copy
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ from snakemake.settings.types import (
     RerunTrigger,
     ResourceSettings,
 )
+
+from revocab.command import Call, read
 
 
 class Parsed:
@@ -103,6 +107,20 @@ def job_name(job: Any) -> str:
     """Return ``rule`` or ``rule:wildcard--wildcard``."""
     wildcards = "--".join(job.wildcards_dict.values())
     return f"{job.rule.name}:{wildcards}" if wildcards else job.rule.name
+
+
+def words_of(job: Any) -> list[str]:
+    """Return a job's words to ``revocab``."""
+    words = shlex.split(job.shellcmd.partition(" 2> ")[0])
+    return words[words.index("revocab") + 1 :]
+
+
+def call_of(job: Any) -> Call:
+    """Return what a job's command reads of its command line."""
+    name, *words = words_of(job)
+    if "-" in words:  # from standard input, where it may be of any length
+        words[words.index("-")] = job.params.options
+    return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)
 
 
 def recorded(job: Any) -> tuple[Any, ...]:

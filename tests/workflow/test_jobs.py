@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from planning import call_of, words_of
 
-from revocab.command import Call, read
 from revocab.marker import paths_in
 
 
@@ -17,21 +16,6 @@ from revocab.marker import paths_in
 def jobs(finished) -> dict[str, Any]:
     """The jobs of the experiment that has one thing of every kind, by name."""
     return finished.plan().jobs
-
-
-def words_of(job: Any) -> tuple[str, list[str]]:
-    """Return a job's command, and what follows it."""
-    words = shlex.split(job.shellcmd.partition(" 2> ")[0])
-    at = words.index("revocab") + 1
-    return words[at], words[at + 1 :]
-
-
-def call_of(job: Any) -> Call:
-    """Return what a job's command reads of its command line."""
-    name, words = words_of(job)
-    if "-" in words:  # from standard input, where it may be of any length
-        words[words.index("-")] = job.params.options
-    return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)
 
 
 def test_every_command_line_is_read(jobs):
@@ -68,7 +52,7 @@ def test_what_a_job_reads_is_waited_for(jobs):
 def test_a_rule_that_uses_a_gpu_declares_it(jobs):
     """So that ``--resources gpu=1`` runs them one at a time."""
     for name, job in jobs.items():
-        command, _ = words_of(job)
+        command, *_ = words_of(job)
         machine = import_module(f"revocab.commands.{command}").COMMAND.machine
         device = machine.model_fields.get("device")
         uses = command in ("train_model", "score_comet") or (
