@@ -50,14 +50,6 @@ onstart:
         print(code_params().report(), file=sys.stderr)
 
 
-onsuccess:
-    warm.stop()
-
-
-onerror:
-    warm.stop()
-
-
 # Jobs of this machine take turns on its GPUs: a profile may ask for more, and snakemake --cores N says
 # nothing of them. With a number of jobs they are a cluster's, which gives each its own.
 LOCAL = workflow.is_main_process and workflow.resource_settings.nodes is None

@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +25,6 @@ import psutil
 from revocab.errors import ending
 from revocab.workflow.gpus import end_with_parent
 from revocab.workflow.progress import Progress
-from revocab.workflow.warm import SOCKET
 
 #: The number of the pipe, for Snakemake.
 EVENTS = "REVOCAB_EVENTS"
@@ -217,16 +215,6 @@ def follow(
         progress.told_errors = bool(text)
 
 
-def is_warm(process: psutil.Process) -> bool:
-    """Return whether it is the process that local jobs are forks of, and not one of these."""
-    module = "revocab.workflow.warm"
-    try:
-        parent = process.parent()
-        return module in process.cmdline() and (parent is None or module not in parent.cmdline())
-    except psutil.Error:
-        return False
-
-
 def gone(process: psutil.Process) -> bool:
     try:
         return process.status() == psutil.STATUS_ZOMBIE
@@ -241,31 +229,17 @@ def stop(process: subprocess.Popen[bytes], folder: Path) -> None:
     began = root.create_time() - 1  # clocks of files are coarser
     root.suspend()  # so that it starts nothing more, and says nothing of jobs that end
     found = root.children(recursive=True)
-    servers = [process for process in found if is_warm(process)]
-    jobs = [process for process in found if process not in servers]
-    for job in jobs:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            job.send_signal(signal.SIGTERM)
-    while not all(map(gone, jobs)) and time.monotonic() < deadline:
-        time.sleep(EVERY)
-    places = [socket for server in servers if (socket := _socket(server))]
-    for each in (*jobs, root, *servers):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            each.kill()
+    root.kill()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for each in found:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
+        while not all(map(gone, found)) and (
+            number == signal.SIGKILL or time.monotonic() < deadline
+        ):
+            time.sleep(EVERY / 4)
     process.wait()
-    while not all(map(gone, (*jobs, *servers))):
-        time.sleep(EVERY / 4)
-    for place in places:
-        shutil.rmtree(place.parent, ignore_errors=True)
     # Of another run in this folder there are none as young: it would have refused ours, or ours it.
     for lock in (folder / LOCKS).glob("*"):
         if lock.stat().st_mtime >= began:
             lock.unlink()
-
-
-def _socket(server: psutil.Process) -> Path | None:
-    try:
-        place = server.environ().get(SOCKET)
-    except psutil.Error:
-        return None
-    return Path(place) if place else None
