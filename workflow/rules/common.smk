@@ -34,7 +34,7 @@ except RevocabError as error:
 EXPERIMENT = PLAN.experiment
 PATHS = PLAN.paths
 RESULTS = PATHS.results
-supervise.announce(RESULTS)
+supervise.announce(RESULTS, workflow)
 if workflow.is_main_process:
     for warning in all_warnings(EXPERIMENT):
         print(f"warning: {warning}", file=sys.stderr)

@@ -6,7 +6,6 @@ or gated is named in seconds, not after days of work. ``HF_HUB_OFFLINE=1`` asks 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,14 +15,13 @@ from pydantic import BaseModel
 from revocab.config.schema import Experiment
 from revocab.config.schema.data import Corpus
 from revocab.corpora.source import HubData, configuration, renamed
-from revocab.costs.devices import short
-from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, costs_of
 from revocab.errors import RevocabError, refused
 from revocab.evaluation.multiple_choice.harness import data_sets_of
 from revocab.evaluation.multiple_choice.tasks import find_template, load_template
 from revocab.hub import Kind, offline, resolve
 from revocab.hub_errors import explain
 from revocab.plan.plan import Plan
+from revocab.workflow.plan import machine_problems
 
 
 class Needed(NamedTuple):
@@ -119,22 +117,3 @@ def check(entry: Needed) -> None:
         if entry.field and entry.field.split(".")[0] not in row:
             has = ", ".join(sorted(row)) or "nothing"
             raise RevocabError(f"dataset {data.id!r}: no field {entry.field!r} (a row has: {has})")
-
-
-def machine_problems(plan: Plan) -> tuple[list[str], list[str]]:
-    """Return a problem if the disk has less free than the least that the experiment needs, and a
-    notice for each training too large for the GPUs here: a profile may start it elsewhere.
-    """
-    import torch
-
-    count = torch.cuda.device_count()
-    memory = torch.cuda.get_device_properties(0).total_memory if count else None
-    costs = costs_of(plan, CostOptions(memory=memory, devices=count or 1))
-    due, free = costs.totals[LEAST][0], shutil.disk_usage(".").free
-    text = f"disk: {short(free, 'B')} free, of at least {short(due, 'B')} needed (revocab plan)"
-    large = [item for item in costs.trainings if memory and item.layout == TOO_LARGE]
-    return [text] if due > free else [], [
-        f"memory: {item.name} needs {short(item.memory, 'B')} a device, of which {count} have"
-        f" {short(memory, 'B')}"
-        for item in large
-    ]

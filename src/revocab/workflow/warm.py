@@ -108,8 +108,8 @@ def ask() -> int | None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in FORWARDED:
             signal.signal(number, forward)
-        while not select.select([fork], [], [], 1.0)[0]:
-            pass  # a signal that comes just before the call waits no longer
+        while not select.select([fork], [], [], 1.0)[0]:  # a signal just before it waits no longer
+            pass
         try:
             server.send(b"?")
             return os.waitstatus_to_exitcode(int(server.recv(16)))
