@@ -10,9 +10,10 @@ import pytest
 
 from revocab.config import Experiment, read
 from revocab.errors import RevocabError
-from revocab.hub import cached_commit, resolve
 from revocab.experiment.layout import Layout
+from revocab.hub import cached_commit, resolve
 from revocab.workflow import check_hub
+from revocab.workflow.plan import machine_problems
 
 #: Places that are refused, and a word of why.
 PLACES = {
@@ -123,10 +124,10 @@ def test_a_training_that_is_too_large_for_the_gpus_here_is_named(repository, mon
     import torch
 
     layout = Layout(read(repository / "config/demos/demo.yaml"))
-    assert not check_hub.machine_problems(layout)[1]  # no GPU: nothing is known
+    assert not machine_problems(layout)[1]  # no GPU: nothing is known
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     for memory, trainings in ((10**6, len(layout.trained) + len(layout.stand_ins)), (10**10, 0)):
         device = SimpleNamespace(total_memory=memory)
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, device=device: device)
-        lines = check_hub.machine_problems(layout)[1]
+        lines = machine_problems(layout)[1]
         assert len(lines) == trainings and all(" of which 2 have " in line for line in lines)

@@ -12,12 +12,12 @@ from bilingual_files import make_files
 from parallel_files import make_pairs
 from planned_jobs import possible_jobs
 from real_files import make_real
+from revocab.plan import Plan, Step
+from revocab.plan.plan import rules
 
 from revocab.closed import Job
 from revocab.command import Command, read
 from revocab.config import read as read_experiment
-from revocab.plan import Plan, Step
-from revocab.plan.plan import rules
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHIPPED = [

@@ -37,7 +37,7 @@ except RevocabError as error:
 EXPERIMENT = LAYOUT.experiment
 PATHS = LAYOUT.paths
 RESULTS = PATHS.results
-supervise.announce(RESULTS)
+supervise.announce(RESULTS, workflow)
 if workflow.is_main_process:
     for warning in all_warnings(EXPERIMENT):
         print(f"warning: {warning}", file=sys.stderr)
@@ -49,14 +49,6 @@ onstart:
     record_machine(Path(RESULTS))
     if workflow.local_exec and not USES_CONDA:  # its jobs have other interpreters
         warm.start()
-
-
-onsuccess:
-    warm.stop()
-
-
-onerror:
-    warm.stop()
 
 
 # Jobs of this machine take turns on its GPUs: a profile may ask for more, and snakemake --cores N says
