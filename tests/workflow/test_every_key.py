@@ -134,6 +134,7 @@ def test_nothing_changed_plans_nothing(finished):
     assert finished.plan().needed == set()
 
 
+@pytest.mark.long  # a plan for each value that is tried: five minutes of CPU time
 @pytest.mark.parametrize("key", KEYS)
 def test_a_changed_key_runs_what_reads_it_and_nothing_else(effects, key):
     changes, plan, concerned = effects.of(key)

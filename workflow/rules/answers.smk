@@ -22,6 +22,7 @@ rule answer_prompts:
         **decided(
             "answer_prompts",
             lambda w: options.answers(EXPERIMENT, w.corpus),
+            order=lambda w: LAYOUT.source_files(EXPERIMENT.corpora[w.corpus].source),
             python=lambda w: python_of(LAYOUT.answers_of(w.corpus).engine, "generation"),
             model=lambda w: LAYOUT.referred(LAYOUT.answers_of(w.corpus).model).folder,
         ),

@@ -175,16 +175,21 @@ wildcard_constraints:
 # what only says how a machine computes it is not.
 
 
-def decided(rule, options, python=PYTHON, **flags):
+def decided(rule, options, python=PYTHON, order=None, **flags):
     """Return the params that a rule's shell command names: its options, as JSON, and further flags,
     with their digest; its job's name; and the interpreter, which changes nothing.
+
+    ``order`` returns the names behind input files whose order decides a result: Snakemake compares
+    input files as a set.
     """
 
     def text(wildcards):
         return options(wildcards).canonical()
 
     def digest(wildcards):
-        words = [text(wildcards), *(json.dumps(flag(wildcards)) for flag in flags.values())]
+        ordered = [order] if order else []
+        values = [flag(wildcards) for flag in (*flags.values(), *ordered)]
+        words = [text(wildcards), *map(json.dumps, values)]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
     def unrecorded(value):

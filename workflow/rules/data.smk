@@ -36,7 +36,11 @@ rule prepare_corpus:
     conda:
         CORE
     params:
-        **decided("prepare_corpus", lambda w: options.corpus(EXPERIMENT, w.corpus)),
+        **decided(
+            "prepare_corpus",
+            lambda w: options.corpus(EXPERIMENT, w.corpus),
+            order=lambda w: LAYOUT.corpus_files(w.corpus),
+        ),
         machine=machine("prepare_corpus"),
     shell:
         "{params.python:q} -m revocab prepare_corpus --files {input.files:q} --out {output.manifest:q}"

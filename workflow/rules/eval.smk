@@ -46,6 +46,7 @@ rule score_multiple_choice:
         **decided(
             "score_multiple_choice",
             lambda w: options.scoring(EXPERIMENT, w.run),
+            order=lambda w: LAYOUT.choice_tasks(w.run),
             python=CHOICES_PYTHON,
             models=lambda w: LAYOUT.steps(w.run, CHOICES.steps),
         ),

@@ -15,7 +15,14 @@ rule build_prompts:
     conda:
         CORE
     params:
-        **decided("build_prompts", lambda w: options.prompts(EXPERIMENT, w.task)),
+        **decided(
+            "build_prompts",
+            lambda w: options.prompts(EXPERIMENT, w.task),
+            order=lambda w: [
+                LAYOUT.task_text(GENERATION.tasks[w.task].pool),
+                LAYOUT.task_text(GENERATION.tasks[w.task].test),
+            ],
+        ),
         code=code_of("build_prompts"),
         machine=machine("build_prompts"),
     shell:
@@ -42,6 +49,7 @@ rule generate_text:
         **decided(
             "generate_text",
             lambda w: options.generation(LAYOUT, w.run),
+            order=lambda w: LAYOUT.generation_tasks(w.run),
             python=GENERATION_PYTHON,
             models=lambda w: LAYOUT.steps(w.run, GENERATION.steps),
         ),
@@ -69,7 +77,12 @@ rule score_comet:
     resources:
         gpu=1,
     params:
-        **decided("score_comet", lambda w: options.comet(LAYOUT, w.run), python=COMET_PYTHON),
+        **decided(
+            "score_comet",
+            lambda w: options.comet(LAYOUT, w.run),
+            order=lambda w: LAYOUT.generation_tasks(w.run),
+            python=COMET_PYTHON,
+        ),
         code=code_of("score_comet"),
         gpus=own_gpus,
         machine=machine("score_comet"),

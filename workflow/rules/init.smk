@@ -82,7 +82,11 @@ rule train_auxiliary:
     conda:
         CORE
     params:
-        **decided("train_auxiliary", lambda w: options.auxiliary(EXPERIMENT)),
+        **decided(
+            "train_auxiliary",
+            lambda w: options.auxiliary(EXPERIMENT),
+            order=lambda w: EXPERIMENT.auxiliary.corpora,
+        ),
         machine=machine("train_auxiliary"),
     shell:
         "{params.python:q} -m revocab train_auxiliary --target-tokenizer {input.target_tokenizer:q}"

@@ -37,11 +37,7 @@ rule measure_fertility:
     input:
         tokenizers=LAYOUT.tokenizers(EXPERIMENT.fertility.tokenizers),
         corpora=LAYOUT.corpora(EXPERIMENT.fertility.corpora),
-        parallel_files=lambda w: (
-            LAYOUT.source_files(EXPERIMENT.fertility.parallel.source)
-            if EXPERIMENT.fertility.parallel
-            else []
-        ),
+        parallel_files=LAYOUT.parallel_files,
     output:
         manifest=manifest(PATHS.fertility),
         table=f"{PATHS.fertility}/fertility.csv",
@@ -52,7 +48,15 @@ rule measure_fertility:
     conda:
         CORE
     params:
-        **decided("measure_fertility", lambda w: options.fertility(EXPERIMENT)),
+        **decided(
+            "measure_fertility",
+            lambda w: options.fertility(EXPERIMENT),
+            order=lambda w: [
+                EXPERIMENT.fertility.tokenizers,
+                EXPERIMENT.fertility.corpora,
+                LAYOUT.parallel_files,
+            ],
+        ),
         code=code_of("measure_fertility"),
         machine=machine("measure_fertility"),
     shell:

@@ -35,7 +35,11 @@ rule pack_heldout:
     conda:
         CORE
     params:
-        **decided("pack_heldout", lambda w: options.heldout(w.length)),
+        **decided(
+            "pack_heldout",
+            lambda w: options.heldout(w.length),
+            order=lambda w: LAYOUT.heldout_corpora,
+        ),
         machine=machine("pack_heldout"),
     shell:
         "{params.python:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
@@ -57,7 +61,11 @@ rule pack_heldout_answers:
     conda:
         CORE
     params:
-        **decided("pack_heldout_answers", lambda w: options.heldout_answers(EXPERIMENT, w.recipe)),
+        **decided(
+            "pack_heldout_answers",
+            lambda w: options.heldout_answers(EXPERIMENT, w.recipe),
+            order=lambda w: EXPERIMENT.evaluation.heldout,
+        ),
         machine=machine("pack_heldout"),
     shell:
         "{params.python:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"

@@ -111,6 +111,12 @@ class Trainings:
     def task_text(self, text: TaskText) -> list[str]:
         return self.corpora([text.heldout], "heldout") if text.heldout else self.source_files(text)
 
+    @property
+    def parallel_files(self) -> list[str]:
+        """Return the files of one text in several languages, if fertility is measured there."""
+        parallel = self.experiment.fertility.parallel
+        return self.source_files(parallel.source) if parallel else []
+
     def tokenizers(self, tokenizers: Iterable[str]) -> list[str]:
         return [manifest(self.paths.tokenizer(tokenizer)) for tokenizer in tokenizers]
 
