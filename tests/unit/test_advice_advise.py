@@ -85,7 +85,9 @@ def test_numbers_have_the_formulas_that_made_them(written):
 def test_the_experiment_is_valid_and_begins_with_a_check(written):
     file = written[1] / "advised.yaml"
     layout = Layout(read(str(file)))
-    (trained,) = (run for run in layout.runs if run.startswith("adapted-") and run != "adapted-base")
+    (trained,) = (
+        run for run in layout.runs if run.startswith("adapted-") and run != "adapted-base"
+    )
     construction, _ = layout.experiment.tokenizers["target"].construction()
     assert "check-fvt" in layout.runs and trained.startswith(f"adapted-{construction}")
     experiment = yaml.safe_load(file.read_text())

@@ -10,8 +10,8 @@ import pytest
 
 from revocab.config import Experiment, read
 from revocab.errors import RevocabError
-from revocab.hub import cached_commit, resolve
 from revocab.experiment.layout import Layout
+from revocab.hub import cached_commit, resolve
 from revocab.workflow import check_hub
 
 #: Places that are refused, and a word of why.

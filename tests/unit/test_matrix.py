@@ -196,11 +196,7 @@ def test_one_value_moves_only_the_runs_that_have_it(rate, value):
     before = planned(experiment(GOSAL, hold=HOLD))
     matrix = {**GOSAL, "rate": rates({**RATES, rate: value})}
     after = planned(experiment(matrix, hold=HOLD))
-    moved = {
-        run
-        for run in swept(before)
-        if training_of(before, run) != training_of(after, run)
-    }
+    moved = {run for run in swept(before) if training_of(before, run) != training_of(after, run)}
     assert moved == ({f"g-sava-{rate}-{mix}" for mix in MIXES} if value != RATES[rate] else set())
 
 

@@ -17,9 +17,9 @@ from revocab.config.expand import Run
 from revocab.config.lineage import selected
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
+from revocab.experiment.layout import Layout
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.experiment.layout import Layout
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
 
