@@ -1,23 +1,25 @@
-"""From an experiment to its jobs: every rule of every shipped experiment, without Snakemake."""
+"""What decides the jobs of every shipped experiment, and where their files lie."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from importlib import import_module
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from bilingual_files import make_files
 from parallel_files import make_pairs
-from planned_jobs import possible_jobs
 from real_files import make_real
-from revocab.plan import Plan, Step
-from revocab.plan.plan import rules
 
 from revocab.closed import Job
-from revocab.command import Command, read
 from revocab.config import read as read_experiment
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
+from revocab.report.published import PaperValues
+from revocab.training.recipe import ANSWERS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHIPPED = [
@@ -30,7 +32,7 @@ SHIPPED = [
     *[
         ("config/sava.yaml", f"config/overlays/{name}.yaml")
         for name in (
-            "pico-sava", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
+            "pico-paper", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
             "itabench-first", "flores-200", "sava-released", "sava-seeds",
         )
     ],
@@ -56,99 +58,137 @@ SHIPPED = [
 ]  # fmt: skip
 
 
-def plan_of(*files: str, **values: str) -> Plan:
-    """Return the plan of an experiment file with overlays."""
-    return Plan(read_experiment(*(REPOSITORY / file for file in files), **values))
+#: Published values are read for every claim of every experiment; here once.
+READ = cache(PaperValues)
 
 
-def command(step: Step) -> Command:
-    return import_module(f"revocab.commands.{step.command}").COMMAND
+def layout_of(*files: str, **values: str) -> Layout:
+    """Return the layout of an experiment file with overlays."""
+    return Layout(read_experiment(*(REPOSITORY / file for file in files), **values))
 
 
 @pytest.fixture(autouse=True)
 def in_the_repository(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
+    monkeypatch.setattr("revocab.report.paper_claims.cells.PaperValues", READ)
 
 
-def check(plan: Plan) -> set[str]:
-    """Check every job of an experiment; return the rules that have some."""
-    seen, written = set(), {}
-    for rule, given in possible_jobs(plan):
-        step = plan.step(rule, **given)
-        what, place = command(step), f"{rule} {given}"
-        assert type(step.job) is what.job, place
-        asked = read(what, rule, step.arguments())
-        assert asked.job == step.job and asked.out == Path(step.out), place
-        canonical = step.job.canonical()
-        assert type(step.job).model_validate_json(canonical) == step.job, place
-        assert type(step.job).model_validate_json(canonical).canonical() == canonical, place
-        assert json.loads(canonical).keys() == written_keys(step.job), place
-        if step.command != "write_experiment":  # the record of the whole file
-            paths = [text for text in texts(json.loads(canonical)) if text.startswith(("/", "~"))]
-            assert not paths, place
-        folder = what.writes == "folder"
-        assert folder != bool(Path(step.out).suffix in (".csv", ".json", ".jsonl", ".yaml",
-                                                        ".parquet", ".html")), place  # fmt: skip
-        assert step.out.startswith((plan.paths.results, plan.paths.resources)), place
-        assert written.setdefault(step.out, step) == step, f"{place} and another job"
-        for files in step.files().values():
-            assert files == list(dict.fromkeys(files)), place
-        seen.add(rule)
-    return seen
+def of_each(names: Iterable[str]) -> list[tuple[str, ...]]:
+    return [(name,) for name in names]
 
 
-def written_keys(job: Job) -> set[str]:
-    """Return the keys of a job that its text has: all, but for those left out at their default."""
+def of_whole(wanted: object) -> list[tuple[str, ...]]:
+    return [()] if wanted else []
+
+
+def named(layout: Layout) -> dict[Callable[..., Job], Iterable[tuple[str, ...]]]:
+    """Return the ids for which an experiment has jobs, by the function of their options."""
+    experiment, evaluation = layout.experiment, layout.experiment.evaluation
+    learning = [name for name, one in experiment.recipes.items() if one.loss == ANSWERS]
+    evaluated = of_each(run.id for run in layout.evaluated())
     return {
-        name
-        for name, field in type(job).model_fields.items()
-        if field.exclude_if is None or not field.exclude_if(getattr(job, name))
+        options.world: of_whole(experiment.world),
+        options.corpus: of_each(experiment.corpora),
+        options.answers: of_each(layout.answered),
+        options.judge: of_each(layout.judged),
+        options.tokenizer: of_each(experiment.tokenizers),
+        options.fertility: of_whole(experiment.fertility.tokenizers),
+        options.intersection: layout.intersections,
+        options.fetch: of_each(layout.fetched),
+        options.stand_in: of_each(layout.stand_ins),
+        options.change: of_each(layout.changed),
+        options.auxiliary: of_whole(layout.with_vectors),
+        options.init: of_each(layout.made),
+        options.parameters: [()],
+        options.scale: of_whole(experiment.scale),
+        options.packing: {layout.packing(folder)[1:] for folder in layout.trainings},
+        options.heldout_answers: of_each(learning),
+        options.run_training: of_each(layout.trained),
+        options.pretraining: of_each(layout.stand_ins),
+        options.dropping: of_each(layout.dropping),
+        options.task: of_each(evaluation.multiple_choice.tasks),
+        options.scoring: evaluated,
+        options.prompts: of_each(evaluation.generation.tasks),
+        options.generation: evaluated,
+        options.comet: of_each(filter(layout.comet_models, layout.runs)),
+        options.efficiency: of_each(layout.timed),
+        options.similarity: of_each(experiment.runs),
+        options.comparison: of_each({group for group, _ in layout.compared}),
+        options.record: [()],
+    }  # fmt: skip
+
+
+def jobs_of(layout: Layout) -> dict[tuple[str, ...], Job]:
+    """Return the options of every job, by the name of their function and its ids."""
+    return {
+        (function.__name__, *ids): function(
+            layout if "layout" in inspect.signature(function).parameters else layout.experiment,
+            *ids,
+        )
+        for function, every in named(layout).items()
+        for ids in every
     }
 
 
-def texts(value) -> Iterator[str]:
-    """Yield every text in a JSON value, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from texts([key, one])
-    elif isinstance(value, list):
-        for one in value:
-            yield from texts(one)
+def files_of(layout: Layout) -> Iterator[str]:
+    """Yield the files that a layout names."""
+    experiment = layout.experiment
+    for folder in layout.trainings:
+        yield from (layout.packed(folder), layout.heldout_of(folder))
+    for command in ("collect_scores", "make_tables", "make_figures", "compare_runs"):
+        yield from layout.read_by(command)
+    yield from (*layout.read_by("build_report"), *layout.drops)
+    for name, each in {
+        layout.corpus_files: experiment.corpora,
+        layout.texts_held_out: experiment.recipes,
+        layout.task_data: (choices := experiment.evaluation.multiple_choice.tasks),
+        layout.task_template: choices,
+        layout.own_templates: choices,
+        layout.tokenizers: [layout.experiment.tokenizers],
+        layout.scored_files: (runs := layout.runs),
+        layout.prompts: runs,
+        layout.chat_template_of: runs,
+        layout.readers_of_dropped: layout.dropping,
+    }.items():
+        yield from chain.from_iterable(map(name, each))
+    for task in experiment.evaluation.generation.tasks.values():
+        yield from (*layout.task_text(task.pool), *layout.task_text(task.test))
+    for run in layout.runs:
+        yield from layout.manifests(run, None)
+    for run in layout.made:
+        read = (layout.new_tokenizer, layout.new_pairs, layout.vector_files)
+        yield from chain.from_iterable(files(run) for files in read)
+        models = [layout.origin(run), *layout.helper(run), *layout.adapted(run)]
+        yield from chain.from_iterable(models)
+
+
+def check(layout: Layout) -> dict[tuple[str, ...], Job]:
+    """Check every job's options; return them."""
+    jobs = jobs_of(layout)
+    for name, job in jobs.items():
+        canonical = job.canonical()
+        assert type(job).model_validate_json(canonical) == job, name
+        if name != ("record",):  # of the whole file
+            assert not re.search(r'(?<!\\)"[/~]', canonical), name
+    return jobs
+
+
+def test_every_function_is_tried():
+    tried = {function.__name__ for function in named(layout_of("config/demos/demo.yaml"))}
+    functions = inspect.getmembers(options, inspect.isfunction)
+    own = {name for name, one in functions if one.__module__ == options.__name__}
+    assert own - tried == {"nothing", "heldout", "scores", "training", "asking"}
 
 
 @pytest.mark.parametrize(
     "files", SHIPPED, ids=lambda names: "+".join(Path(one).stem for one in names)
 )
-def test_every_job_of_a_shipped_experiment(files):
-    seen = check(plan_of(*files))
-    assert len(seen) >= 14
-    if files == ("tests/experiments/small.yaml",):
-        rest = {"change_model", "fetch_model", "score_comet", "measure_heldout"}
-        rest |= {"count_parameters", "measure_scale", "train_auxiliary"}
-        rest |= {"answer_prompts", "judge_answers", "drop_checkpoints"}
-        assert set(rules()) - seen == rest
-
-
-@pytest.mark.parametrize(
-    "files",
-    [*SHIPPED, ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")],
-    ids=lambda names: "+".join(Path(one).stem for one in names),
-)
-def test_every_job_has_a_reader(files):
-    """The page is made from every job that the file allows, but for what it shows nothing of, and
-    from no other.
-    """
-    plan = plan_of(*files)
-    used = {job.step.out for job in plan.needed_jobs().values()}
-    allowed = {plan.step(rule, **given).out: (rule, *given.values())
-               for rule, given in possible_jobs(plan)}  # fmt: skip
-    assert used <= allowed.keys()
-    unread = {job for out, job in allowed.items() if out not in used}
-    if files[-1] == "config/overlays/pico-vocadt.yaml":  # languages of a table without a run
-        unread = {job for job in unread if not job[1].startswith("alma_")}
-    assert unread == set()
+def test_the_jobs_of_a_shipped_experiment(files):
+    layout = layout_of(*files)
+    assert len({name for name, *_ in check(layout)}) >= 14
+    ours = (f"{layout.paths.results}/", f"{layout.paths.resources}/")
+    elsewhere = {file for file in files_of(layout) if not file.startswith(ours)}
+    assert [file for file in elsewhere if not (REPOSITORY / file).exists()] == []
 
 
 @pytest.mark.shared_data
@@ -163,42 +203,29 @@ def test_every_job_has_a_reader(files):
 )
 def test_every_job_on_the_data_folder(shared_folder, files):
     """Its inputs lie anywhere, and no job says where."""
-    check(plan_of(*files, data_root=str(shared_folder)))
+    check(layout_of(*files, data_root=str(shared_folder)))
 
 
 @pytest.mark.parametrize(
     ("files", "make"),
     [
         (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_files),
-        (
-            ("config/vocadt.yaml", "config/overlays/nllb-files.yaml"),
-            make_pairs,
-        ),
+        (("config/vocadt.yaml", "config/overlays/nllb-files.yaml"), make_pairs),
         (("config/demos/real.yaml",), make_real),
     ],
     ids=["bilingual-own", "nllb-files", "real"],
 )
 def test_every_job_with_files_of_a_user(tmp_path, files, make):
     """What a user brings: conversations, pairs, or models and texts."""
-    plan = plan_of(*files, data_root=str(make(tmp_path / "given")))
-    assert len(check(plan)) >= 17
-    used = {job.step.out for job in plan.needed_jobs().values()}
-    jobs = [(rule, plan.step(rule, **given)) for rule, given in possible_jobs(plan)]
-    unread = {rule for rule, step in jobs if step.out not in used}
-    assert unread == set()
+    check(layout_of(*files, data_root=str(make(tmp_path / "given"))))
 
 
-def test_equal_experiments_have_equal_jobs_and_the_plan_reads_no_result(tmp_path):
-    first, second = plan_of("config/demos/demo.yaml"), plan_of("config/demos/demo.yaml")
-    for rule, given in possible_jobs(first):
-        assert first.step(rule, **given).arguments() == second.step(rule, **given).arguments()
-
-
-def test_labels_and_titles_are_in_no_job():
-    values = {"title": "Another"}
-    plain, other = plan_of("config/demos/demo.yaml"), plan_of("config/demos/demo.yaml", **values)
+def test_equal_experiments_have_equal_jobs_and_labels_and_titles_are_in_none():
+    first, second, other = (layout_of("config/demos/demo.yaml", **values)
+                            for values in ({}, {}, {"title": "Another"}))  # fmt: skip
     for group in other.experiment.runs.values():
         object.__setattr__(group, "label", "Another")
-    for rule, given in possible_jobs(plain):
-        if not rule.startswith("write_"):
-            assert plain.step(rule, **given) == other.step(rule, **given), rule
+    assert jobs_of(first) == jobs_of(second)
+    without = [{name: job for name, job in jobs_of(one).items() if name != ("record",)}
+               for one in (first, other)]  # fmt: skip
+    assert without[0] == without[1]
