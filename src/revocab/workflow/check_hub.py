@@ -25,14 +25,13 @@ from revocab.workflow.plan import machine_problems
 
 
 class Needed(NamedTuple):
-    """A repository that an experiment takes something from, and the first key that says so."""
+    """A repository, the first key that takes something from it, and a field that its rows need."""
 
     key: str
     kind: Kind
     repository: str
     revision: str | None
     data: HubData | None = None
-    #: A field that a row must have.
     field: str | None = None
 
 
@@ -43,8 +42,7 @@ def check_hub(plan: Plan) -> str:
     lacking, too_large = machine_problems(plan)
     if problems + lacking:
         raise RevocabError(problems + lacking + too_large)
-    where = "the cache has" if offline() else "the Hub gives"
-    found = f"{where} all {len(entries)} models and data sets of the experiment"
+    found = f"{len(entries)} models and data sets are {'cached' if offline() else 'on the Hub'}"
     return "\n".join([*too_large, found])
 
 
@@ -111,7 +109,9 @@ def check(entry: Needed) -> None:
             hf_hub_download(entry.repository, file, revision=found["commit"])
         except Exception as error:
             raise RevocabError(explain(error, entry.repository, "model")) from error
-    for name in (data.names.values() if data.names else (data.name,)) if data else ():
+    if data is None:
+        return
+    for name in data.names.values() if data.names else (data.name,):
         rows = configuration(found, name, data, streaming=not offline())
         row = renamed(next(iter(rows), {}), data.fields, data.id)
         if entry.field and entry.field.split(".")[0] not in row:

@@ -105,6 +105,6 @@ def machine_problems(plan: Plan) -> tuple[list[str], list[str]]:
     large = [item for item in costs.trainings if memory and item.layout == TOO_LARGE]
     return [text] if due > free else [], [
         f"memory: {item.name} needs {short(item.memory, 'B')} a device, of which {count} have"
-        f" {short(memory, 'B')}"
+        f" {short(memory or 0, 'B')}"
         for item in large
     ]
