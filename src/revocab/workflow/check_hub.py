@@ -25,14 +25,13 @@ from revocab.workflow.plan import machine_problems
 
 
 class Needed(NamedTuple):
-    """A repository that an experiment takes something from, and the first key that says so."""
+    """A repository, the first key that takes something from it, and a field that its rows need."""
 
     key: str
     kind: Kind
     repository: str
     revision: str | None
     data: HubData | None = None
-    #: A field that a row must have.
     field: str | None = None
 
 
@@ -43,8 +42,7 @@ def check_hub(layout: Layout) -> str:
     lacking, too_large = machine_problems(layout)
     if problems + lacking:
         raise RevocabError(problems + lacking + too_large)
-    where = "the cache has" if offline() else "the Hub gives"
-    found = f"{where} all {len(entries)} models and data sets of the experiment"
+    found = f"{len(entries)} models and data sets are {'cached' if offline() else 'on the Hub'}"
     return "\n".join([*too_large, found])
 
 
