@@ -1,12 +1,17 @@
-"""What config/real.yaml reads, as small as a plan needs it: empty texts and toy models."""
+"""What config/real.yaml reads, as small as a plan needs it: empty texts, models without weights."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
-from toy_models import SOURCE_WORDS, build_model, build_tokenizer
+from toy_models import SOURCE_WORDS, build_tokenizer
 
+CONFIG = {
+    "model_type": "llama", "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 300,
+}  # fmt: skip
 FILE = Path(__file__).parents[2] / "config/real.yaml"
 
 
@@ -16,7 +21,8 @@ def make_real(folder: Path) -> Path:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         if name.startswith("models/"):
-            build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), place)
+            build_tokenizer(SOURCE_WORDS, 30, place)
+            (place / "config.json").write_text(json.dumps(CONFIG))
         else:
             place.touch()
     return folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from revocab.closed import Job
 from revocab.config import read as read_experiment
 from revocab.experiment import options
 from revocab.experiment.layout import Layout
+from revocab.report.published import PaperValues
 from revocab.training.recipe import ANSWERS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -56,6 +58,10 @@ SHIPPED = [
 ]  # fmt: skip
 
 
+#: Published values are read for every claim of every experiment; here once.
+READ = cache(PaperValues)
+
+
 def layout_of(*files: str, **values: str) -> Layout:
     """Return the layout of an experiment file with overlays."""
     return Layout(read_experiment(*(REPOSITORY / file for file in files), **values))
@@ -64,6 +70,7 @@ def layout_of(*files: str, **values: str) -> Layout:
 @pytest.fixture(autouse=True)
 def in_the_repository(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
+    monkeypatch.setattr("revocab.report.paper_claims.cells.PaperValues", READ)
 
 
 def of_each(names: Iterable[str]) -> list[tuple[str, ...]]:
