@@ -93,11 +93,11 @@ demo: install  ## run the whole DAG on the embedded demo, with tables and report
 
 # The ranking of starts is left out: it takes hours (docs/ranking.md).
 demos: demo  ## run every shipped demo, and the experiments on real text if there is a data folder
-	@for file in $(sort $(wildcard config/*-demo.yaml)); do \
+	@for file in $(addprefix config/demos/,bilingual.yaml lep.yaml vocadt.yaml); do \
 	    $(BIN)/snakemake --cores $(CORES) --configfile $$file || exit 1; \
 	done
 	@if [ -d "$(DATA)/data" ]; then \
-	    for file in $(sort $(wildcard config/*local*.yaml)); do \
+	    for file in $(sort $(wildcard config/demos/*local*.yaml)); do \
 	        $(BIN)/snakemake --cores $(CORES) --configfile $$file --config data_root=$(DATA) || exit 1; \
 	    done; \
 	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
@@ -107,7 +107,7 @@ demos: demo  ## run every shipped demo, and the experiments on real text if ther
 real: install  ## compare starts on a real model, SmolLM2-135M, on text of a data folder: 27 trainings, hours
 	$(BIN)/python scripts/real_models.py resources/inputs/models
 	ln -sfn $(abspath $(DATA))/data resources/inputs/data
-	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/real.yaml --config data_root=resources/inputs
+	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/demos/real.yaml --config data_root=resources/inputs
 
 test: install  ## style, types, tests, a small experiment
 	$(PARALLEL) -m "not hub and not long"
@@ -141,7 +141,7 @@ same-results: install  ## compare the numbers of the small experiment and the pl
 	$(if $(BASE),,$(error name the commit to compare with: make same-results BASE=<commit>))
 	$(BIN)/python tests/support/same_results.py $(BASE) --cores $(CORES) $(ARGS)
 
-papers: install  ## write docs/papers from config/*/settings.yaml and the experiment files
+papers: install  ## write docs/papers from config/published/*/settings.yaml and the experiment files
 	$(BIN)/python scripts/write_papers.py
 
 $(VENV_DOCS)/.installed: requirements-docs.lock

@@ -1,4 +1,4 @@
-# Contents page. The experiment file (config/*.yaml) says what; workflow/rules say how.
+# Contents page. The experiment file (below config) says what; workflow/rules say how.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -6,7 +6,7 @@ min_version("9.0")
 # Snakemake merges --configfile into the default one; an experiment file stands alone instead.
 if "experiment" not in config:
 
-    configfile: "config/demo.yaml"
+    configfile: "config/demos/demo.yaml"
 
 
 include: "workflow/rules/common.smk"

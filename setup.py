@@ -5,8 +5,8 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-#: What ``revocab run`` reads of a checkout; revocab.rule finds it in the package.
-PARTS = ("Snakefile", "workflow", "profiles", "envs", "config/accelerate", "scripts/run_job.py")
+#: What ``revocab run`` reads of a checkout; revocab.extensions finds it in the package.
+PARTS = ("Snakefile", "workflow", "profiles", "envs")
 
 
 class BuildWithWorkflow(build_py):

@@ -1,8 +1,8 @@
-"""Write docs/papers: each paper's settings beside ours, from config/*/settings.yaml.
+"""Write docs/papers: each paper's settings beside ours, from config/published/*/settings.yaml.
 
-A settings file (``config/*/settings.yaml``) lists a paper's tables, figures, settings and variants
-with their places. Our values are read from the experiment by the keys named there, so that a page
-cannot contradict the experiment.
+A settings file lists a paper's tables, figures, settings and variants with their places. Our
+values are read from the experiment by the keys named there, so that a page cannot contradict the
+experiment.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ def shown(value: Any) -> str:
 
 def main() -> None:
     """Write the page of every settings file."""
-    for file in sorted(ROOT.glob("config/*/settings.yaml")):
+    for file in sorted(ROOT.glob("config/published/*/settings.yaml")):
         compared = Compared(file, ROOT)
         write_text(ROOT / f"docs/papers/{compared.settings.page}.md", compared.page)
 

@@ -36,8 +36,8 @@ TOLD = {
 }
 #: Exported results, the experiment that made them, and the page of the gallery that shows both.
 GALLERIES = {
-    "docs/results-demo.md": ("config/demo.yaml", "gallery.md"),
-    "docs/results-local-data.md": ("config/local-data.yaml", "gallery-real-text.md"),
+    "docs/results-demo.md": ("config/demos/demo.yaml", "gallery.md"),
+    "docs/results-local-data.md": ("config/demos/local-data.yaml", "gallery-real-text.md"),
 }
 #: A bar in code in a table.
 PIPE = "\\|"

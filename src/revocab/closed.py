@@ -162,10 +162,6 @@ class Job(Closed):
             stated |= section.model_dump(include=cls.model_fields.keys() - own.keys())
         return cls(**stated, **own)
 
-    def usable(self, machine: dict[str, Any]) -> dict[str, Any]:
-        """Return what this job can use of the machine options that a profile gives to all."""
-        return machine
-
     def canonical(self) -> str:
         """Return the job as JSON with every default: equal jobs give equal text."""
         # Mappings keep their order, which may decide a result (that of corpora in a mixture does).

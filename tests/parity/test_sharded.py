@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -32,7 +31,6 @@ from revocab.training.run import Settings
 from revocab.training.stage import Stage
 from revocab.training.train import train
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
 #: Stages with borders between checkpoints: vocabulary adapters, then new rows, then everything.
 OPTIONS = {
     "steps": 40, "batch_size": 4, "learning_rate": 1e-2, "checkpoint_every": 6, "seed": 17,
@@ -67,7 +65,7 @@ def command(inputs, out, stages, *flags, **changes):
     options |= folders_of(inputs, Settings(**{**CHANGES, "steps": options["steps"]}, stages=stages))
     return [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
-        str(SCRIPT), "train_model",
+        "-m", "revocab", "train_model",
         *(f"--{key.replace('_', '-')}={value}" for key, value in {**options, **changes}.items()),
         "--stages", *(stage.model_dump_json() for stage in stages), *flags,
     ]  # fmt: skip

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -206,11 +205,10 @@ def test_a_loss_that_is_not_finite_stops_the_run(inputs, tmp_path):
 
 def command(inputs, out, **changes):
     """Return the command line of train_model for the recipe."""
-    script = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
     options = {**RECIPE, **changes, "threads": 1, "out": out}
     options |= {name: inputs / name for name in ("model", "packed", "heldout")}
     arguments = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-    return [sys.executable, str(script), "train_model", *arguments]
+    return [sys.executable, "-m", "revocab", "train_model", *arguments]
 
 
 #: Rows in an order of its own, since the seed is not that of the packing.

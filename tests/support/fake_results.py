@@ -39,7 +39,7 @@ def write_csv(path: Path, rows: list[dict]) -> None:
         writer.writerows(rows)
 
 
-def fake_results(root: Path, config: str = "demo.yaml", **overrides) -> Path:
+def fake_results(root: Path, config: str = "demos/demo.yaml", **overrides) -> Path:
     """Fill ``root`` with the results folder of an experiment file; return it."""
     values = yaml.safe_load((REPOSITORY / "config" / config).read_text(encoding="utf-8"))
     # Budgets of its own, so that tests that count steps do not follow the demo's.

@@ -1,4 +1,4 @@
-"""Fills a folder for ``hub_cache``: pico models and tiny data sets under the names of paper.yaml.
+"""Fills a folder for ``hub_cache``: pico models and tiny data sets under the names of sava.yaml.
 
 The layouts are those of the real repositories: configurations in the card, converted branches
 without a card, loading scripts on main, sharded weights. The contents are made by the demo's

@@ -3,7 +3,7 @@
 The layout is that of their cards and file listings on https://huggingface.co/sapienzanlp: a JSON
 Lines file per split in the repository's root, named by configurations in the card; both languages
 in every row, under the names that https://github.com/SapienzaNLP/ita-bench reads
-(``tasks/translations/*/utils.py``). The numbers of items are real, too: ``config/paper.yaml`` has
+(``tasks/translations/*/utils.py``). The numbers of items are real, too: ``config/sava.yaml`` has
 them checked. The contents are made by the demo's generator: the two sides of a row have one label,
 but do not say the same.
 """

@@ -39,10 +39,6 @@ SHAPE = (
     " --context-length 64 --seed 1"
 )
 CORPUS = "--corpora it={made}/prepare_corpus"
-SIMILAR = (
-    '{{"target_tokenizer":"{given}/source","helper_model":"{given}/source",'
-    '"first":{{"a":"{given}/source"}},"last":{{"a":"{given}/source"}}}}'
-)
 VERBS = [
     Verb(
         "build_demoworld",
@@ -88,8 +84,8 @@ VERBS = [
     ),
     Verb(
         "measure_similarity",
-        f"--inputs {SIMILAR}"
-        ' --job {{"group":"g","helper":"h","anchors":4,"last_step":2,"seed":1}}',
+        "--target-tokenizer {given}/source --helper-model {given}/source --first a={given}/source"
+        " --last a={given}/source --group g --helper h --anchors 4 --last-step 2 --seed 1",
     ),
     Verb(
         "pack_tokens",

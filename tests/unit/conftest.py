@@ -30,9 +30,9 @@ def corpora(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture
 def demo(repository, monkeypatch) -> dict:
-    """The values of config/demo.yaml, from a repository that is the current folder."""
+    """The values of config/demos/demo.yaml, from a repository that is the current folder."""
     monkeypatch.chdir(repository)
-    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load(Path("config/demos/demo.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def adapted(repository, tmp_path):
     """The adapted language of the demo's first group, with sections of the demo changed."""
 
     def found(**sections):
-        values = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+        values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
         for section, changed in sections.items():
             values[section] |= changed
         write_json(tmp_path / "experiment.json", as_json(validate(values)))
@@ -55,7 +55,7 @@ def test_stages_count_by_their_steps(adapted, english, language):
 
 
 def test_tuning_on_answers_adapts_to_no_language(repository, tmp_path):
-    values = yaml.safe_load((repository / "config/lep-demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((repository / "config/demos/lep.yaml").read_text(encoding="utf-8"))
     group = values["runs"]["instruct"]
     values["runs"] = {"instruct": {**group, "methods": {"original": group["methods"]["original"]}}}
     values |= {"tables": {}, "figures": {}}

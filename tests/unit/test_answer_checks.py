@@ -10,7 +10,8 @@ from refusals import problems
 
 from revocab.config import validate
 from revocab.config.load import overlaid
-from revocab.plan import Plan
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
 OWN = {
@@ -30,18 +31,16 @@ def values(repository, monkeypatch) -> dict:
 
 
 def test_a_corpus_is_made_of_judged_answers(values):
-    plan = Plan(validate(values))
-    answer, judge, prepare = (
-        plan.step(rule, corpus="own")
-        for rule in ("answer_prompts", "judge_answers", "prepare_corpus")
-    )
-    assert answer.inputs["model"].path.startswith("results/small/runs/mistral-instruct/checkpoints")
-    assert judge.inputs["conversations"].path.startswith(f"{answer.out}/")
-    assert prepare.inputs["files"][0].path.startswith(f"{judge.out}/")
-    assert prepare.job.messages_field == "messages" and prepare.job.source.kind == "path"
+    layout = Layout(experiment := validate(values))
+    model = layout.referred(experiment.corpora["own"].answers.model).folder
+    assert model.startswith("results/small/runs/mistral-instruct/checkpoints")
+    assert layout.answered == layout.judged == ["own"]
+    assert layout.corpus_files("own") == ["resources/small/judged/own/conversations.jsonl.gz"]
+    job = options.corpus(experiment, "own")
+    assert job.messages_field == "messages" and job.source.kind == "path"
     del values["corpora"]["own"]["answers"]["judge"]
-    prepare = Plan(validate(values)).step("prepare_corpus", corpus="own")
-    assert prepare.inputs["files"][0].path.startswith(f"{answer.out}/")
+    layout = Layout(validate(values))
+    assert layout.corpus_files("own") == ["resources/small/answers/own/conversations.jsonl.gz"]
 
 
 def test_what_is_missing_or_wrong_is_told_at_once(values):

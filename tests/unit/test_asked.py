@@ -12,7 +12,7 @@ from snakemake.utils import update_config
 from revocab.config import validate
 from revocab.config.load import without_nulls
 from revocab.errors import RevocabError
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 
 SMALL = "tests/experiments/small.yaml"
 
@@ -23,16 +23,15 @@ def values(repository, monkeypatch) -> dict:
     return yaml.safe_load(Path(SMALL).read_text(encoding="utf-8"))
 
 
-def planned(values: dict, overlay: str = "{}") -> Plan:
+def planned(values: dict, overlay: str = "{}") -> Layout:
     found = copy.deepcopy(values)
     update_config(found, yaml.safe_load(overlay))
-    return Plan(validate(found))
+    return Layout(validate(found))
 
 
-def scored(plan: Plan) -> set[str]:
+def scored(layout: Layout) -> set[str]:
     """Return the files of scores that are made, relative to the results."""
-    files = plan.step("collect_scores").also
-    return {one.removeprefix("results/small/") for one in files}
+    return {one.removeprefix("results/small/") for one in layout.scored}
 
 
 def problems(values: dict, overlay: str) -> list[str]:
@@ -45,25 +44,23 @@ def problems(values: dict, overlay: str) -> list[str]:
 
 
 def test_everything_shown_is_scored(values):
-    plan = planned(values)
-    run = plan.runs["mistral-sava"]
-    assert plan.choice_tasks(run) == ["hellaswag_it", "arc_easy_en"]
-    assert plan.generation_tasks(run) == ["flores_en_it", "squad_it"]
+    layout = planned(values)
+    run = "mistral-sava"
+    assert layout.choice_tasks(run) == ["hellaswag_it", "arc_easy_en"]
+    assert layout.generation_tasks(run) == ["flores_en_it", "squad_it"]
 
 
 def test_a_task_that_nothing_shows_is_not_scored(values):
-    plan = planned(values, "tables: {choices_en: null}")
-    assert plan.choice_tasks(plan.runs["mistral-sava"]) == ["hellaswag_it"]
-    tasks = plan.step("score_multiple_choice", run="mistral-sava").inputs["tasks"]
-    assert [one.path for one in tasks] == ["results/small/tasks/hellaswag_it.yaml"]
+    layout = planned(values, "tables: {choices_en: null}")
+    assert layout.choice_tasks("mistral-sava") == ["hellaswag_it"]
 
 
 def test_columns_that_nothing_shows_are_not_scored(values):
     values["evaluation"]["multiple_choice"]["tasks"]["more"] = {
         "family": "boolq", "language": "en", "template": "boolq_en", "data": {"world": "boolq.en"}
     }  # fmt: skip
-    plan = planned(values, "tables: {choices_en: {columns: [boolq]}}")
-    assert plan.choice_tasks(plan.runs["mistral-sava"]) == ["hellaswag_it", "more"]
+    layout = planned(values, "tables: {choices_en: {columns: [boolq]}}")
+    assert layout.choice_tasks("mistral-sava") == ["hellaswag_it", "more"]
 
 
 def test_nothing_is_generated_where_no_table_shows_it(values):
@@ -82,10 +79,10 @@ def test_no_similarity_where_nothing_shows_it(values):
 def test_a_group_that_nothing_shows_is_trained_and_not_scored(values):
     values["runs"]["other"] = {**values["runs"]["mistral"], "label": "Other", "source": "helper"}
     values["runs"]["other"] |= {"methods": {"lapt": {}}, "target": None}
-    plan = planned(values)
-    assert plan.choice_tasks(plan.runs["other-lapt"]) == []
-    assert "runs/other-lapt/manifest.json" in scored(plan)  # its held-out loss is on the page
-    assert not [one for one in scored(plan) if "other" in one and "choice" in one]
+    layout = planned(values)
+    assert layout.choice_tasks("other-lapt") == []
+    assert "runs/other-lapt/manifest.json" in scored(layout)  # its held-out loss is on the page
+    assert not [one for one in scored(layout) if "other" in one and "choice" in one]
 
 
 # Empty sections -----------------------------------------------------------------------------------
@@ -93,21 +90,20 @@ def test_a_group_that_nothing_shows_is_trained_and_not_scored(values):
 
 def test_tokenizers_alone(values):
     kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
-    plan = planned({key: values[key] for key in kept}, "intersections: [[source, target]]")
-    assert plan.runs == {} and plan.intersections == [("source", "target")]
-    assert scored(plan) == set()
-    page = plan.step("build_report")
-    assert "results/small/fertility/manifest.json" in page.also
-    assert "results/small/intersections/source--target/manifest.json" in page.also
+    layout = planned({key: values[key] for key in kept}, "intersections: [[source, target]]")
+    assert layout.runs == {} and layout.intersections == [("source", "target")]
+    assert scored(layout) == set()
+    assert "results/small/fertility/manifest.json" in layout.described
+    assert "results/small/intersections/source--target/manifest.json" in layout.described
 
 
 # Null ---------------------------------------------------------------------------------------------
 
 
 def test_null_is_a_default_or_takes_away(values):
-    plan = planned(values, "runs: {mistral: {methods: {instruct: null}}}\nfigures: {loss: null}")
-    assert list(plan.runs) == ["mistral-base", "mistral-sava"]
-    assert "loss" not in plan.experiment.figures
+    layout = planned(values, "runs: {mistral: {methods: {instruct: null}}}\nfigures: {loss: null}")
+    assert list(layout.runs) == ["mistral-base", "mistral-sava"]
+    assert "loss" not in layout.experiment.figures
     same = planned(values, "runs: {mistral: {methods: {sava: {helper: null, anchors: null}}}}")
     assert same.runs["mistral-sava"] == planned(values).runs["mistral-sava"]
 
@@ -134,20 +130,20 @@ tables:
 
 
 def test_a_group_is_scored_on_tasks_in_its_languages(values):
-    plan = planned(values, "runs: {mistral: {languages: [en, it]}}")
-    assert plan.generation_tasks(plan.runs["mistral-sava"]) == ["flores_en_it", "squad_it"]
+    layout = planned(values, "runs: {mistral: {languages: [en, it]}}")
+    assert layout.generation_tasks("mistral-sava") == ["flores_en_it", "squad_it"]
     overlay = "{runs: {mistral: {languages: [it]}}, tables: {choices_en: null}}"
-    plan = planned(values, overlay)
-    run = plan.runs["mistral-sava"]
-    assert plan.choice_tasks(run) == ["hellaswag_it"]
-    assert plan.generation_tasks(run) == ["squad_it"]  # the translation needs English as well
+    layout = planned(values, overlay)
+    run = "mistral-sava"
+    assert layout.choice_tasks(run) == ["hellaswag_it"]
+    assert layout.generation_tasks(run) == ["squad_it"]  # the translation needs English as well
 
 
 def test_a_model_that_two_groups_show_is_scored_on_the_tasks_of_both(values):
-    plan = planned(values, ENGLISH + "\n  choices_en: null")
-    assert plan.choice_tasks(plan.runs["english-fvt"]) == ["arc_easy_en"]
-    assert plan.choice_tasks(plan.runs["mistral-base"]) == ["hellaswag_it", "arc_easy_en"]
-    assert plan.choice_tasks(plan.runs["mistral-sava"]) == ["hellaswag_it"]
+    layout = planned(values, ENGLISH + "\n  choices_en: null")
+    assert layout.choice_tasks("english-fvt") == ["arc_easy_en"]
+    assert layout.choice_tasks("mistral-base") == ["hellaswag_it", "arc_easy_en"]
+    assert layout.choice_tasks("mistral-sava") == ["hellaswag_it"]
 
 
 def test_tables_and_figures_in_a_language_that_a_group_does_not_have(values):

@@ -12,10 +12,11 @@ import training_pico as pico
 import yaml
 
 from revocab import io
-from revocab.config import expand, validate
+from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 from revocab.marker import is_whole
-from revocab.plan import Plan
 from revocab.training.outputs.checkpoints import best_step, heldout_means
 from revocab.training.run import Settings
 from revocab.training.train import train
@@ -132,13 +133,15 @@ def problems_of(values):
 
 def test_a_run_is_made_of_the_best_checkpoint(values):
     """Its path is known before the step is, and it waits for the whole training."""
-    plan = Plan(validate(values))
-    source = plan.step("init_embeddings", run="mistral-chosen").inputs["source"]
-    assert source.path == "results/small/runs/mistral-sava/checkpoints/best"
-    assert source.files == ("results/small/runs/mistral-sava/manifest.json",)
-    (chosen,) = [run for run in expand(plan.experiment) if run.id == "mistral-chosen"]
+    layout = Layout(experiment := validate(values))
+    folder = "results/small/runs/mistral-sava"
+    assert layout.origin("mistral-chosen") == (
+        f"{folder}/checkpoints/best",
+        f"{folder}/manifest.json",
+    )
+    chosen = layout.runs["mistral-chosen"]
     assert chosen.start == ("mistral-sava", "best") and chosen.steps == [0]
-    assert plan.step("adapt_model", run="mistral-sava").job.keep_best
+    assert options.run_training(experiment, "mistral-sava").keep_best
 
 
 def test_a_best_that_cannot_be_is_named(values):

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from revocab.config import read
-from revocab.plan import Plan
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 from revocab.report.names import method_label
 from revocab.report.published import PaperValues
 from revocab.report.table_parts.table import RECOMPUTED
@@ -26,14 +27,14 @@ ARABIC_WITHOUT_DATA = {"SIQA", "CrowS-Pairs"}
 
 
 @pytest.fixture(scope="module")
-def plan(repository) -> Plan:
-    return Plan(read(repository / "config/bilingual.yaml"))
+def layout(repository) -> Layout:
+    return Layout(read(repository / "config/bilingual.yaml"))
 
 
 @pytest.fixture(scope="module")
 def printed(repository) -> dict[str, dict[tuple[str, str], dict[str, float | None]]]:
     """The printed values by table, by block and row, by column."""
-    paper = PaperValues(repository / "config/bilingual")
+    paper = PaperValues(repository / "config/published/bilingual")
     found: dict[str, dict[tuple[str, str], dict[str, float | None]]] = {}
     for number in range(1, 11):
         rows = found.setdefault(f"table{number:02}", {})
@@ -44,7 +45,7 @@ def printed(repository) -> dict[str, dict[tuple[str, str], dict[str, float | Non
 
 @pytest.fixture(scope="module")
 def noted(repository) -> dict[tuple[str, str, str, str], str]:
-    paper = PaperValues(repository / "config/bilingual")
+    paper = PaperValues(repository / "config/published/bilingual")
     tables = [f"table{number:02}" for number in range(1, 11)]
     return {(one.table, *one.place): one.note for table in tables for one in paper.cells(table)}
 
@@ -52,23 +53,23 @@ def noted(repository) -> dict[tuple[str, str, str, str], str]:
 # Runs ---------------------------------------------------------------------------------------------
 
 
-def test_the_sweep_holds_the_arabic_tokens(plan):
+def test_the_sweep_holds_the_arabic_tokens(layout):
     """Steps are ceil(14 B / share / (960 · 4096)), and three packings serve nine runs."""
     steps = {"one-nine": 3956, "one-three": 4748, "even": 7121}
     for mix, share in (("one-nine", 0.9), ("one-three", 0.75), ("even", 0.5)):
         assert math.ceil(14e9 / share / (960 * 4096)) == steps[mix]
-    runs = {run.id: run for run in plan.runs.values() if run.id.startswith("sweep-all-")}
+    runs = {run.id: run for run in layout.runs.values() if run.id.startswith("sweep-all-")}
     assert len(runs) == 9
     assert all(run.steps[-1] == steps[run.mixture] for run in runs.values())
-    rows = {str(plan.step("adapt_model", run=run).inputs["packed"]) for run in runs}
+    rows = {layout.packed(layout.paths.run(run)) for run in runs}
     assert len(rows) == 3
-    rates = {plan.step("adapt_model", run=run).job.learning_rate for run in runs}
+    rates = {options.run_training(layout.experiment, run).learning_rate for run in runs}
     assert rates == {7.5e-5, 1.5e-4, 3.0e-4}
 
 
-def test_tokens_and_stages_are_the_papers(plan):
+def test_tokens_and_stages_are_the_papers(layout):
     per_step = 960 * 4096
-    tokens = {run: plan.runs[run].steps[-1] * per_step / 1e9 for run in plan.runs}
+    tokens = {run: layout.runs[run].steps[-1] * per_step / 1e9 for run in layout.runs}
     text = {
         "llama-2": 87.5,
         "replace5-mean": 51,
@@ -81,19 +82,17 @@ def test_tokens_and_stages_are_the_papers(plan):
     for size, billions in finals.items():
         run = f"llama-2-{size}-adapted"
         assert tokens[run] == pytest.approx(15 + billions, abs=0.008)
-        assert plan.runs[run].stage_ends["embeddings"] == 3815
+        assert layout.runs[run].stage_ends["embeddings"] == 3815
     for mix, share in (("arabic", 1), ("one-nine", 0.9)):
         assert tokens[f"blocks-mixes-{mix}"] == pytest.approx(67 / share, abs=0.004)
-        stages = plan.step("adapt_model", run=f"blocks-mixes-{mix}").job.stages
+        stages = options.run_training(layout.experiment, f"blocks-mixes-{mix}").stages
         assert [one.train for one in stages] == [["added_blocks"]]
 
 
-def test_the_jobs_are_planned(plan):
-    jobs = [job.rule for job in plan.needed_jobs().values()]
-    trained = [run for run in plan.runs.values() if run.trains]
-    assert jobs.count("adapt_model") == len(trained) == 36
-    assert jobs.count("change_model") == 3
-    assert jobs.count("generate_text") == jobs.count("measure_similarity") == 0
+def test_the_jobs_are_planned(layout):
+    assert len(layout.trained) == 36 and len(layout.changed) == 3
+    for kind in ("generation/", "similarity/"):
+        assert not any(kind in file for file in layout.scored)
 
 
 # Published values ---------------------------------------------------------------------------------
@@ -115,15 +114,15 @@ def test_every_printed_cell_is_there(printed):
     assert without == [(ADAPTED, "BoolQ")]
 
 
-def test_every_cell_has_its_place_in_a_table(plan, printed):
+def test_every_cell_has_its_place_in_a_table(layout, printed):
     """But those of models and tasks that cannot be had."""
     for table, rows in printed.items():
-        options = plan.experiment.tables[table]
-        runs = [plan.runs[run] for run in options.runs]
+        options = layout.experiment.tables[table]
+        runs = [layout.runs[run] for run in options.runs]
         headed = len({run.group for run in runs}) > 1
-        labels = {one: plan.experiment.runs[one].label for one in plan.experiment.runs}
+        labels = {one: layout.experiment.runs[one].label for one in layout.experiment.runs}
         places = {(labels[run.group] if headed else "", method_label(run)) for run in runs}
-        headers = {column.header for column in options.shown(plan.experiment)}
+        headers = {column.header for column in options.shown(layout.experiment)}
         arabic = table == "table09"
         for place, row in rows.items():
             assert place in places or place[1] in WITHOUT_A_PLACE, (table, place)
@@ -185,11 +184,11 @@ def test_losses_in_two_tables_agree_or_are_noted(printed, noted):
         assert (values[0] == values[1]) != any(told), (first, row)
 
 
-def test_arabic_means_are_over_the_tasks_that_are_scored_here(plan, printed, repository):
+def test_arabic_means_are_over_the_tasks_that_are_scored_here(layout, printed, repository):
     """The paper's Commonsense, Misinformation and Average count SIQA and CrowS-Pairs."""
-    paper = PaperValues(repository / "config/bilingual")
-    results = SimpleNamespace(experiment=plan.experiment, paper=paper)
-    tables = {name: plan.experiment.tables[name] for name in ("table03", "table09")}
+    paper = PaperValues(repository / "config/published/bilingual")
+    results = SimpleNamespace(experiment=layout.experiment, paper=paper)
+    tables = {name: layout.experiment.tables[name] for name in ("table03", "table09")}
     shown = {
         (name, *cell.place): cell for name, table in tables.items()
         for cell in table.published(results, name)
@@ -212,4 +211,4 @@ def test_arabic_means_are_over_the_tasks_that_are_scored_here(plan, printed, rep
     adapted = shown["table03", "Llama-2-70B", "adapted", "Average"]
     values = (37.7, 39.1, 61.6, 68.2, 66.9, 41.2, 33.2, 45.6)
     assert adapted.value == pytest.approx(sum(values) / 8)
-    assert "Arabic accuracy" in plan.experiment.tables["table08"].uncompared
+    assert "Arabic accuracy" in layout.experiment.tables["table08"].uncompared

@@ -14,16 +14,14 @@ from refusals import problems
 from toy_folders import shard
 
 from revocab import __main__ as entry
-from revocab.command import read
-from revocab.commands.change_model import COMMAND
 from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 from revocab.marker import read_marker
 from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.folder import ModelFolder
-from revocab.plan import Plan
-from revocab.plan.plan import rules
 
 BLOCKS = ChangeJob(change="blocks", option={"share": 0.5})
 
@@ -128,15 +126,17 @@ GROWN = {"tokenizer": "source", "blocks": {"model": "mistral", "share": 0.5}}
 def test_a_changed_model_is_planned_from_its_model(given):
     values = with_models(given, grown=GROWN, more=grown("grown", 1.0))
     values["runs"]["mistral"]["source"] = "more"
-    plan = Plan(validate(values))
-    names = rules()["change_model"].known(plan)
-    assert names == [("grown",), ("more",)] and not rules()["fetch_model"].known(plan)
-    step = plan.step("change_model", model="more")
-    assert step.out == "results/small/models/more"
-    assert step.files()["model"] == ["results/small/models/grown/manifest.json"]
-    assert step.job == ChangeJob(change="blocks", option={"share": 1.0})
-    source = plan.step("init_embeddings", run="mistral-sava").inputs["source"]
-    assert source.path == "results/small/models/more"
+    layout = Layout(experiment := validate(values))
+    assert layout.changed == ["grown", "more"] and not layout.fetched
+    assert source_of(layout, "more").manifest == "results/small/models/grown/manifest.json"
+    job = options.change(experiment, "more")
+    assert job == ChangeJob(change="blocks", option={"share": 1.0})
+    assert layout.origin("mistral-sava").folder == "results/small/models/more"
+
+
+def source_of(layout, model):
+    """Return the model that another is made of."""
+    return layout.referred(layout.experiment.models[model].change()[1].model)
 
 
 LAST = {"run": "mistral-sava", "step": "last"}
@@ -149,11 +149,10 @@ def expanded(step, share=1, tokenizer="target", **run):
 
 
 def test_a_changed_model_is_planned_from_a_checkpoint(given):
-    step = Plan(validate(with_models(given, **expanded(10)))).step("change_model", model="laid")
+    layout = Layout(validate(with_models(given, **expanded(10))))
     folder = "results/small/runs/mistral-sava"
-    assert step.inputs["model"].path == f"{folder}/checkpoints/step-000010"
-    assert step.files()["model"] == [f"{folder}/manifest.json"]
-    assert read(COMMAND, "change", step.arguments()).job == step.job
+    made_of = (f"{folder}/checkpoints/step-000010", f"{folder}/manifest.json")
+    assert source_of(layout, "laid") == made_of
 
 
 def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(given):
@@ -162,7 +161,7 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(given):
     values = with_models(given, laid=laid)
     values["runs"]["mistral"]["methods"]["fvt"] = {}
     values["runs"]["mistral"]["helper"] = "laid"
-    assert rules()["change_model"].known(Plan(validate(values))) == [("laid",)]
+    assert Layout(validate(values)).changed == ["laid"]
     laid["blocks"]["model"]["run"] = "mistral-sava"
     values["models"]["laid"] = laid
     (problem,) = problems(values)
@@ -180,7 +179,7 @@ def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(given):
     assert line.startswith("models.laid: made from itself (laid from run mistral-lapt from laid)")
     values["runs"]["other"] = copy.deepcopy(values["runs"]["mistral"]) | {"source": "mistral"}
     values["runs"]["mistral"]["methods"]["lapt"] = {"start": {"run": "other-lapt"}}
-    assert rules()["change_model"].known(Plan(validate(values))) == [("laid",)]
+    assert Layout(validate(values)).changed == ["laid"]
 
 
 def grown(model, share=0.5):

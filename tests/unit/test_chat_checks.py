@@ -7,7 +7,8 @@ import yaml
 from refusals import problems
 
 from revocab.config import validate
-from revocab.plan import Plan
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
 
@@ -76,27 +77,21 @@ def test_keys_that_decide_nothing_are_refused(values, changes, said):
 
 
 def test_conversations_held_out_make_no_text_be_packed_again(values):
-    plan = Plan(validate(values))
-    text = plan.step("pack_tokens", tokenizer="target", mixture="bilingual", recipe="train")
-    chat = plan.step("pack_tokens", tokenizer="source", mixture="chat", recipe="answers")
-    held = [[one.path for one in step.inputs["heldout"]] for step in (text, chat)]
-    assert [[path.rpartition("/")[2] for path in one] for one in held] == [
-        ["world-it", "world-en"], ["chat"]
-    ]  # fmt: skip
-    assert chat.inputs["chat_template"].path == "src/revocab/chat/templates/plain.jinja"
+    layout = Layout(experiment := validate(values))
+    text, chat = ("world-it", "world-en"), ("chat",)
+    assert layout.texts_held_out("train") == layout.corpora(text, "heldout")
+    assert layout.texts_held_out("answers") == layout.corpora(chat, "heldout")
+    template = layout.chat_template(experiment.recipes["answers"].chat_template)
+    assert template == ["src/revocab/chat/templates/plain.jinja"]
 
 
 def test_a_tuned_run_is_measured_on_text_and_answers(values):
-    plan = Plan(validate(values))
-    trained = plan.step("adapt_model", run="mistral-instruct")
-    assert trained.job.loss == "answers"
-    folder = trained.inputs["heldout"].path
-    heldout = plan.step("pack_heldout_answers", tokenizer="source", recipe="answers")
-    assert heldout.out == folder
-    assert list(heldout.inputs["corpora"]) == ["world-it", "world-en", "chat"]
-    text = plan.step("pack_heldout", tokenizer="target", length="128")
-    assert list(text.inputs["corpora"]) == ["world-it", "world-en"]
-    assert "chat_template" not in text.inputs
+    layout = Layout(experiment := validate(values))
+    assert options.run_training(experiment, "mistral-instruct").loss == "answers"
+    file = layout.heldout_of(layout.paths.run("mistral-instruct"))
+    assert file == "results/small/heldout_answers/source--answers/manifest.json"
+    assert experiment.evaluation.heldout == ["world-it", "world-en", "chat"]
+    assert layout.heldout_corpora == ["world-it", "world-en"]
 
 
 @pytest.mark.parametrize(("name", "schedule"), [("answers", "linear"), ("answers-lora", "cosine")])

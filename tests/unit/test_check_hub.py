@@ -13,6 +13,7 @@ from revocab.errors import RevocabError
 from revocab.experiment.layout import Layout
 from revocab.hub import cached_commit, resolve
 from revocab.workflow import check_hub
+from revocab.workflow.plan import machine_problems
 
 #: Places that are refused, and a word of why.
 PLACES = {
@@ -105,7 +106,7 @@ def test_a_sound_experiment_passes_from_the_cache_alone(hub):
 @pytest.mark.parametrize(
     ("paper", "places"),
     [
-        ("paper", ["tokenizers.llama.hub", "evaluation.generation.comet_model"]),
+        ("sava", ["tokenizers.llama.hub", "evaluation.generation.comet_model"]),
         ("vocadt", ["evaluation.multiple_choice.tasks.xnli_en.harness"]),
         ("bilingual", ["evaluation.multiple_choice.tasks.exams_ar.harness"]),
         ("lep", ["evaluation.multiple_choice.tasks.daru_rummlu.template"]),
@@ -122,11 +123,11 @@ def test_every_paper_lists_all_that_it_takes(repository, monkeypatch, paper, pla
 def test_a_training_that_is_too_large_for_the_gpus_here_is_named(repository, monkeypatch):
     import torch
 
-    layout = Layout(read(repository / "config/demo.yaml"))
-    assert not check_hub.machine_problems(layout)[1]  # no GPU: nothing is known
+    layout = Layout(read(repository / "config/demos/demo.yaml"))
+    assert not machine_problems(layout)[1]  # no GPU: nothing is known
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     for memory, trainings in ((10**6, len(layout.trained) + len(layout.stand_ins)), (10**10, 0)):
         device = SimpleNamespace(total_memory=memory)
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, device=device: device)
-        lines = check_hub.machine_problems(layout)[1]
+        lines = machine_problems(layout)[1]
         assert len(lines) == trainings and all(" of which 2 have " in line for line in lines)

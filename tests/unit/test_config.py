@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import pytest
 import yaml
 from refusals import problems
 
+from revocab.__main__ import main
 from revocab.closed import unknown
 from revocab.config import expand, read, validate
 from revocab.config.load import read_values
+from revocab.config.moved import MOVED, moved
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 from revocab.languages import languages
 
 
-@pytest.mark.parametrize("name", ["demo", "paper", "one-gpu"])
+@pytest.mark.parametrize("name", ["demos/demo", "sava", "demos/one-gpu"])
 def test_shipped_experiments_are_valid(repository, monkeypatch, name):
     monkeypatch.chdir(repository)
-    assert read(f"config/{name}.yaml").experiment == name
+    assert read(f"config/{name}.yaml").experiment == Path(name).name
 
 
 @pytest.mark.shared_data
 def test_local_data_is_valid_with_its_folder(repository, monkeypatch, shared_folder):
     monkeypatch.chdir(repository)
-    experiment = read("config/local-data.yaml", data_root=str(shared_folder))
+    experiment = read("config/demos/local-data.yaml", data_root=str(shared_folder))
     assert str(shared_folder) in experiment.corpora["europarl-it"].source.path
 
 
 @pytest.mark.parametrize(
     ("base", "overlay"),
     [
-        ("paper", "tasks-vocadt"),
-        ("paper", "tasks-gosal"),
-        ("paper", "tasks-itabench"),
-        ("paper", "itabench-first"),
-        ("demo", "evaluation-extra"),
+        ("sava", "tasks-vocadt"),
+        ("sava", "tasks-gosal"),
+        ("sava", "tasks-itabench"),
+        ("sava", "itabench-first"),
+        ("demos/demo", "evaluation-extra"),
     ],
 )
 def test_overlays_fit_their_experiments(repository, monkeypatch, base, overlay):
@@ -51,19 +54,58 @@ def test_overlays_fit_their_experiments(repository, monkeypatch, base, overlay):
 @pytest.mark.shared_data
 def test_two_experiments_are_not_mixed(repository, monkeypatch):
     monkeypatch.chdir(repository)
-    files = ["config/demo.yaml", "config/overlays/evaluation-extra.yaml", "config/paper.yaml"]
-    with pytest.raises(RevocabError, match=r"config/demo\.yaml and config/paper\.yaml"):
+    files = ["config/demos/demo.yaml", "config/overlays/evaluation-extra.yaml", "config/sava.yaml"]
+    with pytest.raises(RevocabError, match=r"config/demos/demo\.yaml and config/sava\.yaml"):
         read(*files)
 
 
 def test_local_tasks_fit_the_data_folder(repository, monkeypatch, shared_folder):
     monkeypatch.chdir(repository)
-    files = ("config/local-data.yaml", "config/overlays/tasks-local.yaml")
+    files = ("config/demos/local-data.yaml", "config/overlays/tasks-local.yaml")
     experiment = read(*files, data_root=str(shared_folder))
     languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
     assert {"it", "en", "ar", "ru", "sw"} <= languages
     directions = [one.direction for one in experiment.evaluation.generation.tasks.values()]
     assert ["ru", "it"] in directions and ["en", "el"] in directions
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_an_old_name_says_the_new_one(repository, monkeypatch, old):
+    """In one line, wherever the checkout lies."""
+    monkeypatch.chdir(repository)
+    assert not Path(old).exists() and Path(MOVED[old]).exists()
+    for place in (Path(), Path("elsewhere"), Path("/elsewhere/revocab")):
+        if old.endswith(".yaml"):
+            with pytest.raises(RevocabError) as caught:
+                read(place / old)
+        else:
+            with pytest.raises(RevocabError) as caught:
+                read("config/sava.yaml", paper_values=str(place / old))
+        (line,) = caught.value.problems
+        assert str(place / old) in line and str(place / MOVED[old]) in line
+    assert moved("mine.yaml") == moved(f"{old}x") == moved(MOVED[old]) == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "config/paper.yaml"],
+        ["run", "config/sava.yaml", "config/overlays/pico-paper.yaml", "--cores", "1"],
+        ["run", "--configfile", "config/demo.yaml", "-n"],
+        ["plan", "config/paper.yaml"],
+        ["plan", "config/sava.yaml", "--config", "paper_values=config/paper"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_with_an_old_name_fails_and_says_the_new_one(
+    repository, monkeypatch, capsys, words
+):
+    monkeypatch.chdir(repository)
+    old = next(word for word in map(lambda word: word.split("=")[-1], words) if word in MOVED)
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert caught.value.code not in (0, None) and old in line and MOVED[old] in line
 
 
 def test_runs_of_the_demo(demo):
@@ -306,7 +348,7 @@ def test_ids_cannot_hold_what_joins_them(demo, section, name):
 
 
 def test_a_text_longer_than_a_stand_ins_context(repository):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     values["models"]["mistral"]["pretrain"]["context_length"] = 300
     values["recipes"]["adapt"]["sequence_length"] = 400
     with pytest.raises(RevocabError) as caught:

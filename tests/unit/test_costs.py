@@ -69,7 +69,7 @@ def test_accelerate_reads_its_profiles(repository, name):
     from accelerate.commands.launch import launch_command_parser
     from accelerate.utils import FullyShardedDataParallelPlugin
 
-    config = load_config_from_file(str(repository / f"config/accelerate/{name}.yaml"))
+    config = load_config_from_file(str(repository / f"profiles/accelerate/{name}.yaml"))
     assert config.mixed_precision == "no"
     fsdp = getattr(config, "fsdp_config", {}) or {}
     assert bool(fsdp) == name.startswith("fsdp")

@@ -52,7 +52,7 @@ FIGURES = {
 
 def demo() -> dict:
     """Return the demo with runs of a sweep beside its own, and with every kind."""
-    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     methods = values["runs"]["mistral"]["methods"]
     swept = with_runs(values)["runs"]["mistral"]["methods"]
     values["runs"]["mistral"]["methods"] = {**methods, **swept}

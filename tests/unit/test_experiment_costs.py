@@ -25,7 +25,7 @@ SIZES = {
     "num_key_value_heads": 2, "vocab_size": 50,
 }  # fmt: skip
 GIVEN = {"batch_size": 8, "learning_rate": 1e-3, "seed": 1, "checkpoint_every": 5}
-PAPER = Path("config/paper.yaml")
+PAPER = Path("config/sava.yaml")
 
 
 def real_model(kind: str, **keys: object):
@@ -192,7 +192,7 @@ def test_inference_is_divided_among_as_many_devices_as_hold_it(
 
 def test_what_is_not_known_is_listed_and_can_be_given(repository, monkeypatch, tmp_path):
     monkeypatch.chdir(repository)
-    values = yaml.safe_load(Path("config/one-gpu.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load(Path("config/demos/one-gpu.yaml").read_text(encoding="utf-8"))
     values["models"]["smollm2"]["hub"] = values["tokenizers"]["smollm2"]["hub"] = "nobody/knows"
     file = tmp_path / "file.yaml"
     file.write_text(yaml.safe_dump(values), encoding="utf-8")
@@ -212,7 +212,7 @@ def test_what_is_not_known_is_listed_and_can_be_given(repository, monkeypatch, t
 
 
 def test_a_measured_step_stands_for_a_device(repository, monkeypatch, tmp_path):
-    file = repository / "config/demo.yaml"
+    file = repository / "config/demos/demo.yaml"
     monkeypatch.chdir(tmp_path)
     assert "device hours" not in a_bill(file).totals
     record = {"model_flops_per_second": 6e9, "processes": 2}
@@ -226,7 +226,7 @@ def test_a_measured_step_stands_for_a_device(repository, monkeypatch, tmp_path):
 
 def test_json_has_every_number(repository, monkeypatch):
     monkeypatch.chdir(repository)
-    words = ["--configfile", "config/demo.yaml", "--gpu", "h100"]
+    words = ["--configfile", "config/demos/demo.yaml", "--gpu", "h100"]
     bill = json.loads(plan_verb([*words, "--json"]))
     assert bill["totals"]["energy"][0] > 0 and bill["disk"]["checkpoints"] > 0
     assert all(training["hours"] > 0 for training in bill["trainings"].values())

@@ -10,8 +10,8 @@ from fake_results import change_experiment, fake_results, write_csv
 
 from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment.layout import Layout
 from revocab.io import write_json
-from revocab.plan import Plan
 from revocab.report.checks import table_problems
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
@@ -139,10 +139,10 @@ def test_steps_between_checkpoints_are_known_to_the_file(demo):
 
 def test_the_reference_tokenizers_counts_are_made_first(demo):
     tables = {"t": {**TABLE, "reference": "source"}}
-    plan = Plan(validate({**demo, "tables": tables, "figures": {}}))
+    layout = Layout(validate({**demo, "tables": tables, "figures": {}}))
     length = demo["recipes"]["adapt"]["sequence_length"]
     file = f"results/demo/heldout/source--{length}/manifest.json"
-    assert plan.step("make_tables").also == (file,)
+    assert layout.read_by_tables == [file]
 
 
 def test_bytes_seen_by_hand(root):

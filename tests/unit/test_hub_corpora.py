@@ -211,7 +211,7 @@ def test_a_converted_branch_is_read_by_name_and_by_commit(pairs, hub):
 
 def task(repository: Path, overlay: str | None, data_root: str = "") -> dict:
     """Return the paper's task from English, with an overlay over it."""
-    files = ["config/paper.yaml", *([f"config/overlays/{overlay}.yaml"] if overlay else [])]
+    files = ["config/sava.yaml", *([f"config/overlays/{overlay}.yaml"] if overlay else [])]
     found = {}
     for file in files:
         found = overlaid(found, yaml.safe_load((repository / file).read_text(encoding="utf-8")))

@@ -17,8 +17,8 @@ from revocab.config import read
 from revocab.evaluation.generation.generate import generate_task, score_rows
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.options import Generating
+from revocab.experiment import options
 from revocab.io import read_jsonl
-from revocab.plan import Plan
 from revocab.report.values.task_scores import metric_of
 
 Row = dict[str, Any]
@@ -45,12 +45,12 @@ def root(tmp_path_factory) -> Path:
 def prompts(repository, root, job, tmp_path_factory):
     """The prompts of every task, by its name without the benchmark's."""
     folder = tmp_path_factory.mktemp("prompts")
-    plan = Plan(read(str(repository / "config/lep.yaml")))
-    named = [t for t in plan.experiment.evaluation.generation.tasks if t.startswith("daru_")]
-    steps = [plan.step("build_prompts", task=task) for task in named]
+    experiment = read(str(repository / "config/lep.yaml"))
+    named = [t for t in experiment.evaluation.generation.tasks if t.startswith("daru_")]
     with hub_cache.offline(root, folder / "home"):
-        for task, step in zip(named, steps, strict=True):
-            job(step.command, *step.arguments()[:-1], folder / f"{task}.jsonl")
+        for task in named:
+            words = ["--options", options.prompts(experiment, task).canonical(), "--job", "prompts"]
+            job("build_prompts", "--out", folder / f"{task}.jsonl", *words)
     return {
         task.removeprefix("daru_"): list(read_jsonl(folder / f"{task}.jsonl")) for task in named
     }

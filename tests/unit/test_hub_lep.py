@@ -13,8 +13,9 @@ import hub_lep
 import pytest
 
 from revocab.config import read
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 from revocab.io import read_json, read_jsonl, write_text
-from revocab.plan import Plan
 
 #: Of which files each corpus is.
 DARULM = {
@@ -53,16 +54,22 @@ def test_every_corpus_is_prepared_and_copied_from_what_none_trains_on(
         **{name: {"heldout_bytes": 1000} for name in ("wikipedia-en", "news", "saiga")},
     }
     write_text(tmp_path / "small.yaml", json.dumps({"corpora": small}))
-    plan = Plan(read("config/lep.yaml", tmp_path / "small.yaml"))
-    corpora = [name for name, one in plan.experiment.corpora.items() if one.answers is None]
-    steps = [plan.step("prepare_corpus", corpus=one) for one in corpora]
+    layout = Layout(experiment := read("config/lep.yaml", tmp_path / "small.yaml"))
+    monkeypatch.chdir(tmp_path)
+
+    def run(command, out, chosen, *words):
+        job(command, "--out", out, "--options", chosen.canonical(), "--job", command, *words)
+
+    corpora = [name for name, one in experiment.corpora.items() if one.answers is None]
+    for corpus in corpora:
+        run("prepare_corpus", layout.paths.corpus(corpus), options.corpus(experiment, corpus))
     tasks = ("copy_sentences_ru", "copy_paragraphs_ru")
-    steps += [plan.step("build_prompts", task=task) for task in tasks]
-    below = f"{tmp_path}/resources/lep"
-    for step in steps:
-        words = [word.replace("resources/lep", below) for word in step.arguments()]
-        words[-1] = words[-1].replace("results/lep", f"{tmp_path}/results/lep")
-        job(step.command, *words)
+    for task in tasks:
+        entry = experiment.evaluation.generation.tasks[task]
+        pool, test = map(layout.task_text, (entry.pool, entry.test))
+        words = ("--pool-files", *pool, "--test-files", *test)
+        run("build_prompts", layout.paths.prompts(task), options.prompts(experiment, task), *words)
+    below = "resources/lep"
     found = {name: read_json(Path(f"{below}/corpora/{name}/manifest.json")) for name in corpora}
     assert all(one["train"]["documents"] > 0 for one in found.values())
     for name, begins in DARULM.items():
@@ -77,6 +84,6 @@ def test_every_corpus_is_prepared_and_copied_from_what_none_trains_on(
     assert copied == {f"ru-{hub_lep.SHARDS - 1}"}
     held_out = {row["id"] for row in read_jsonl(f"{below}/corpora/wikipedia-ru/heldout.jsonl.gz")}
     for task in tasks:
-        rows = list(read_jsonl(tmp_path / f"results/lep/prompts/{task}.jsonl"))
+        rows = list(read_jsonl(layout.paths.prompts(task)))
         assert rows and len(rows[0]["shots"]) == 5
         assert {row["id"].rpartition(".")[0] for row in rows} <= held_out

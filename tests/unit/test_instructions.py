@@ -186,7 +186,7 @@ def test_wilsons_interval_by_hand():
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, repository):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     source = {"world": "questions.it.test"}
     task = {"kind": "instructions", "direction": ["it"], "shots": 0, "pool": source, "test": source}
     values["evaluation"]["generation"] |= {"tasks": {"rules_it": task}}

@@ -32,8 +32,8 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def build_piqa(job, hub, repository, tmp_path):
-    """Build piqa_it of config/paper.yaml from the cache, with more options."""
-    tasks = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    """Build piqa_it of config/sava.yaml from the cache, with more options."""
+    tasks = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
     task = tasks["evaluation"]["multiple_choice"]["tasks"]["piqa_it"]
     options = {"task": "piqa_it", "template": task["template"], "language": "it"}
 
@@ -81,7 +81,7 @@ def test_rows_of_a_file_are_counted(tmp_path):
 
 
 def test_the_paper_counts_both_languages_and_pins_as_its_overlay(repository):
-    paper = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    paper = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
     first = repository / "config/overlays/itabench-first.yaml"
     overlay = yaml.safe_load(first.read_text(encoding="utf-8"))
     tasks, pinned = (one["evaluation"]["multiple_choice"]["tasks"] for one in (paper, overlay))

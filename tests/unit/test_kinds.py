@@ -22,7 +22,7 @@ from revocab.report.template import environment
 
 @pytest.fixture(scope="module")
 def demo(repository) -> dict:
-    return yaml.safe_load((repository / "config" / "demo.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
 
 
 def test_every_kind_has_its_note():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from revocab.config import as_json, read
+from revocab.experiment.layout import Layout
 from revocab.io import write_json
-from revocab.plan import Plan
 from revocab.report.make_tables import build_table
 from revocab.report.published import PaperValues
 from revocab.report.results import Results
@@ -23,7 +23,7 @@ ROWS = {"table01": 8, "table02": 9, "table03": 9 + 12, "table04": 9 + 11}
 @pytest.fixture(scope="module")
 def printed(repository) -> dict[str, dict[tuple[str, str], dict[str, float]]]:
     """The printed values by table, by block and row, by column."""
-    paper = PaperValues(repository / "config/lep")
+    paper = PaperValues(repository / "config/published/lep")
     found: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
     for table in ROWS:
         rows = found.setdefault(table, {})
@@ -119,15 +119,16 @@ def test_printed_rows_stand_beside_ours(repository, tmp_path, monkeypatch, overl
 def test_table_2_shows_the_checkpoints_that_are_carried_over(results):
     """And every checkpoint is scored on all 17 tasks, for Figure 2's micro-average."""
     experiment, table = results.experiment, results.experiment.tables["table02"]
-    plan, (average, *_) = Plan(experiment), table.columns[2:]
+    layout, (average, *_) = Layout(experiment), table.columns[2:]
     donors = dict(run.donor for run in experiment.expanded.values() if run.donor)
     assert donors and table.steps == donors
     for run, step in donors.items():
         assert table.at_step(average.value, run).step == step
-        last = plan.runs[run].steps[-1]
+        last = layout.runs[run].steps[-1]
         steps = [*range(5000, last, 5000), last]
-        for job in ("generate_text", "score_multiple_choice"):
-            assert list(plan.step(job, run=run).inputs["models"]) == steps
+        evaluation = experiment.evaluation
+        for part in (evaluation.generation, evaluation.multiple_choice):
+            assert list(layout.checkpoints(run, part.steps)) == steps
     assert table.at_step(average.value, "mistral-base").step == "last"
     figures = [experiment.figures[f"steps-{group}"] for group in ("mistral", "llama")]
     assert all(figure.named == average.value.named for figure in figures)

@@ -39,7 +39,7 @@ def root(tmp_path_factory, repository) -> Path:
     folder = tmp_path_factory.mktemp("claims") / "results" / "demo"
     claims = [{"says": "so", "place": "1", **one} for one in CLAIMS]
     table = {"claims": {"kind": "claims", "title": "Claims", "claims": claims}}
-    values = str(repository / "config" / "paper")
+    values = str(repository / "config/published/sava")
     fake_results(folder, tables=table, paper_values=values)
     path = folder / "intersections/source--target/report.json"
     write_json(path, {**read_json(path), "shared_by": {"bytes": 705, "marker": 700}})
@@ -186,8 +186,8 @@ def test_rows_and_texts_by_hand(tmp_path):
 
 #: How many of each paper's statements its printed values bear out, and which do not.
 BORNE_OUT = {
-    ("paper", "claims-english"): (26, 3),
-    ("paper", "claims-texts"): (13, 1),
+    ("sava", "claims-english"): (26, 3),
+    ("sava", "claims-texts"): (13, 1),
     ("bilingual", "claims"): (25, 4),
     ("lep", "claims-text"): (38, 1),
 }
@@ -195,7 +195,7 @@ BORNE_OUT = {
 
 @pytest.mark.parametrize(("paper", "table"), BORNE_OUT)
 def test_statements_of_every_paper_on_its_printed_values(repository, tmp_path, paper, table):
-    given = str(repository / "config" / paper)
+    given = str(repository / "config/published" / paper)
     experiment = read(repository / f"config/{paper}.yaml", paper_values=given)
     write_json(tmp_path / "experiment.json", as_json(experiment))
     rows = build_table(Results(tmp_path), table).data_rows()
@@ -212,8 +212,8 @@ def test_a_statement_needs_a_measure_and_a_bound():
 
 def test_what_the_paper_itself_bears_out(repository, tmp_path):
     """From its printed tables alone: which of its statements hold."""
-    given = str(repository / "config/paper")
-    experiment = read(repository / "config/paper.yaml", paper_values=given)
+    given = str(repository / "config/published/sava")
+    experiment = read(repository / "config/sava.yaml", paper_values=given)
     write_json(tmp_path / "experiment.json", as_json(experiment))
     rows = build_table(Results(tmp_path), "claims").data_rows()
     found = {row.cells[0].text: (row.cells[3].text, row.cells[4].text) for row in rows}
@@ -234,13 +234,13 @@ def test_what_the_paper_itself_bears_out(repository, tmp_path):
 def test_the_small_copy_has_every_printed_score_beside_its_own(repository, tmp_path):
     """At the steps that its overlay names, on made-up scores; COMET is not among them."""
     values: dict = {}
-    for name in ("paper", "overlays/pico-paper"):
+    for name in ("sava", "overlays/pico-sava"):
         path = repository / f"config/{name}.yaml"
         update_config(values, yaml.safe_load(path.read_text(encoding="utf-8")))
-    values["paper_values"] = str(repository / "config/paper")
+    values["paper_values"] = str(repository / "config/published/sava")
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    root = fake_results(tmp_path / "results" / "paper", config=str(path))
+    root = fake_results(tmp_path / "results" / "sava", config=str(path))
     collect_scores(root, root / "scores.parquet")
     results, beside = Results(root), 0
     for number in (3, 4, 5, 6, 7, 10, 11):
@@ -270,7 +270,7 @@ def test_the_small_copy_has_every_printed_score_beside_its_own(repository, tmp_p
     ],
 )  # fmt: skip
 def test_what_a_statement_refers_to_is_checked(repository, claim, problem):
-    values = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
     row = {"says": "so", "place": "1", "at_least": 0, **claim}
     values["tables"] = {"claims": {"kind": "claims", "title": "Claims", "claims": [row]}}
     with pytest.raises(RevocabError, match=r"tables\.claims\.claims\.0[^ ]*: " + problem):
@@ -278,7 +278,7 @@ def test_what_a_statement_refers_to_is_checked(repository, claim, problem):
 
 
 def test_steps_that_no_run_has_are_refused(repository):
-    values = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
     values["runs"]["mistral"]["paper_steps"] = {300: 400}
     with pytest.raises(RevocabError, match=r"runs.mistral.paper_steps: 300 is not a checkpoint"):
         validate(values)

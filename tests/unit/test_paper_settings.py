@@ -8,7 +8,7 @@ import pytest
 from write_papers import Compared
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-FILES = sorted(REPOSITORY.glob("config/*/settings.yaml"))
+FILES = sorted(REPOSITORY.glob("config/published/*/settings.yaml"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
@@ -20,7 +20,7 @@ def test_the_committed_page_is_the_written_one(file):
 
 def test_what_savas_release_states_is_not_assumed():
     """Facts of commit f4049c6, each of which our file has."""
-    compared = Compared(REPOSITORY / "config/paper/settings.yaml", REPOSITORY)
+    compared = Compared(REPOSITORY / "config/published/sava/settings.yaml", REPOSITORY)
     experiment = compared.experiment([])
     steps = {name: experiment.recipes[name].warmup_steps for name in ("mistral", "llama")}
     assert steps == {"mistral": 20, "llama": 30}
@@ -40,7 +40,7 @@ def test_what_savas_release_states_is_not_assumed():
 
 def test_released_models_of_vocadt_are_the_first_uploads():
     """Where their commits are known; their vocabularies are those of the same commits."""
-    compared = Compared(REPOSITORY / "config/vocadt/settings.yaml", REPOSITORY)
+    compared = Compared(REPOSITORY / "config/published/vocadt/settings.yaml", REPOSITORY)
     first = {"latin": "1c5b072", "mixed": "67b0d17", "cyrillic": None}
     for overlays in ([], ["vocadt-released"]):
         experiment = compared.experiment(overlays)

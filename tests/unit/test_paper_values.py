@@ -21,7 +21,7 @@ RUNS = {
 
 @pytest.fixture(scope="module")
 def paper(repository):
-    return PaperValues(repository / "config" / "paper")
+    return PaperValues(repository / "config/published/sava")
 
 
 def test_reads_values_in_our_units(paper):
@@ -100,7 +100,7 @@ OTHER_ERRORS = {
 
 def test_printed_errors_follow_from_scores_and_items_but_for_seven(repository):
     found = {}
-    for path in sorted((repository / "config" / "paper").glob("*_multichoice.csv")):
+    for path in sorted((repository / "config/published/sava").glob("*_multichoice.csv")):
         language = "it" if "_it_" in path.name else "en"
         for row in csv.DictReader(path.open(encoding="utf-8")):
             if row["task"] == "avg":
@@ -115,7 +115,7 @@ def test_printed_errors_follow_from_scores_and_items_but_for_seven(repository):
 
 def test_equals_the_shared_values(repository, shared_folder):
     for path in sorted((shared_folder / "paper_values").glob("*.csv")):
-        assert (repository / "config" / "paper" / path.name).read_bytes() == path.read_bytes()
+        assert (repository / "config/published/sava" / path.name).read_bytes() == path.read_bytes()
 
 
 def test_wrong_folders_are_named(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -18,21 +17,20 @@ from revocab.closed import Job
 from revocab.config import read as read_experiment
 from revocab.experiment import options
 from revocab.experiment.layout import Layout
-from revocab.report.published import PaperValues
 from revocab.training.recipe import ANSWERS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHIPPED = [
-    ("config/demo.yaml",),
+    ("config/demos/demo.yaml",),
     *[
-        ("config/demo.yaml", f"config/overlays/{name}.yaml")
+        ("config/demos/demo.yaml", f"config/overlays/{name}.yaml")
         for name in ("evaluation-extra", "constructions", "stage-mixtures")
     ],
-    ("config/paper.yaml",),
+    ("config/sava.yaml",),
     *[
-        ("config/paper.yaml", f"config/overlays/{name}.yaml")
+        ("config/sava.yaml", f"config/overlays/{name}.yaml")
         for name in (
-            "pico-paper", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
+            "pico-sava", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
             "itabench-first", "flores-200", "sava-released", "sava-seeds",
         )
     ],
@@ -49,17 +47,13 @@ SHIPPED = [
     ("config/bilingual.yaml",),
     ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
     ("config/bilingual.yaml", "config/overlays/bilingual-seeds.yaml"),
-    ("config/one-gpu.yaml",),
-    ("config/bilingual-demo.yaml",),
-    ("config/lep-demo.yaml",),
-    ("config/vocadt-demo.yaml",),
+    ("config/demos/one-gpu.yaml",),
+    ("config/demos/bilingual.yaml",),
+    ("config/demos/lep.yaml",),
+    ("config/demos/vocadt.yaml",),
     ("tests/experiments/small.yaml",),
     ("tests/experiments/small.yaml", "tests/experiments/helper.yaml"),
 ]  # fmt: skip
-
-
-#: Published values are read for every claim of every experiment; here once.
-READ = cache(PaperValues)
 
 
 def layout_of(*files: str, **values: str) -> Layout:
@@ -70,7 +64,6 @@ def layout_of(*files: str, **values: str) -> Layout:
 @pytest.fixture(autouse=True)
 def in_the_repository(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
-    monkeypatch.setattr("revocab.report.paper_claims.cells.PaperValues", READ)
 
 
 def named(layout: Layout) -> dict[Callable[..., Job], Iterable[str | tuple[str, ...]]]:
@@ -164,7 +157,7 @@ def check(layout: Layout) -> dict[tuple[str, ...], Job]:
 
 
 def test_every_function_is_tried():
-    tried = {function.__name__ for function in named(layout_of("config/demo.yaml"))}
+    tried = {function.__name__ for function in named(layout_of("config/demos/demo.yaml"))}
     functions = inspect.getmembers(options, inspect.isfunction)
     own = {name for name, one in functions if one.__module__ == options.__name__}
     assert own - tried == {"nothing", "heldout", "scores", "training", "asking"}
@@ -185,10 +178,10 @@ def test_the_jobs_of_a_shipped_experiment(files):
 @pytest.mark.parametrize(
     "files",
     [
-        ("config/local-data.yaml",),
-        ("config/local-data.yaml", "config/overlays/tasks-local.yaml"),
-        ("config/bilingual-local.yaml",),
-        ("config/vocadt-local.yaml",),
+        ("config/demos/local-data.yaml",),
+        ("config/demos/local-data.yaml", "config/overlays/tasks-local.yaml"),
+        ("config/demos/bilingual-local.yaml",),
+        ("config/demos/vocadt-local.yaml",),
     ],
 )
 def test_every_job_on_the_data_folder(shared_folder, files):
@@ -201,7 +194,7 @@ def test_every_job_on_the_data_folder(shared_folder, files):
     [
         (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_files),
         (("config/vocadt.yaml", "config/overlays/nllb-files.yaml"), make_pairs),
-        (("config/real.yaml",), make_real),
+        (("config/demos/real.yaml",), make_real),
     ],
     ids=["bilingual-own", "nllb-files", "real"],
 )
@@ -211,7 +204,7 @@ def test_every_job_with_files_of_a_user(tmp_path, files, make):
 
 
 def test_equal_experiments_have_equal_jobs_and_labels_and_titles_are_in_none():
-    first, second, other = (layout_of("config/demo.yaml", **values)
+    first, second, other = (layout_of("config/demos/demo.yaml", **values)
                             for values in ({}, {}, {"title": "Another"}))  # fmt: skip
     for group in other.experiment.runs.values():
         object.__setattr__(group, "label", "Another")

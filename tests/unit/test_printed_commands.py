@@ -31,12 +31,12 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PRINTED = list(printed(REPOSITORY))
 #: Names that stand for a file or folder of the reader's, and one that is here.
 STANDS_FOR = {
-    "FILE": "config/demo.yaml",
-    "FILE.yaml": "config/demo.yaml",
-    "my.yaml": "config/demo.yaml",
-    "mine.yaml": "config/demo.yaml",
-    "starts.yaml": "config/demo.yaml",
-    "adapt.yaml": "config/demo.yaml",
+    "FILE": "config/demos/demo.yaml",
+    "FILE.yaml": "config/demos/demo.yaml",
+    "my.yaml": "config/demos/demo.yaml",
+    "mine.yaml": "config/demos/demo.yaml",
+    "starts.yaml": "config/demos/demo.yaml",
+    "adapt.yaml": "config/demos/demo.yaml",
     "FOLDER": "profiles/slurm",
 }
 #: Without its own reading of the command line; and one for every verb and rule.
@@ -184,7 +184,7 @@ def check_snakemake(words: list[str]) -> None:
     given = get_argument_parser().parse_args(without(words, "--profile"))
     for file in after(words, "--profile"):
         assert (REPOSITORY / file / "config.yaml").is_file(), file
-    files = tuple(map(str, given.configfile or ["config/demo.yaml"]))
+    files = tuple(map(str, given.configfile or ["config/demos/demo.yaml"]))
     assert experiment_of(*files, **dict(word.split("=", 1) for word in given.config or []))
 
 

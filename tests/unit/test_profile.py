@@ -28,7 +28,7 @@ from revocab.workflow.launch import (
             {"gpu": 8, "accelerate": "fsdp-one-node"},
             [
                 "-m", "accelerate.commands.launch", "--config_file",
-                "config/accelerate/fsdp-one-node.yaml", "--num_processes", "8",
+                "profiles/accelerate/fsdp-one-node.yaml", "--num_processes", "8",
             ],
         ),
     ],

@@ -41,7 +41,7 @@ CURVES = {
 
 def seeded(*groups: str) -> dict:
     """Return the runs of the demo's groups, the same four methods with three seeds in each."""
-    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     runs = {group: dict(values["runs"]["mistral"]) for group in groups}
     for group, entry in runs.items():
         entry |= {"label": group.capitalize(), "seeds": [1, 2, 3], "references": {}}

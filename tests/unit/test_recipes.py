@@ -109,7 +109,7 @@ def test_parallel_text_is_learned_as_alma_does():
 
 def test_the_papers_recipes_are_those_of_its_experiment(repository):
     ours = yaml.safe_load((FOLDER / "sava.yaml").read_text())
-    paper = yaml.safe_load((repository / "config/paper.yaml").read_text())["recipes"]
+    paper = yaml.safe_load((repository / "config/sava.yaml").read_text())["recipes"]
     # The order of rows is the release's, and says nothing of how one trains.
     ours = {**ours, "shuffle_rows": True}
     assert Recipe.model_validate(ours) == Recipe.model_validate(paper["mistral"])
@@ -120,7 +120,7 @@ def test_the_papers_recipes_are_those_of_its_experiment(repository):
 
 
 def test_an_experiment_takes_a_recipe_by_name(repository):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     plain = validate(values)
     assert plain.recipes["adapt"].stages is None
     values["recipes"]["adapt"] = {"from": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
@@ -143,7 +143,7 @@ def test_budgets_of_stages_keep_their_proportions_or_are_changed_one_by_one():
 
 def staged_demo(repository, **mixtures):
     """Return the demo's values with Gosal et al.'s recipe, its stages' mixtures given by name."""
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     stages = {stage: {"mixture": mixture} for stage, mixture in mixtures.items()}
     changes = {"from": "gosal", **SHAPE, "steps": 128, "checkpoint_every": 64}
     values["recipes"]["adapt"] = {**changes, "stages": stages}
@@ -195,7 +195,7 @@ def test_stages_are_changed_by_name_only_where_they_are_named(repository):
 
 
 def test_a_mixture_by_size_needs_room(repository):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     values["mixtures"]["adaptation"] = {"world-it": "size", "world-en": 0.25}
     assert validate(values).mixtures["adaptation"]["world-it"] == "size"
     values["mixtures"]["adaptation"]["world-en"] = 1.0

@@ -14,8 +14,8 @@ from snakemake.utils import update_config
 
 from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
-from revocab.plan import Plan
 from revocab.report.checks import table_problems
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.references import asked_scores
@@ -250,14 +250,14 @@ def test_files_are_made_first(demo):
     columns = [{"fertility": {"corpus": "world-it"}}, {"vocabulary": {}},
                {"heldout": {"language": "it", "reference": "source"}}]  # fmt: skip
     tables = {"runs": {**TABLES["runs"], "columns": columns}}
-    plan = Plan(validate({**demo, "tables": tables, "figures": {}}))
+    layout = Layout(validate({**demo, "tables": tables, "figures": {}}))
     length = demo["recipes"]["adapt"]["sequence_length"]
-    assert plan.step("make_tables").also == (
+    assert layout.read_by_tables == [
         "results/demo/fertility/manifest.json",
         "results/demo/tokenizers/source/manifest.json",
         "results/demo/tokenizers/target/manifest.json",
         f"results/demo/heldout/source--{length}/manifest.json",
-    )
+    ]
 
 
 def test_tasks_in_other_languages_than_a_groups_are_told(demo):

@@ -144,7 +144,7 @@ def test_experiment_json_reads_back(values, tmp_path):
 
 def test_shipped_runs_say_no_more_than_before(repository, monkeypatch):
     monkeypatch.chdir(repository)
-    runs = as_json(validate(yaml.safe_load(Path("config/demo.yaml").read_text())))["runs"]
+    runs = as_json(validate(yaml.safe_load(Path("config/demos/demo.yaml").read_text())))["runs"]
     new = {"start", "donor", "stage_ends", "scores_of"}
     assert not new & {key for run in runs if run["group"] in ("mistral", "llama") for key in run}
 

@@ -82,7 +82,7 @@ def test_average_uses_the_family_metric(folder):
 @pytest.fixture(scope="module")
 def stereotypes(tmp_path_factory, repository):
     """Return results in which one task reports nothing but the rate of stereotypes."""
-    demo = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    demo = yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     evaluation = demo["evaluation"]
     boolq = evaluation["multiple_choice"]["tasks"]["boolq_en"]
     evaluation["multiple_choice"]["tasks"]["boolq_en"] = {**boolq, "family": "crows_pairs"}
@@ -148,7 +148,7 @@ def test_uncomputed_metric_is_empty_not_zero(folder):
 
 
 def test_published_values_stand_beside(repository, tmp_path):
-    config = repository / "config" / "paper"
+    config = repository / "config/published/sava"
     root = fake_results(tmp_path / "demo", paper_values=str(config))
     change_experiment(root, "runs", "mistral", "label", value="Mistral-7B-v0.1")
     results = Results(root)

@@ -14,8 +14,8 @@ from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
+from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
-from revocab.plan import Plan
 from revocab.report.figure_parts.curves import heldout_over_seeds, training_curve
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
@@ -39,7 +39,7 @@ DIFFERENCES = {"kind": "significance", "group": "mistral", "language": "it", "ti
 
 def demo() -> dict:
     """Return the demo with seeds for some of its runs, those that it has replicates of."""
-    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     del values["runs"]["replicates"], values["tables"]["heldout"]  # seeds of the demo's own
     for name, seeds in SEEDED.items():
         values["runs"]["mistral"]["methods"][name]["seeds"] = seeds
@@ -232,7 +232,7 @@ def test_replicates_stand_at_one_place_of_a_sweep():
     found = validate(values)
     grid = found.tables["grid"].grid(found)
     assert grid["200", "low"] == "mistral-swept-200-low"
-    assert len(Plan(found).replicates(grid["200", "low"])) == 2
+    assert len(Layout(found).replicates(grid["200", "low"])) == 2
 
 
 def test_similarities_are_means_over_replicates(results):

@@ -14,7 +14,7 @@ from test_sweep_kinds import EXAMPLES
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
@@ -41,7 +41,7 @@ FIGURES = {"f": {"kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mi
 
 def demo() -> dict:
     """Return the demo with seeds of one run, which stands in a sweep."""
-    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     sava = {"seeds": [*SEEDS], "axes": {"rate": "low", "mix": "plain"}}
     values["runs"]["mistral"]["methods"]["sava"] = sava
     return {**values, "tables": SHOWN, "figures": FIGURES}
@@ -95,8 +95,8 @@ def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
     validate({**given, "tables": {"t": {**languages, "columns": ["sava"]}}, "figures": {}})
     table = {**SHOWN["heldout"], "runs": ["mistral-sava", "mistral-sava-seed2"]}
     tables = {"t": {**table, "reference": "source"}}
-    plan = Plan(validate({**given, "tables": tables, "figures": {}}))
-    (file,) = plan.step("make_tables").also
+    layout = Layout(validate({**given, "tables": tables, "figures": {}}))
+    (file,) = layout.read_by_tables
     assert Path(file).name == "manifest.json" and "heldout/source--" in file
     with pytest.raises(RevocabError, match="measured at no step 1 of these runs"):
         validate({**given, "tables": {"t": {**table, "steps": [1]}}, "figures": {}})

@@ -65,7 +65,7 @@ def write_items(root, run: Run, experiment: Experiment, items: int = 60) -> None
 def root(tmp_path_factory):
     """Results of a demo whose first 100 items were scored, with comparisons and costs."""
     folder = tmp_path_factory.mktemp("significance") / "results" / "demo"
-    values = yaml.safe_load((REPOSITORY / "config" / "demo.yaml").read_text(encoding="utf-8"))
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     evaluation = values["evaluation"] | {"efficiency": {"corpus": "world-it"}}
     fake_results(folder, tables=values["tables"] | TABLES, evaluation=evaluation)
     change_experiment(folder, "evaluation", "multiple_choice", "limit", value=100)

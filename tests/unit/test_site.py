@@ -70,7 +70,7 @@ def test_links_of_the_reference_lead_to_its_headings(site):
 def test_the_gallery_shows_each_table_and_figure_with_its_lines(site, repository):
     for page, file in (("gallery.md", "demo"), ("gallery-real-text.md", "local-data")):
         text = (site / page).read_text(encoding="utf-8")
-        experiment = yaml.safe_load((repository / f"config/{file}.yaml").read_text("utf-8"))
+        experiment = yaml.safe_load((repository / f"config/demos/{file}.yaml").read_text("utf-8"))
         for section in ("tables", "figures"):
             blocks = re.findall(rf"^```yaml .*\n({section}:\n(?:  .*\n)+)```$", text, re.MULTILINE)
             shown = [yaml.safe_load(block)[section] for block in blocks]

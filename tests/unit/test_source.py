@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import csv
-import json
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -27,8 +26,9 @@ from revocab.corpora.source import (
     Source,
 )
 from revocab.errors import RevocabError
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 from revocab.io import read_json, read_jsonl, write_jsonl
-from revocab.plan import Plan
 
 WORDS = [*SOURCE_WORDS, *TARGET_WORDS]
 #: Rows that every reader can use; their Italian is what all of them are asked for.
@@ -60,11 +60,11 @@ OFFLINE = [name for name in SOURCES if name not in HUB]
 TEXT, TASKS = "evaluation.generation.tasks.flores_en_it", "evaluation.multiple_choice.tasks"
 #: Where a source stands in an experiment, and the job that reads it.
 READERS = {
-    "corpus": ("corpora.extra.source", ("prepare_corpus", {"corpus": "extra"})),
-    "pool": (f"{TEXT}.pool", ("build_prompts", {"task": "flores_en_it"})),
-    "test": (f"{TEXT}.test", ("build_prompts", {"task": "flores_en_it"})),
-    "parallel": ("fertility.parallel.source", ("measure_fertility", {})),
-    "task": (f"{TASKS}.arc_easy_en.data", ("build_task", {"task": "arc_easy_en"})),
+    "corpus": ("corpora.extra.source", "prepare_corpus"),
+    "pool": (f"{TEXT}.pool", "build_prompts"),
+    "test": (f"{TEXT}.test", "build_prompts"),
+    "parallel": ("fertility.parallel.source", "measure_fertility"),
+    "task": (f"{TASKS}.arc_easy_en.data", "build_task"),
 }
 #: What the harness does not read for a task, and the line that says so.
 REFUSED = {
@@ -128,19 +128,25 @@ def laid(values: dict, key: str, source: dict) -> dict:
 
 def call_of(values: dict, reader: str, source: dict, folder: Path, toys: Path) -> tuple:
     """Return the command that reads a source of an experiment, as its rule calls it."""
-    key, (rule, wildcards) = READERS[reader]
-    step = Plan(validate(laid(values, key, source))).step(rule, **wildcards)
-    given = dict(zip(*[iter(step.arguments())] * 2, strict=True))
-    inputs = json.loads(given["--inputs"])
-    if reader == "parallel":  # of these, only the text is in question
-        corpus = folder / "corpus-extra"
-        inputs |= {
-            "tokenizers": {"t": str(toys / "target-tokenizer")},
-            "corpora": {"c": str(corpus)},
-        }
-    out = folder / f"{rule}-{reader}"
-    words = ["--inputs", json.dumps(inputs), "--job", given["--job"], "--out", str(out)]
-    return step.command, words, out
+    key, command = READERS[reader]
+    layout = Layout(experiment := validate(laid(values, key, source)))
+    if command == "prepare_corpus":
+        words, job = ["--files", *layout.corpus_files("extra")], options.corpus(experiment, "extra")
+    elif command == "build_prompts":
+        task = experiment.evaluation.generation.tasks["flores_en_it"]
+        pool, test = map(layout.task_text, (task.pool, task.test))
+        words = ["--pool-files", *pool, "--test-files", *test]
+        job = options.prompts(experiment, "flores_en_it")
+    elif command == "build_task":
+        words = ["--data", *layout.task_data("arc_easy_en")]
+        job = options.task(experiment, "arc_easy_en")
+    else:  # of the tokenizers and corpora, only the text is in question
+        words = ["--tokenizers", f"t={toys / 'target-tokenizer'}", "--corpora", "c=corpus-extra"]
+        words += ["--parallel-files", *layout.source_files(experiment.fertility.parallel.source)]
+        job = options.fertility(experiment)
+    out = folder / f"{command}-{reader}"
+    words += ["--out", str(out), "--options", job.canonical(), "--job", command]
+    return command, words, out
 
 
 def found_by(reader: str, out: Path):
@@ -163,11 +169,6 @@ def expected(job, place, values, toys):
 
     def run(reader: str):
         command, words, out = call_of(values, reader, SOURCES["file"], place / "expected", toys)
-        if reader == "parallel":
-            words = [
-                word.replace(str(place / "expected/corpus"), str(place / "corpus"))
-                for word in words
-            ]
         job(command, *words)
         return found_by(reader, out)
 
@@ -228,7 +229,6 @@ def test_both_forms_of_the_hub_for_every_reader(job, hub, place, values, toys, e
                 folder = place / form
                 source = SOURCES[form] if reader != "task" else {"hub": {"id": "o/pairs"}}
                 command, words, out = call_of(values, reader, source, folder, toys)
-                words[1] = words[1].replace(str(folder / "corpus"), str(place / "corpus"))
                 job(command, *words)
                 assert found_by(reader, out) == plain[reader], (reader, form)
     source = read_json(place / "joined/prepare_corpus-corpus/manifest.json")["source"]

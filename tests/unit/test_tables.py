@@ -48,9 +48,9 @@ def layout(repository, tmp_path_factory):
     """The paper's experiment without any result."""
     import yaml
 
-    root = tmp_path_factory.mktemp("layout") / "paper"
-    values = yaml.safe_load((repository / "config" / "paper.yaml").read_text(encoding="utf-8"))
-    values["paper_values"] = str(repository / "config" / "paper")
+    root = tmp_path_factory.mktemp("layout") / "sava"
+    values = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
+    values["paper_values"] = str(repository / "config/published/sava")
     write_json(root / "experiment.json", as_json(Experiment.model_validate(values)))
     return root
 
@@ -178,7 +178,7 @@ def test_numbered_tables_come_first_and_others_as_given_with_a_title_alone():
 def test_published_fertility_is_compared_only_where_words_are_the_papers(
     repository, tmp_path, splitter
 ):
-    values = shutil.copytree(repository / "config/paper", tmp_path / "paper")
+    values = shutil.copytree(repository / "config/published/sava", tmp_path / "paper")
     with (values / "names.csv").open("a", encoding="utf-8") as handle:
         handle.write("tokenizer,source,Mistral-7B-v0.1\ncorpus,world-it,culturax_it\n")
     root = fake_results(tmp_path / "demo", paper_values=str(values))

@@ -9,7 +9,8 @@ import yaml
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.plan import Plan
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 
 KEY = "evaluation.generation.tasks.copy_it"
 
@@ -31,18 +32,19 @@ def text_of(values: dict, part: str) -> dict:
 
 
 def test_prompts_are_made_of_the_held_out_file(values):
-    step = Plan(validate(values)).step("build_prompts", task="copy_it")
-    file = "resources/small/corpora/world-it/heldout.jsonl.gz"
-    assert step.files() == {"pool_files": [file], "test_files": [file]}
-    assert step.job.pool.kind == step.job.test.kind == "path"
+    experiment = validate(values)
+    task = experiment.evaluation.generation.tasks["copy_it"]
+    for text in (task.pool, task.test):
+        files = Layout(experiment).task_text(text)
+        assert files == ["resources/small/corpora/world-it/heldout.jsonl.gz"]
+    job = options.prompts(experiment, "copy_it")
+    assert job.pool.kind == job.test.kind == "path"
 
 
 def test_no_training_reads_what_is_copied(values):
     values["evaluation"]["heldout"] = ["world-en"]
-    packed = Plan(validate(values)).step(
-        "pack_tokens", tokenizer="target", mixture="bilingual", recipe="train"
-    )
-    assert [Path(one.path).name for one in packed.inputs["heldout"]] == ["world-en", "world-it"]
+    texts = Layout(validate(values)).texts_held_out("train")
+    assert [Path(one).parent.name for one in texts] == ["world-en", "world-it"]
 
 
 def test_a_corpus_that_holds_out_nothing_another_language_and_no_corpus(values):

@@ -13,9 +13,10 @@ from revocab.commands import build_task, score_multiple_choice
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice import named_tasks, tasks
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
 from revocab.languages import languages
-from revocab.plan import Plan
 
 QUESTION = {"id": "1", "question": "Chi vende il pane?", "choices": ["il fornaio", "il gatto"]}
 PASSAGE = {**QUESTION, "context": "Il fornaio vende il pane.", "answer": 0}
@@ -187,16 +188,18 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts/mine.yaml").write_text("include: question_en.yaml\n")
     (tmp_path / "prompts/unused.yaml").write_text("include: mine.yaml\n")
-    plan = Plan(validate(values))
-    mine, shipped = (plan.step("build_task", task=one) for one in ("arc_easy_en", "hellaswag_it"))
+    layout = Layout(experiment := validate(values))
+    mine, shipped = map(layout.task_template, ("arc_easy_en", "hellaswag_it"))
     # The files that its prompt is made of, and no other template.
-    read = [Path(file).stem for file in mine.files()["also"]]
-    assert read == ["mine", "question_en", "question", "base"]
-    assert mine.also[0] == "prompts/mine.yaml" and "prompts" not in mine.job.canonical()
-    assert not [file for file in shipped.files()["also"] if "prompts" in file]
+    assert [Path(file).stem for file in mine] == ["mine", "question_en", "question", "base"]
+    job = options.task(experiment, "arc_easy_en").canonical()
+    assert mine[0] == "prompts/mine.yaml" and "prompts" not in job
+    assert not [file for file in shipped if "prompts" in file]
     write_jsonl(tmp_path / "resources/small/world/arc_easy.en.jsonl.gz", [PASSAGE])
-    cli.call(build_task.COMMAND, mine.arguments(), "build_task")
-    task = yaml.safe_load(Path(mine.out).read_text())
+    words = ["--data", *layout.task_data("arc_easy_en"), "--out", "task.yaml", "--options", job]
+    words += ["--templates", *layout.own_templates("arc_easy_en"), "--job", "build_task"]
+    cli.call(build_task.COMMAND, words, "build_task")
+    task = yaml.safe_load(Path("task.yaml").read_text())
     assert task["doc_to_text"].endswith("Question: {{question}}\nAnswer:")
 
 
@@ -256,7 +259,7 @@ def test_fields_of_choices_and_targets_are_required_too(repository):
 def local_tasks() -> dict[str, dict]:
     """Return the tasks of shipped experiments on files of a data folder."""
     folder, found = Path(__file__).parents[2] / "config", {}
-    for name in ("local-data.yaml", "overlays/tasks-local.yaml"):
+    for name in ("demos/local-data.yaml", "overlays/tasks-local.yaml"):
         values = yaml.safe_load((folder / name).read_text(encoding="utf-8"))
         found |= values["evaluation"]["multiple_choice"]["tasks"]
     return {name: task for name, task in found.items() if "path" in task.get("data", {})}

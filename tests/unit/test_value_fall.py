@@ -12,7 +12,7 @@ from one_group import written_out
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.plan import Plan
+from revocab.experiment.layout import Layout
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
@@ -46,7 +46,7 @@ def table(**changes: object) -> dict:
 
 
 def demo() -> dict:
-    return yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +128,7 @@ def test_a_missing_number_is_not_measured(root, tmp_path):
 
 def test_what_is_wrong_is_told_and_files_are_made_first():
     values = {**demo(), "figures": {}, "tables": table()}
-    made_first = Plan(validate(values)).step("make_tables").also
-    assert "results/demo/fertility/manifest.json" in made_first
+    assert "results/demo/fertility/manifest.json" in Layout(validate(values)).read_by_tables
     values["tables"] = table(value={"heldout": {"language": "fr"}}, runs=["mistral-nobody"])
     with pytest.raises(RevocabError) as caught:
         validate(values)

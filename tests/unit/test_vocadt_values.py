@@ -9,8 +9,9 @@ from revocab.config.checks import all_warnings
 from revocab.config.load import read_values, validate
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kinds.translation import KIND
+from revocab.experiment import options
+from revocab.experiment.layout import Layout
 from revocab.io import write_json
-from revocab.plan import Plan
 from revocab.report.make_tables import build_table
 from revocab.report.published import PaperValues
 from revocab.report.results import Results
@@ -41,7 +42,7 @@ ROUNDED = 0.05
 
 @pytest.fixture(scope="module")
 def paper(repository) -> PaperValues:
-    return PaperValues(repository / "config/vocadt")
+    return PaperValues(repository / "config/published/vocadt")
 
 
 @pytest.fixture(scope="module")
@@ -154,23 +155,21 @@ def test_claims_on_the_printed_values(repository, tmp_path, monkeypatch):
 def test_models_of_table_2_are_asked_as_their_pairs_ask(repository, monkeypatch):
     """Without examples, in both directions; a table that asks otherwise is warned of."""
     monkeypatch.chdir(repository)
-    plan = Plan(read("config/vocadt.yaml"))
-    assert all_warnings(plan.experiment) == []
+    layout = Layout(experiment := read("config/vocadt.yaml"))
+    assert all_warnings(experiment) == []
     tasks = {
         "latin-translation-vocadt": ("sw", "id", "et", "ht"),
         "cyrillic-translation-mistral": ("uk", "kk"),
         "greek-translation-focus": ("el",),
     }
     for run, languages in tasks.items():
-        asked = set(plan.step("generate_text", run=run).inputs["prompts"])
+        asked = set(layout.generation_tasks(run))
         assert asked == {f"alma_{pair}" for one in languages for pair in (f"{one}_en", f"en_{one}")}
-    assert not any(
-        "alma" in task for task in plan.step("generate_text", run="latin-vocadt").inputs["prompts"]
-    )
+    assert not any("alma" in task for task in layout.generation_tasks("latin-vocadt"))
     for language in ("sw", "kk"):
-        taught = plan.experiment.corpora[f"nllb-{language}"].translation
+        taught = experiment.corpora[f"nllb-{language}"].translation
         for direction, layout in zip(taught.directions, taught.layouts, strict=True):
-            job = plan.step("build_prompts", task="alma_" + "_".join(direction)).job
+            job = options.prompts(experiment, "alma_" + "_".join(direction))
             asked = KIND.layout_in(job.direction, KIND.changed(job.options()))
             assert (asked, job.shots) == (layout, 0)
     values = read_values("config/vocadt.yaml")
@@ -178,7 +177,7 @@ def test_models_of_table_2_are_asked_as_their_pairs_ask(repository, monkeypatch)
         values["tables"][f"table02-{direction}-en"]["taught"] = False
     warned = all_warnings(validate(values))
     groups = {warning.partition(":")[0] for warning in warned}
-    assert groups == {f"runs.{name}" for name in plan.experiment.runs if "-translation" in name}
+    assert groups == {f"runs.{name}" for name in experiment.runs if "-translation" in name}
     tasks = values["evaluation"]["generation"]["tasks"]
     tasks["alma_sw_en"]["taught_by"] = "nllb-kk"
     tasks["alma_en_sw"]["layout"] = {"instruction": ""}

@@ -17,11 +17,10 @@ from revocab.io import write_jsonl
 pytestmark = pytest.mark.long
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-FOLDERS = ("config/accelerate", "envs", "profiles", "workflow")
+FOLDERS = ("envs", "profiles", "workflow")
 #: What a run reads of a checkout.
 WORKFLOW = (
     "Snakefile",
-    "scripts/run_job.py",
     *(
         str(file.relative_to(REPOSITORY))
         for folder in FOLDERS
@@ -112,6 +111,3 @@ def test_an_experiment_runs_in_an_empty_folder_by_the_wheel_alone(contents, run,
     assert {file.name for file in tmp_path.iterdir()} == {
         ".snakemake", "mine.yaml", "resources", "results", "text.jsonl"
     }  # fmt: skip
-    assert str(contents / "revocab/dag/scripts/run_job.py") in run(
-        "-m", "revocab", "run", "mine.yaml", "-n", "-p", "--forceall"
-    )

@@ -44,7 +44,7 @@ def test_what_yaml_writes_repeats_nothing(value):
 
 def test_an_experiment_and_a_task_are_refused(tmp_path):
     file = tmp_path / "experiment.yaml"
-    file.write_text(Path("config/demo.yaml").read_text(encoding="utf-8") + "\nseed: 3\n")
+    file.write_text(Path("config/demos/demo.yaml").read_text(encoding="utf-8") + "\nseed: 3\n")
     with pytest.raises(RevocabError, match=r"seed: is on line .* and again on line"):
         read(file)
     file.write_text("name: one\nname: two\n")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import copy
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ from snakemake.settings.types import (
     RerunTrigger,
     ResourceSettings,
 )
+
+from revocab.command import Call, read
 
 
 class Parsed:
@@ -105,6 +109,20 @@ def job_name(job: Any) -> str:
     return f"{job.rule.name}:{wildcards}" if wildcards else job.rule.name
 
 
+def words_of(job: Any) -> list[str]:
+    """Return a job's words to ``revocab``."""
+    words = shlex.split(job.shellcmd.partition(" 2> ")[0])
+    return words[words.index("revocab") + 1 :]
+
+
+def call_of(job: Any) -> Call:
+    """Return what a job's command reads of its command line."""
+    name, *words = words_of(job)
+    if "-" in words:  # from standard input, where it may be of any length
+        words[words.index("-")] = job.params.options
+    return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)
+
+
 def recorded(job: Any) -> tuple[Any, ...]:
     """Return what Snakemake would find changed in a job."""
     return set(job.input), set(job.output), job.params.decided
@@ -157,8 +175,8 @@ class Plan:
 
     def changed_since(self, before: Plan) -> set[str]:
         """Return the jobs that are new, or have other inputs, outputs or params than before."""
-        return {name for name, job in self.jobs.items()
-                if name not in before.jobs or recorded(job) != recorded(before.jobs[name])}  # fmt: skip
+        known = {name: recorded(job) for name, job in before.jobs.items()}
+        return {name for name, job in self.jobs.items() if recorded(job) != known.get(name)}
 
     def rules(self) -> set[str]:
         """Return the rules of the planned jobs."""

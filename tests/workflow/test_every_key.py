@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import planning
 import pytest
-from changed_jobs import Jobs
 from other_values import Changes, OtherValues, places
 
 from revocab.config import validate
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
-from revocab.plan.plan import rules
 
 #: Planned whenever anything in the file changes: the record of it, which the report reads.
 RECORD = {"write_experiment"}
@@ -100,44 +97,29 @@ def rules_of(jobs: set[str]) -> set[str]:
     return {job.partition(":")[0] for job in jobs}
 
 
-@dataclass(frozen=True)
-class Effect:
-    """A change of the experiment, the jobs that it concerns themselves, and all that run again."""
-
-    changes: Changes
-    concerned: set[str]
-    run_again: set[str]
-
-
 class Effects:
-    """By key of the schema: the first other value that concerns a job."""
+    """The first other value of a key that concerns a job, and what is planned for it."""
 
     def __init__(self, finished: planning.Finished):
-        self.values, self.before = finished.values, Jobs.of(finished.values)
-        self.others = OtherValues(self.values, validate(self.values))
-        self.known: dict[str, Effect] = {}
+        self.finished, self.before = finished, finished.plan()
+        self.others = OtherValues(finished.values, validate(finished.values))
 
-    def of(self, key: str) -> Effect:
-        if key not in self.known:
-            self.known[key] = self._find(key)
-        return self.known[key]
+    def of(self, key: str) -> tuple[Changes, planning.Plan, set[str]]:
+        """Return the changes, the plan, and the jobs that are changed or gone but for the record.
 
-    def _find(self, key: str) -> Effect:
+        Raises :class:`AssertionError` where no value concerns a job.
+        """
         for changes in self.others.changes(key):
             try:
-                now = Jobs.of(planning.changed(self.values, changes))
+                validate(planning.changed(self.finished.values, changes))
             except RevocabError:
                 continue
-            concerned = self._concerned(now)
+            plan = self.finished.plan(changes)
+            gone = self.before.jobs.keys() - plan.jobs.keys()
+            concerned = (plan.changed_since(self.before) | gone) - RECORD
             if concerned or key in ONLY_SHOWN:
-                return Effect(changes, concerned, now.run_again(self.before))
+                return changes, plan, concerned
         raise AssertionError(f"no other value of {key} concerns a job")
-
-    def _concerned(self, now: Jobs) -> set[str]:
-        """Return the jobs that are changed or gone, but for the record."""
-        known = self.before.recorded
-        changed = {job for job, one in now.recorded.items() if one != known.get(job)}
-        return (changed | (known.keys() - now.recorded.keys())) - RECORD
 
 
 @pytest.fixture(scope="module")
@@ -152,25 +134,13 @@ def test_nothing_changed_plans_nothing(finished):
     assert finished.plan().needed == set()
 
 
+@pytest.mark.long  # a plan for each value that is tried: five minutes of CPU time
 @pytest.mark.parametrize("key", KEYS)
 def test_a_changed_key_runs_what_reads_it_and_nothing_else(effects, key):
-    effect = effects.of(key)
+    changes, plan, concerned = effects.of(key)
     allowed = max((one for one in FEEDS if key.startswith(one)), key=len, default=None)
-    assert rules_of(effect.concerned) <= {*FEEDS.get(allowed, "").split()}, effect.changes
-
-
-@pytest.mark.parametrize("rule", sorted(rules().keys() - REPORT - RECORD))
-def test_snakemake_plans_the_same(finished, effects, rule):
-    """Once for every rule: what decides its result is an input or a param that is recorded."""
-    effect = next(one for one in map(effects.of, KEYS) if rule in rules_of(one.concerned))
-    plan = finished.plan(effect.changes)
-    assert rule in plan.rules()
-    assert plan.needed == effect.run_again
-
-
-def test_the_plan_knows_the_jobs_that_snakemake_runs(finished, effects):
-    users = finished.plan().users
-    assert {job: users[job] for job in users if job != "all"} == effects.before.users
+    assert rules_of(concerned) <= {*FEEDS.get(allowed, "").split()}, changes
+    assert plan.needed == plan.fed(plan.changed_since(effects.before)), changes
 
 
 PAGE = {

@@ -1,4 +1,4 @@
-"""config/paper.yaml from end to end from a filled cache: only budgets differ (docs/machines.md).
+"""config/sava.yaml from end to end from a filled cache: only budgets differ (docs/machines.md).
 
 COMET takes part where its environment is (``make comet``); else without-comet.yaml is laid over.
 """
@@ -22,7 +22,7 @@ from training_pico import table
 from revocab.corpora.word_splitters import SENTENCES, available_splitter
 from revocab.io import read_json
 
-FILES = ["--configfile", *files_of("paper")]
+FILES = ["--configfile", *files_of("sava")]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def hub(repository, comet_folder, tmp_path_factory) -> Callable[..., None]:
 @pytest.fixture(scope="module", params=PROFILES)
 def results(request, repository, hub) -> Path:
     hub(profile=request.param)
-    return repository / "results/paper-pico"
+    return repository / "results/sava-pico"
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_every_hub_source_is_recorded_with_its_commit(results):
         *results.glob("models/*/manifest.json"),
         *results.glob("tokenizers/*/manifest.json"),
         *results.glob("prompts/*.manifest.json"),
-        *(results.parent.parent / "resources/paper-pico/corpora").glob("*/manifest.json"),
+        *(results.parent.parent / "resources/sava-pico/corpora").glob("*/manifest.json"),
     ]
     assert len(manifests) == 5 + 3 + 3 + 4
     for path in manifests:
@@ -156,7 +156,7 @@ def test_comet_of_the_hub_fills_its_columns(results, comet_folder):
 @pytest.mark.hub
 @pytest.mark.parametrize("results", ["default"], indirect=True)
 def test_vllm_runs_what_the_paper_runs_with_it(results, hub, vllm_interpreter, tmp_path):
-    """Of the base model and of an adapted one, with the engines of config/paper.yaml."""
+    """Of the base model and of an adapted one, with the engines of config/sava.yaml."""
     overlay = tmp_path / "engines.yaml"
     engines = {part: {"engine": "vllm"} for part in ("multiple_choice", "generation")}
     overlay.write_text(yaml.safe_dump({"evaluation": engines}), encoding="utf-8")

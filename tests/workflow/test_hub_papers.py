@@ -1,6 +1,6 @@
 """Papers' experiments from end to end from a filled cache: only budgets differ (docs/machines.md).
 
-What config/paper.yaml alone has is tested in ``test_hub_paper.py``.
+What config/sava.yaml alone has is tested in ``test_hub_paper.py``.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from hub_experiments import (
     rows_of,
     under,
 )
+from planning import all_jobs
 from safetensors.torch import load_file
 
 from revocab.config import read
 from revocab.evaluation.metric import COMET_METRICS
+from revocab.experiment.layout import Layout
 from revocab.io import read_json
-from revocab.plan import Plan
 
 #: What writes the stand-ins of an experiment.
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -47,7 +48,7 @@ PICO = sorted(path.stem.removeprefix("pico-") for path in OVERLAYS.glob("pico-*.
 class Made:
     """A finished experiment."""
 
-    plan: Plan
+    layout: Layout
     results: Path
     resources: Path
 
@@ -63,12 +64,12 @@ def test_the_overlay_leaves_no_kind_out(repository, monkeypatch, experiment):
     monkeypatch.chdir(repository)
 
     def kinds(*files: str) -> dict[str, set[object]]:
-        plan = Plan(read(*files))
-        used, evaluation = plan.experiment, plan.experiment.evaluation
-        recipes = [used.recipes[run.recipe] for run in plan.runs.values() if run.recipe]
+        used = read(*files)
+        runs, evaluation = used.expanded.values(), used.evaluation
+        recipes = [used.recipes[run.recipe] for run in runs if run.recipe]
         return {
-            "rules": {job.rule for job in plan.jobs.values()},
-            "methods": {run.method for run in plan.runs.values()},
+            "rules": set(all_jobs(repository, *files)),
+            "methods": {run.method for run in runs},
             "constructions": {one.construction()[0] for one in used.tokenizers.values()},
             "stages": {str(stage.train) for recipe in recipes for stage in recipe.stages or ()},
             "tasks": {*evaluation.multiple_choice.tasks, *evaluation.generation.tasks},
@@ -93,37 +94,37 @@ def made(request, repository, tmp_path_factory) -> Made:
     files = [*files_of(name), WITHOUT_COMET]
     run = offline_snakemake(root, tmp_path_factory.mktemp("home"))
     run(repository, *under(profile), "--configfile", *files)
-    plan = Plan(read(*(repository / file for file in files)))
-    places = (repository / one / plan.experiment.experiment for one in ("results", "resources"))
-    return Made(plan, *places)
+    layout = Layout(read(*(repository / file for file in files)))
+    places = (layout.paths.results, layout.paths.resources)
+    return Made(layout, *(repository / place for place in places))
 
 
 @pytest.mark.hub
 def test_every_table_is_filled_with_published_values_beside_ours(made):
     assert read_json(made.results / "checks.json")["problems"] == 0
-    published = Path(made.plan.experiment.paper_values)
+    published = Path(made.layout.experiment.paper_values)
     apart = {metric.name for metric in COMET_METRICS.values()}
-    for table, options in made.plan.experiment.tables.items():
+    for table, options in made.layout.experiment.tables.items():
         rows = rows_of(made.results, table)
         assert rows, table
         # The cache has no model for what is measured in an environment of its own.
         beside = (published / f"{table}.csv").is_file() and vars(options).get("metric") not in apart
         assert not beside or beside_published(rows), table
-    for figure in made.plan.experiment.figures:
+    for figure in made.layout.experiment.figures:
         assert (made.results / f"figures/{figure}.svg").is_file()
 
 
 @pytest.mark.hub
 def test_every_hub_source_is_recorded_with_its_commit(made):
     named = [
-        *(("models", one) for one, of in made.plan.experiment.models.items() if of.hub),
-        *(("tokenizers", one) for one, of in made.plan.experiment.tokenizers.items() if of.hub),
+        *(("models", one) for one, of in made.layout.experiment.models.items() if of.hub),
+        *(("tokenizers", one) for one, of in made.layout.experiment.tokenizers.items() if of.hub),
     ]
     manifests = [made.results / kind / one / "manifest.json" for kind, one in named]
     # Of questions that a model answers, the commit is beside the answers.
     manifests += [
         made.resources / ("answers" if corpus.answers else "corpora") / one / "manifest.json"
-        for one, corpus in made.plan.experiment.corpora.items()
+        for one, corpus in made.layout.experiment.corpora.items()
         if corpus.source and corpus.source.hub
     ]
     assert manifests
@@ -143,7 +144,7 @@ def test_logs_hold_no_traceback(made):
 @pytest.mark.parametrize("made", [("bilingual", "default")], indirect=True)
 def test_new_blocks_alone_are_trained(made):
     def last(run: str) -> Path:
-        step = made.plan.runs[run].steps[-1]
+        step = made.layout.runs[run].steps[-1]
         return made.results / f"runs/{run}/checkpoints/step-{step:06}"
 
     before = load_file(last("blocks-embeddings") / "model.safetensors")

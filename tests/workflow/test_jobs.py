@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from planning import call_of, words_of
 
-from revocab.command import Call, read
+from revocab.marker import paths_in
 
 
 @pytest.fixture(scope="module")
@@ -19,37 +18,11 @@ def jobs(finished) -> dict[str, Any]:
     return finished.plan().jobs
 
 
-def words_of(job: Any) -> tuple[str, list[str]]:
-    """Return a job's command, and what follows it."""
-    words = shlex.split(job.shellcmd.partition(" 2> ")[0])
-    at = [Path(word).name for word in words].index("run_job.py") + 1
-    return words[at], words[at + 1 :]
-
-
-def call_of(job: Any) -> Call:
-    """Return what a job's command reads of its command line."""
-    name, words = words_of(job)
-    if "-" in words:  # from standard input, where it may be of any length
-        words[words.index("-")] = job.params.text
-    return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)
-
-
-def paths(value: Any) -> Iterator[Path]:
-    """Yield every path in inputs."""
-    if isinstance(value, Path):
-        yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from paths(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from paths(one)
-
-
 def test_every_command_line_is_read(jobs):
     assert len({name.partition(":")[0] for name in jobs}) > 25
     for name, job in jobs.items():
-        assert call_of(job).job is not None, name
+        call = call_of(job)
+        assert (call.name, call.job.canonical()) == (name.replace(":", "--"), job.params.options)
 
 
 def test_outputs_lie_where_the_command_writes(jobs):
@@ -68,8 +41,8 @@ def test_what_a_job_reads_is_waited_for(jobs):
     """A folder stands for its manifest, a checkpoint for that of its run."""
     for name, job in jobs.items():
         files = [Path(file) for file in job.input]
-        for path in paths(dict(call_of(job).inputs)):
-            if path.parts[0] not in ("results", "resources") or name.startswith("write_"):
+        for path in paths_in(call_of(job).inputs):
+            if path.parts[0] not in ("results", "resources"):
                 continue  # it may lie outside the workflow: nothing makes it
             whole = [one for one in (path, *path.parents) if one / "manifest.json" in files]
             within = [file for file in files if file == path or file.is_relative_to(path)]
@@ -79,7 +52,7 @@ def test_what_a_job_reads_is_waited_for(jobs):
 def test_a_rule_that_uses_a_gpu_declares_it(jobs):
     """So that ``--resources gpu=1`` runs them one at a time."""
     for name, job in jobs.items():
-        command, _ = words_of(job)
+        command, *_ = words_of(job)
         machine = import_module(f"revocab.commands.{command}").COMMAND.machine
         device = machine.model_fields.get("device")
         uses = command in ("train_model", "score_comet") or (

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from planning import config_of, workflow_of
+from planning import call_of, config_of, workflow_of
 from snakemake.cli import parse_set_resources
 
-from revocab.plan.plan import rules as planned_rules
 from revocab.training.run import TrainingMachine
 from revocab.workflow import gpus
 from revocab.workflow.launch import nodes_and_tasks
@@ -25,14 +25,14 @@ from revocab.workflow.launch import nodes_and_tasks
 @pytest.fixture(scope="module")
 def rules(repository) -> dict[str, Any]:
     """Every rule of the workflow, by name."""
-    with workflow_of(repository, config_of(repository, "config/paper.yaml")) as workflow:
+    with workflow_of(repository, config_of(repository, "config/sava.yaml")) as workflow:
         return {rule.name: rule for rule in workflow.rules}
 
 
 def machine_of(rule: Any) -> type | None:
     """Return the machine options of the command that a rule runs."""
-    known = planned_rules().get(rule.name)
-    return known.command.machine if known else None
+    verb = re.search(r"-m revocab (\w+)", rule.shellcmd or "")
+    return verb and import_module(f"revocab.commands.{verb[1]}").COMMAND.machine
 
 
 def uses_gpu(machine: type | None) -> bool:
@@ -87,10 +87,6 @@ class Started:
     #: GPUs that the job asks the scheduler for, and those that it waits for itself.
     gpu: int
     taken: int
-    processes: list[Any]
-    fsdp: bool
-    #: GPUs among which one process divides a model.
-    divided: int
     #: What runs a model, the interpreter that has it, and the file in ``envs/`` for --sdm conda.
     engine: str | None
     interpreter: str
@@ -99,25 +95,14 @@ class Started:
     @classmethod
     def of(cls, job: Any) -> Started:
         words = shlex.split(job.shellcmd)
-        at = {word: number for number, word in enumerate(words)}
-        machine = json.loads(words[at["--machine"] + 1]) if "--machine" in at else {}
-        taken = words[at["revocab.workflow.gpus"] + 1] if "revocab.workflow.gpus" in at else 0
-        processes: list[Any] = []
-        for launch, flags in (
-            ("torch.distributed.run", ["--nproc-per-node"]),
-            ("srun", ["--nodes", "--ntasks-per-node"]),
-        ):
-            if launch in at:
-                processes = [launch, *(int(words[at[flag] + 1]) for flag in flags)]
-        here = at["scripts/run_job.py"]
-        python = [word for word in words[:here] if Path(word).name.startswith("python")][-1]
-        options = json.loads(words[at["--job"] + 1]) if words[at["--job"] + 1] != "-" else {}
+        waits = "revocab.workflow.gpus"
+        taken = int(words[words.index(waits) + 1]) if waits in words else 0
+        before = words[: words.index("revocab")]
+        python = [word for word in before if Path(word).name.startswith("python")][-1]
+        options = call_of(job).job.model_dump()
         engine = options.get("engine") or (options.get("option") or {}).get("engine")
         environment = Path(str(job.conda_env_spec.file)).name
-        return cls(
-            job.resources.get("gpu", 0), int(taken), processes, bool(machine.get("fsdp")),
-            machine.get("gpus", 1), engine, python, environment,
-        )  # fmt: skip
+        return cls(job.resources.get("gpu", 0), taken, engine, python, environment)
 
 
 @pytest.mark.parametrize("engines", [("vllm", "transformers"), ("transformers", "vllm")])
@@ -147,7 +132,7 @@ def test_jobs_take_turns_on_the_gpus_that_are_there(
     """``snakemake --cores N`` without a profile, and a profile for more; without a GPU all on CPUs,
     whose number Snakemake knows."""
     monkeypatch.setenv(gpus.PRETENDED, str(there))
-    with under(repository, profile, "one-gpu") as workflow:
+    with under(repository, profile, "demos/one-gpu") as workflow:
         limit = workflow.global_resources.get("gpu")
         assert getattr(limit, "value", None) == (there or {"one-node": 8}.get(profile))
         trainings = [job for job in workflow.dag.jobs if job.rule.name == "adapt_model"]

@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
-
 import pytest
 from bilingual_files import make_files
 from parallel_files import make_pairs
-from planning import all_jobs
+from planning import all_jobs, config_of, workflow_of
 from real_files import make_real
 from run_snakemake import copy_checkout, dry_run
 
-from revocab.config import read
-from revocab.plan import Plan
-
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
-    ("demo",): {
+    ("demos/demo",): {
         "pretrain_stand_in": 5, "init_embeddings": 14 + 9, "adapt_model": 14 + 9, "pack_tokens": 8,
         "score_multiple_choice": 11, "generate_text": 11, "build_task": 12, "build_prompts": 3,
         "make_tables": 1, "make_figures": 1,
     },
-    ("demo", "evaluation-extra"): {"build_prompts": 4, "compare_runs": 1, "measure_efficiency": 2},
-    ("demo", "constructions"): {"build_tokenizer": 8},
-    ("demo", "stage-mixtures"): {"adapt_model": 14 + 9},
-    ("paper",): {
+    ("demos/demo", "evaluation-extra"): {
+        "build_prompts": 4, "compare_runs": 1, "measure_efficiency": 2,
+    },
+    ("demos/demo", "constructions"): {"build_tokenizer": 8},
+    ("demos/demo", "stage-mixtures"): {"adapt_model": 14 + 9},
+    ("sava",): {
         "fetch_model": 5, "pretrain_stand_in": 0, "adapt_model": 10 + 3,
         "score_multiple_choice": 6 + 4, "intersect_vocabularies": 2, "prepare_corpus": 4,
         "measure_similarity": 2, "compare_runs": 2, "measure_efficiency": 4,
     },
     # Starts with three seeds: losses only.
-    ("paper", "sava-seeds"): {"adapt_model": 13 + 3 * 5, "score_multiple_choice": 6 + 4},
+    ("sava", "sava-seeds"): {"adapt_model": 13 + 3 * 5, "score_multiple_choice": 6 + 4},
     ("lep", "lep-seeds"): {"adapt_model": 21 + 3 * 4, "build_tokenizer": 23},
     ("vocadt", "vocadt-seeds"): {
         "adapt_model": 7 + 2 * (3 * 3 + 10) + 3 * 5, "score_multiple_choice": 22,
     },
     ("bilingual", "bilingual-seeds"): {"adapt_model": 36 + 3 * 5, "score_multiple_choice": 18},
-    ("paper", "pico-paper"): {"adapt_model": 13, "score_comet": 10},
-    ("paper", "sava-released"): {
+    ("sava", "pico-sava"): {"adapt_model": 13, "score_comet": 10},
+    ("sava", "sava-released"): {
         "fetch_model": 2 + 8, "adapt_model": 0, "pack_tokens": 0, "score_multiple_choice": 2 + 8,
         "generate_text": 2 + 8, "measure_fertility": 1, "intersect_vocabularies": 2,
         "measure_similarity": 0, "build_task": 12, "build_prompts": 3,
     },
-    ("paper", "pico-paper", "sava-released"): {"fetch_model": 10, "score_multiple_choice": 10},
-    ("paper", "without-comet"): {"adapt_model": 13, "score_comet": 0},
-    ("paper", "tasks-gosal"): {"build_task": 12 + 7},
-    ("paper", "tasks-itabench"): {"build_task": 12 + 6},
-    ("paper", "itabench-first"): {"build_task": 12},
-    ("paper", "flores-200"): {"build_prompts": 3},
-    ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
+    ("sava", "pico-sava", "sava-released"): {"fetch_model": 10, "score_multiple_choice": 10},
+    ("sava", "without-comet"): {"adapt_model": 13, "score_comet": 0},
+    ("sava", "tasks-gosal"): {"build_task": 12 + 7},
+    ("sava", "tasks-itabench"): {"build_task": 12 + 6},
+    ("sava", "itabench-first"): {"build_task": 12},
+    ("sava", "flores-200"): {"build_prompts": 3},
+    ("sava", "tasks-vocadt"): {"build_task": 12 + 27},
     # Seven vocabularies, and a donor for two of them; three maps, an untrained control and a tuned
     # model or more for each.
     ("lep",): {
@@ -66,11 +62,11 @@ SHIPPED = {
         "generate_text": 3, "build_task": 9, "build_prompts": 12, "prepare_corpus": 2,
     },
     ("lep", "lep-rates"): {"adapt_model": 4 * 7, "pack_tokens": 7, "generate_text": 0},
-    ("lep-demo",): {
+    ("demos/lep",): {
         "pretrain_stand_in": 1, "build_tokenizer": 10, "adapt_model": 1 + 4 + 3 + 2,
         "measure_heldout": 16 + 9, "score_multiple_choice": 1 + 1 + 16 + 2 + 1 + 4,
     },
-    ("vocadt-demo",): {
+    ("demos/vocadt",): {
         "pretrain_stand_in": 1, "adapt_model": 5, "init_embeddings": 7, "measure_heldout": 2,
     },
     # Three groups and eleven languages; six trainings of adapters, one of rows. For Table 2, on
@@ -90,22 +86,22 @@ SHIPPED = {
         "score_multiple_choice": 4, "generate_text": 4, "score_comet": 4, "build_task": 24,
         "build_prompts": 20, "intersect_vocabularies": 3,
     },
-    ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
-    ("real",): {"build_tokenizer": 4, "adapt_model": 27, "pretrain_stand_in": 0},
-    ("real", "real-gpu"): {"pack_tokens": 3, "adapt_model": 27 + 4},
-    ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9},
-    ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
-    ("bilingual-demo",): {
+    ("demos/one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
+    ("demos/real",): {"build_tokenizer": 4, "adapt_model": 27, "pretrain_stand_in": 0},
+    ("demos/real", "real-gpu"): {"pack_tokens": 3, "adapt_model": 27 + 4},
+    ("demos/local-data",): {"pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9},
+    ("demos/local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
+    ("demos/bilingual",): {
         "pretrain_stand_in": 2, "build_tokenizer": 4, "change_model": 1, "adapt_model": 15,
         "pack_tokens": 11, "score_multiple_choice": 4, "generate_text": 0,
     },
     # Claims over three seeds: two initialisations and the mean, two mixtures, stages, two tunings.
-    ("bilingual-local",): {
+    ("demos/bilingual-local",): {
         "pretrain_stand_in": 2, "change_model": 1, "adapt_model": 3 + 9 + 6 + 4 + 3 + 1 + 6,
         "score_multiple_choice": 0, "build_tokenizer": 4,
     },
     # Six rates; in three groups three trainings of three seeds, two methods untrained, one control.
-    ("vocadt-local",): {
+    ("demos/vocadt-local",): {
         "pretrain_stand_in": 1, "build_tokenizer": 4, "init_embeddings": 6 + 3 * (9 + 2 + 1),
         "adapt_model": 6 + 3 * (9 + 1), "measure_heldout": 6, "score_multiple_choice": 0,
     },
@@ -131,13 +127,18 @@ SHIPPED["vocadt", "pico-vocadt"] = {
     "measure_efficiency": 2,
 }  # fmt: skip
 #: The files of papers: each plans from a fresh clone, without arguments.
-PAPERS = ("paper", "lep", "vocadt", "bilingual")
+PAPERS = ("sava", "lep", "vocadt", "bilingual")
 
 
 def test_every_file_is_planned(repository):
-    files = {*repository.glob("config/*.yaml"), *repository.glob("config/overlays/*.yaml")}
-    planned = {name for names in SHIPPED for name in names} | {"flores-files"}
-    assert {file.stem for file in files} == planned
+    files = [
+        file
+        for folder in ("", "demos/", "overlays/")
+        for file in repository.glob(f"config/{folder}*.yaml")
+    ]
+    planned = {file for names in SHIPPED for file in files_of(names)}
+    planned.add("config/overlays/flores-files.yaml")
+    assert {str(file.relative_to(repository)) for file in files} == planned
 
 
 def test_flores_from_its_archive(repository, tmp_path):
@@ -146,7 +147,7 @@ def test_flores_from_its_archive(repository, tmp_path):
             file = tmp_path / "flores200_dataset" / split / f"{code}.{ending}"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("One sentence.\n")
-    files = ["config/paper.yaml", "config/overlays/flores-files.yaml"]
+    files = ["config/sava.yaml", "config/overlays/flores-files.yaml"]
     jobs = all_jobs(repository, *files, data_root=str(tmp_path))
     assert jobs["build_prompts"] == 3
 
@@ -161,39 +162,27 @@ def files_of(names):
 def test_a_paper_plans_from_a_fresh_clone_without_arguments(repository, paper):
     """What its jobs read is made by jobs, lies in the package or on the Hub."""
     assert (paper,) not in OWN
-    plan = Plan(read(repository / f"config/{paper}.yaml"))
-    jobs = plan.needed_jobs().values()
-    made = {place for job in jobs for place in job.writes()}
-    read_files = {file for job in jobs for files in job.step.files().values() for file in files}
-    outside = {
-        file
-        for file in read_files
-        if not file.startswith((f"config/{paper}/", "src/revocab/"))
-        and not {str(place) for place in (Path(file), *Path(file).parents)} & made
-    }
-    assert made and outside == set()
+    config = config_of(repository, f"config/{paper}.yaml")
+    with workflow_of(repository, config, forceall=True) as workflow:
+        jobs = [*workflow.dag.needrun_jobs()]
+    made = {file for job in jobs for file in job.output}
+    shipped = (f"config/published/{paper}/", "src/revocab/")
+    read = {file for job in jobs for file in job.input if not file.startswith(shipped)}
+    assert made and read <= made
 
 
-def counted(repository, files, **keys):
-    """Return the numbers of jobs by rule that the plan has."""
-    made = Plan(read(*(repository / file for file in files), **keys))
-    return Counter(job.rule for job in made.needed_jobs().values())
-
-
-def check(repository, names, jobs, **keys):
-    """Compare the numbers of jobs that Snakemake plans with the table and the plan."""
+def check(names, jobs):
+    """Compare the numbers of jobs that Snakemake plans with the table."""
     expected = SHIPPED[names]
     assert {rule: jobs.get(rule, 0) for rule in expected} == expected
     assert jobs["build_report"] == 1
-    alone = {rule: jobs[rule] for rule in jobs if rule not in ("all", "write_argument")}
-    assert counted(repository, files_of(names), **keys) == alone
 
 
 #: Files that a user completes: with the data folder, or with files of their own.
-LOCAL = ("local-data", "bilingual-local", "vocadt-local")
+LOCAL = ("demos/local-data", "demos/bilingual-local", "demos/vocadt-local")
 OWN = {
     ("bilingual", "bilingual-own"): make_files,
-    **dict.fromkeys([("real",), ("real", "real-gpu")], make_real),
+    **dict.fromkeys([("demos/real",), ("demos/real", "real-gpu")], make_real),
     ("vocadt", "nllb-files"): make_pairs,
 }
 
@@ -206,20 +195,19 @@ def named(local: bool):
 
 @named(local=False)
 def test_plan(repository, names):
-    check(repository, names, all_jobs(repository, *files_of(names)))
+    check(names, all_jobs(repository, *files_of(names)))
 
 
 @pytest.mark.shared_data
 @named(local=True)
 def test_plan_on_the_data_folder(repository, names, shared_folder):
-    keys = {"data_root": str(shared_folder)}
-    check(repository, names, all_jobs(repository, *files_of(names), **keys), **keys)
+    check(names, all_jobs(repository, *files_of(names), data_root=str(shared_folder)))
 
 
 @pytest.mark.parametrize("names", OWN, ids="+".join)
 def test_plan_with_files_of_a_user(repository, tmp_path, names):
-    keys = {"data_root": str(OWN[names](tmp_path / "given"))}
-    check(repository, names, all_jobs(repository, *files_of(names), **keys), **keys)
+    root = OWN[names](tmp_path / "given")
+    check(names, all_jobs(repository, *files_of(names), data_root=str(root)))
 
 
 def test_a_call_without_an_experiment_plans_the_demo_and_writes_nothing(
@@ -233,14 +221,14 @@ def test_a_call_without_an_experiment_plans_the_demo_and_writes_nothing(
         return {file for file in files if not {".snakemake", "__pycache__"} & {*file.parts}}
 
     before, jobs = tree(), dry_run(tmp_path)
-    assert {rule: jobs[rule] for rule in SHIPPED["demo",]} == SHIPPED["demo",]
+    assert {rule: jobs[rule] for rule in SHIPPED["demos/demo",]} == SHIPPED["demos/demo",]
     assert tree() == before
 
 
 @pytest.mark.parametrize(
     ("profile", "names"),
-    [("slurm", ("paper",)), ("one-gpu", ("one-gpu",)), ("one-node", ("paper",))],
+    [("slurm", ("sava",)), ("one-gpu", ("demos/one-gpu",)), ("one-node", ("sava",))],
 )
 def test_a_profile_plans(repository, profile, names):
     call = ("--cores", "8", "--profile", f"profiles/{profile}", "--configfile", *files_of(names))
-    check(repository, names, dry_run(repository, *call))
+    check(names, dry_run(repository, *call))

@@ -94,7 +94,7 @@ def training_of(run: str, folder: Path) -> psutil.Process | None:
     for process in psutil.process_iter(["cmdline", "cwd", "name"]):
         words = process.info["cmdline"] or []
         here = process.info["cwd"] == str(folder) and process.info["name"].startswith("python")
-        if here and "train_model" in words and f"results/small/runs/{run}" in words:
+        if here and "train_model" in words and f"results/small/runs/{run}/manifest.json" in words:
             return process
     return None
 
@@ -156,7 +156,7 @@ def test_killed_and_timed_out_trainings_go_on_to_the_same_bytes(
     assert {one.name: one.state() for one in pairs if one.state() != "same"} == {}
 
 
-def test_the_tasks_of_a_step_are_the_processes_of_one_training(cluster, repository, tmp_path):
+def test_the_tasks_of_a_step_are_the_processes_of_one_training(cluster, tmp_path):
     """Without torchrun; SIGTERM by scancel stops both after the same step."""
     write_inputs(tmp_path / "inputs")
     changes = {"steps": 80, "checkpoint_every": 80, "seed": 18}
@@ -165,14 +165,7 @@ def test_the_tasks_of_a_step_are_the_processes_of_one_training(cluster, reposito
     inputs = {name: tmp_path / "inputs" / name for name in ("model", "packed", "heldout")}
     options = {**RECIPE, **changes, **inputs, "threads": 1, "out": out}
     flags = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-    words = [
-        "srun",
-        "--ntasks=2",
-        BIN / "python",
-        repository / "scripts/run_job.py",
-        "train_model",
-        *flags,
-    ]
+    words = ["srun", "--ntasks=2", BIN / "python", "-m", "revocab", "train_model", *flags]
     environment = {**os.environ, **cluster, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as process:
         wait_until(lambda: steps_made(out) > 4, process)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
-from planning import all_jobs
-from run_snakemake import BIN, snakemake, succeed
+from planning import all_jobs, call_of, config_of, workflow_of
+from run_snakemake import BIN, snakemake
+from snakemake.settings.types import DAGSettings
 
 from revocab.config import read
 from revocab.errors import RevocabError
 
 
 def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     values["auxiliary"] = {"corpora": ["world-it", "world-en"], "min_count": 3}
     for group in ("mistral", "llama"):
         values["runs"][group]["methods"]["focus"] = {"auxiliary": "fasttext"}
@@ -25,50 +24,39 @@ def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
     (tmp_path / "fasttext.yaml").write_text(yaml.safe_dump(values))
     jobs = all_jobs(repository, tmp_path / "fasttext.yaml")
     assert jobs["train_auxiliary"] == 1
-    demo = all_jobs(repository, "config/demo.yaml")
+    demo = all_jobs(repository, "config/demos/demo.yaml")
     assert jobs["init_embeddings"] == demo["init_embeddings"] + 3  # focus twice, wechsel
 
 
 def test_tokenizers_are_built_after_their_bases(repository):
     target = "results/demo-constructions/tokenizers/extended-large/manifest.json"
-    files = ("config/demo.yaml", "config/overlays/constructions.yaml")
+    files = ("config/demos/demo.yaml", "config/overlays/constructions.yaml")
     jobs = all_jobs(repository, *files, targets=[target])
     assert jobs == {"build_demoworld": 1, "prepare_corpus": 2, "build_tokenizer": 3}
 
 
-def arguments_of(script, output):
-    """Return the arguments of a command in a dry run, JSON as values."""
-    for line in re.findall(rf"run_job.py {script} .*", output):
-        words = shlex.split(line.partition(" 2> ")[0])[2:]
-        given = dict(zip(words[::2], words[1::2], strict=True))
-        paths = ("--out", "--name")
-        yield {flag[2:]: json.loads(text) for flag, text in given.items() if flag not in paths}
-
-
 def test_stages_draw_from_mixtures_of_their_own(repository):
     target = "results/demo-stages/packed/target--adaptation--{}/manifest.json"
-    files = ("config/demo.yaml", "config/overlays/stage-mixtures.yaml")
-    dry = ("--dry-run", "--forceall", "--printshellcmds", "--configfile", *files)
-    dry += ("--default-resources", "shard_bytes=1000", "--")
-    said = succeed(repository, *dry, *map(target.format, ("adapt", "pretrain")))
-    found = sorted(arguments_of("pack_tokens", said), key=lambda one: len(one["job"]["stages"]))
-    plain, packing = found
-    corpora = "resources/demo-stages/corpora"
-    assert packing["inputs"]["corpora"] == {
-        name: f"{corpora}/{name}" for name in ("world-it", "world-en")
-    }
-    job = packing["job"]
-    assert job["shares"] == {"world-it": [0.9, 0.5], "world-en": [0.1, 0.5]}
-    recipe = read(repository / "config/demo.yaml").recipes["adapt"]
+    files = ("config/demos/demo.yaml", "config/overlays/stage-mixtures.yaml")
+    settings = DAGSettings(targets={*map(target.format, ("adapt", "pretrain"))})
+    config, resources = config_of(repository, *files), {"default_resources": {"shard_bytes": 1000}}
+    given = {"settings": settings, "resources": resources, "forceall": True}
+    with workflow_of(repository, config, **given) as workflow:
+        found = [call_of(job) for job in workflow.dag.jobs if job.rule.name == "pack_tokens"]
+    plain, packing = sorted(found, key=lambda call: len(call.job.stages))
+    corpora, job = Path("resources/demo-stages/corpora"), packing.job
+    assert packing.inputs.corpora == {name: corpora / name for name in ("world-it", "world-en")}
+    assert job.shares == {"world-it": [0.9, 0.5], "world-en": [0.1, 0.5]}
+    recipe = read(repository / "config/demos/demo.yaml").recipes["adapt"]
     rows = recipe.steps * recipe.batch_size
-    assert job["stages"] == {"embeddings": rows // 4, "everything": rows * 3 // 4}
-    assert (job["sequence_length"], job["rows"]) == (recipe.sequence_length, rows)
-    assert packing["machine"] == {"shard_bytes": 1000}
-    assert plain["job"]["stages"] == {}
+    assert job.stages == {"embeddings": rows // 4, "everything": rows * 3 // 4}
+    assert (job.sequence_length, job.rows) == (recipe.sequence_length, rows)
+    assert packing.machine.shard_bytes == 1000
+    assert plain.job.stages == {}
 
 
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
-    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     values["colour"] = "red"
     values["mixtures"]["adaptation"]["world-it"] = 0.7
     values["models"]["llama"]["pretrain"]["mixture"] = "nope"
@@ -83,7 +71,7 @@ def test_wrong_config_ends_with_every_problem(repository, tmp_path):
 
 def test_missing_data_root_is_one_clear_line(repository):
     with pytest.raises(RevocabError) as caught:
-        read(repository / "config/local-data.yaml")
+        read(repository / "config/demos/local-data.yaml")
     (problem,) = caught.value.problems
     assert "--config data_root=FOLDER" in problem
 

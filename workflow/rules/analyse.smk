@@ -9,17 +9,20 @@ rule count_parameters:
     conda:
         CORE
     params:
-        **decided(lambda w: options.parameters(EXPERIMENT)),
+        **decided("count_parameters", lambda w: options.parameters(EXPERIMENT)),
         code=code_of("count_parameters"),
         machine=machine("count_parameters"),
     shell:
-        "{PYTHON:q} -m revocab count_parameters --out {output:q}" + END
+        "{params.python:q} -m revocab count_parameters --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule measure_similarity:
     input:
         target_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.runs[w.group].target]),
-        first=lambda w: [LAYOUT.checkpoint(run, 0).manifest for run in LAYOUT.with_new_rows(w.group)],
+        first=lambda w: [
+            LAYOUT.checkpoint(run, 0).manifest for run in LAYOUT.with_new_rows(w.group)
+        ],
         last=lambda w: [
             LAYOUT.checkpoint(run, run.steps[-1]).manifest for run in LAYOUT.with_new_rows(w.group)
         ],
@@ -36,6 +39,7 @@ rule measure_similarity:
         CORE
     params:
         **decided(
+            "measure_similarity",
             lambda w: options.similarity(LAYOUT, w.group),
             first=lambda w: LAYOUT.by_run(w.group, first=True),
             last=lambda w: LAYOUT.by_run(w.group, first=False),
@@ -44,9 +48,10 @@ rule measure_similarity:
         code=code_of("measure_similarity"),
         machine=machine("measure_similarity"),
     shell:
-        "{PYTHON:q} -m revocab measure_similarity --target-tokenizer {input.target_tokenizer:q}"
+        "{params.python:q} -m revocab measure_similarity --target-tokenizer {input.target_tokenizer:q}"
         " --first {params.first:q} --last {params.last:q} --helper-model {params.helper_model:q}"
-        " --helper-pairs {input.helper_pairs:q} --out {output.manifest:q}" + END
+        " --helper-pairs {input.helper_pairs:q} --out {output.manifest:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule measure_scale:
@@ -54,7 +59,9 @@ rule measure_scale:
         source_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.scale.source_tokenizer]),
         target_tokenizer=lambda w: LAYOUT.tokenizers([EXPERIMENT.scale.target_tokenizer]),
         pairs=lambda w: manifest(
-            PATHS.intersection(EXPERIMENT.scale.source_tokenizer, EXPERIMENT.scale.target_tokenizer)
+            PATHS.intersection(
+                EXPERIMENT.scale.source_tokenizer, EXPERIMENT.scale.target_tokenizer
+            )
         ),
     output:
         manifest=manifest(PATHS.scale),
@@ -64,13 +71,14 @@ rule measure_scale:
     conda:
         CORE
     params:
-        **decided(lambda w: options.scale(EXPERIMENT)),
+        **decided("measure_scale", lambda w: options.scale(EXPERIMENT)),
         code=code_of("measure_scale"),
         machine=machine("measure_scale"),
     shell:
-        "{PYTHON:q} -m revocab measure_scale --source-tokenizer {input.source_tokenizer:q}"
+        "{params.python:q} -m revocab measure_scale --source-tokenizer {input.source_tokenizer:q}"
         " --target-tokenizer {input.target_tokenizer:q} --pairs {input.pairs:q}"
-        " --out {output.manifest:q}" + END
+        " --out {output.manifest:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule compare_runs:
@@ -85,11 +93,13 @@ rule compare_runs:
     conda:
         CORE
     params:
-        **decided(lambda w: options.comparison(LAYOUT, w.group)),
+        **decided("compare_runs", lambda w: options.comparison(LAYOUT, w.group)),
+        results=lambda w: RESULTS,
         code=code_of("compare_runs"),
         machine=machine("compare_runs"),
     shell:
-        "{PYTHON:q} -m revocab compare_runs --results {RESULTS:q} --out {output:q}" + END
+        "{params.python:q} -m revocab compare_runs --results {params.results:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 # Nothing else runs beside it: it measures time. On a cluster, which has no number of cores, the profile
@@ -109,12 +119,15 @@ rule measure_efficiency:
         gpu=divided("measure_efficiency"),
     params:
         **decided(
+            "measure_efficiency",
             lambda w: options.efficiency(EXPERIMENT, w.run),
+            python=GENERATION_PYTHON,
             model=lambda w: LAYOUT.last_checkpoint(w.run).folder,
         ),
         code=code_of("measure_efficiency"),
         gpus=own_gpus,
         machine=machine("measure_efficiency"),
     shell:
-        "{params.gpus:q} {GENERATION_PYTHON:q} -m revocab measure_efficiency --model {params.model:q}"
-        " --text {input.text:q} --out {output:q}" + END
+        "{params.gpus:q} {params.python:q} -m revocab measure_efficiency --model {params.model:q}"
+        " --text {input.text:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

@@ -21,7 +21,8 @@ from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.experiment import options
-from revocab.experiment.layout import Layout, manifest
+from revocab.experiment.layout import Layout
+from revocab.experiment.paths import manifest
 from revocab.flags import flag_of
 from revocab.imports import code_hash
 from revocab.workflow import gpus, launch, supervise, warm
@@ -36,7 +37,7 @@ except RevocabError as error:
 EXPERIMENT = LAYOUT.experiment
 PATHS = LAYOUT.paths
 RESULTS = PATHS.results
-supervise.announce(RESULTS)
+supervise.announce(RESULTS, workflow)
 if workflow.is_main_process:
     for warning in all_warnings(EXPERIMENT):
         print(f"warning: {warning}", file=sys.stderr)
@@ -48,14 +49,6 @@ onstart:
     record_machine(Path(RESULTS))
     if workflow.local_exec and not USES_CONDA:  # its jobs have other interpreters
         warm.start()
-
-
-onsuccess:
-    warm.stop()
-
-
-onerror:
-    warm.stop()
 
 
 # Jobs of this machine take turns on its GPUs: a profile may ask for more, and snakemake --cores N says
@@ -182,20 +175,32 @@ wildcard_constraints:
 # what only says how a machine computes it is not.
 
 
-def decided(options, **flags):
-    """Return the params of a job's options, as JSON, and of further flags, with their digest."""
+def decided(rule, options, python=PYTHON, order=None, **flags):
+    """Return the params that a rule's shell command names: its options, as JSON, and further flags,
+    with their digest; its job's name; and the interpreter, which changes nothing.
+
+    ``order`` returns the names behind input files whose order decides a result: Snakemake compares
+    input files as a set.
+    """
 
     def text(wildcards):
         return options(wildcards).canonical()
 
     def digest(wildcards):
-        words = [text(wildcards), *(json.dumps(flag(wildcards)) for flag in flags.values())]
+        ordered = [order] if order else []
+        values = [flag(wildcards) for flag in (*flags.values(), *ordered)]
+        words = [text(wildcards), *map(json.dumps, values)]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
     def unrecorded(value):
         return lambda wildcards, resources: value(wildcards)
 
-    params = {"options": text, **flags}
+    params = {
+        "options": text,
+        "job": lambda wildcards: " ".join([rule, *wildcards]),
+        "python": python if callable(python) else lambda wildcards: python,
+        **flags,
+    }
     return {"decided": digest, **{name: unrecorded(value) for name, value in params.items()}}
 
 
@@ -212,14 +217,6 @@ def code_of(verb):
     rerun triggers of a cluster's profile, code alone makes none of it again.
     """
     return f"code {code_hash(f'commands/{verb}.py', command(verb).finds)}"
-
-
-def lasting(verb):
-    return f"  # {code_of(verb)}"
-
-
-# How every shell command ends.
-END = " --options {params.options:q} --job '{rule} {wildcards}' {params.machine:q} 2> {log:q}"
 
 
 # --- what a machine decides -----------------------------------------------------------------------

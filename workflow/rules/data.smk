@@ -16,11 +16,12 @@ rule build_demoworld:
     conda:
         CORE
     params:
-        **decided(lambda w: options.world(EXPERIMENT)),
+        **decided("build_demoworld", lambda w: options.world(EXPERIMENT)),
         machine=machine("build_demoworld"),
     shell:
-        "{PYTHON:q} -m revocab build_demoworld --out {output.manifest:q}" + END
-        + lasting("build_demoworld")
+        "{params.python:q} -m revocab build_demoworld --out {output.manifest:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('build_demoworld')}"
 
 
 rule prepare_corpus:
@@ -35,8 +36,13 @@ rule prepare_corpus:
     conda:
         CORE
     params:
-        **decided(lambda w: options.corpus(EXPERIMENT, w.corpus)),
+        **decided(
+            "prepare_corpus",
+            lambda w: options.corpus(EXPERIMENT, w.corpus),
+            order=lambda w: LAYOUT.corpus_files(w.corpus),
+        ),
         machine=machine("prepare_corpus"),
     shell:
-        "{PYTHON:q} -m revocab prepare_corpus --files {input.files:q} --out {output.manifest:q}" + END
-        + lasting("prepare_corpus")
+        "{params.python:q} -m revocab prepare_corpus --files {input.files:q} --out {output.manifest:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('prepare_corpus')}"

@@ -16,14 +16,16 @@ rule build_task:
         CORE
     params:
         **decided(
+            "build_task",
             lambda w: options.task(EXPERIMENT, w.task),
             templates=lambda w: LAYOUT.own_templates(w.task),
         ),
         code=code_of("build_task"),
         machine=machine("build_task"),
     shell:
-        "{PYTHON:q} -m revocab build_task --data {input.data:q} --templates {params.templates:q}"
-        " --out {output:q}" + END
+        "{params.python:q} -m revocab build_task --data {input.data:q} --templates {params.templates:q}"
+        " --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule score_multiple_choice:
@@ -42,13 +44,17 @@ rule score_multiple_choice:
         gpu=divided("score_multiple_choice"),
     params:
         **decided(
+            "score_multiple_choice",
             lambda w: options.scoring(EXPERIMENT, w.run),
+            order=lambda w: LAYOUT.choice_tasks(w.run),
+            python=CHOICES_PYTHON,
             models=lambda w: LAYOUT.steps(w.run, CHOICES.steps),
         ),
         code=code_of("score_multiple_choice"),
         gpus=own_gpus,
         machine=machine("score_multiple_choice"),
     shell:
-        "{params.gpus:q} {CHOICES_PYTHON:q} -m revocab score_multiple_choice"
+        "{params.gpus:q} {params.python:q} -m revocab score_multiple_choice"
         " --models {params.models:q} --tasks {input.tasks:q} --chat-template {input.chat_template:q}"
-        " --out {output.table:q}" + END
+        " --out {output.table:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

@@ -15,12 +15,20 @@ rule build_prompts:
     conda:
         CORE
     params:
-        **decided(lambda w: options.prompts(EXPERIMENT, w.task)),
+        **decided(
+            "build_prompts",
+            lambda w: options.prompts(EXPERIMENT, w.task),
+            order=lambda w: [
+                LAYOUT.task_text(GENERATION.tasks[w.task].pool),
+                LAYOUT.task_text(GENERATION.tasks[w.task].test),
+            ],
+        ),
         code=code_of("build_prompts"),
         machine=machine("build_prompts"),
     shell:
-        "{PYTHON:q} -m revocab build_prompts --pool-files {input.pool_files:q}"
-        " --test-files {input.test_files:q} --out {output.prompts:q}" + END
+        "{params.python:q} -m revocab build_prompts --pool-files {input.pool_files:q}"
+        " --test-files {input.test_files:q} --out {output.prompts:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule generate_text:
@@ -39,16 +47,20 @@ rule generate_text:
         gpu=divided("generate_text"),
     params:
         **decided(
+            "generate_text",
             lambda w: options.generation(LAYOUT, w.run),
+            order=lambda w: LAYOUT.generation_tasks(w.run),
+            python=GENERATION_PYTHON,
             models=lambda w: LAYOUT.steps(w.run, GENERATION.steps),
         ),
         code=code_of("generate_text"),
         gpus=own_gpus,
         machine=machine("generate_text", comet_apart=GENERATION.comet_model is not None),
     shell:
-        "{params.gpus:q} {GENERATION_PYTHON:q} -m revocab generate_text --models {params.models:q}"
+        "{params.gpus:q} {params.python:q} -m revocab generate_text --models {params.models:q}"
         " --prompts {input.prompts:q} --chat-template {input.chat_template:q}"
-        " --out {output.manifest:q}" + END
+        " --out {output.manifest:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule score_comet:
@@ -65,10 +77,16 @@ rule score_comet:
     resources:
         gpu=1,
     params:
-        **decided(lambda w: options.comet(LAYOUT, w.run)),
+        **decided(
+            "score_comet",
+            lambda w: options.comet(LAYOUT, w.run),
+            order=lambda w: LAYOUT.generation_tasks(w.run),
+            python=COMET_PYTHON,
+        ),
         code=code_of("score_comet"),
         gpus=own_gpus,
         machine=machine("score_comet"),
     shell:
-        "{params.gpus:q} {COMET_PYTHON:q} -m revocab score_comet --generation {input.generation:q}"
-        " --prompts {input.prompts:q} --out {output.table:q}" + END
+        "{params.gpus:q} {params.python:q} -m revocab score_comet --generation {input.generation:q}"
+        " --prompts {input.prompts:q} --out {output.table:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

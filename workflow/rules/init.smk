@@ -12,14 +12,16 @@ rule fetch_model:
         CORE
     params:
         **decided(
+            "fetch_model",
             lambda w: options.fetch(EXPERIMENT, w.model),
             path=lambda w: EXPERIMENT.models[w.model].path or [],
         ),
         snapshot=f"{PATHS.model('{model}')}/snapshot",
         machine=machine("fetch_model"),
     shell:
-        "{PYTHON:q} -m revocab fetch_model --path {params.path:q} --out {params.snapshot:q}" + END
-        + lasting("fetch_model")
+        "{params.python:q} -m revocab fetch_model --path {params.path:q} --out {params.snapshot:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('fetch_model')}"
 
 
 rule build_stand_in:
@@ -34,22 +36,17 @@ rule build_stand_in:
     conda:
         CORE
     params:
-        **decided(lambda w: options.stand_in(EXPERIMENT, w.model)),
+        **decided("build_stand_in", lambda w: options.stand_in(EXPERIMENT, w.model)),
         machine=machine("build_stand_in"),
     shell:
-        "{PYTHON:q} -m revocab build_stand_in --tokenizer {input.tokenizer:q} --out {output:q}" + END
-        + lasting("build_stand_in")
-
-
-def changed_model(wildcards):
-    """Return the model that a change makes another one of."""
-    _, change = EXPERIMENT.models[wildcards.model].change()
-    return LAYOUT.referred(change.model)
+        "{params.python:q} -m revocab build_stand_in --tokenizer {input.tokenizer:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('build_stand_in')}"
 
 
 rule change_model:
     input:
-        model=lambda w: changed_model(w).manifest,
+        model=lambda w: LAYOUT.changed_from(w.model).manifest,
     output:
         manifest(PATHS.model("{model}")),
     log:
@@ -60,12 +57,15 @@ rule change_model:
         CORE
     params:
         **decided(
-            lambda w: options.change(EXPERIMENT, w.model), model=lambda w: changed_model(w).folder
+            "change_model",
+            lambda w: options.change(EXPERIMENT, w.model),
+            model=lambda w: LAYOUT.changed_from(w.model).folder,
         ),
         machine=machine("change_model"),
     shell:
-        "{PYTHON:q} -m revocab change_model --model {params.model:q} --out {output:q}" + END
-        + lasting("change_model")
+        "{params.python:q} -m revocab change_model --model {params.model:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('change_model')}"
 
 
 rule train_auxiliary:
@@ -82,12 +82,18 @@ rule train_auxiliary:
     conda:
         CORE
     params:
-        **decided(lambda w: options.auxiliary(EXPERIMENT)),
+        **decided(
+            "train_auxiliary",
+            lambda w: options.auxiliary(EXPERIMENT),
+            order=lambda w: EXPERIMENT.auxiliary.corpora,
+        ),
         machine=machine("train_auxiliary"),
     shell:
-        "{PYTHON:q} -m revocab train_auxiliary --target-tokenizer {input.target_tokenizer:q}"
+        "{params.python:q} -m revocab train_auxiliary --target-tokenizer {input.target_tokenizer:q}"
         " --source-tokenizers {input.source_tokenizers:q} --corpora {input.corpora:q}"
-        " --out {output:q}" + END + lasting("train_auxiliary")
+        " --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('train_auxiliary')}"
 
 
 rule init_embeddings:
@@ -113,6 +119,7 @@ rule init_embeddings:
         CORE
     params:
         **decided(
+            "init_embeddings",
             lambda w: options.init(LAYOUT, w.run),
             source=lambda w: LAYOUT.origin(w.run).folder,
             helper=lambda w: [model.folder for model in LAYOUT.helper(w.run)],
@@ -122,8 +129,10 @@ rule init_embeddings:
         ),
         machine=machine("init_embeddings"),
     shell:
-        "{PYTHON:q} -m revocab init_embeddings --source {params.source:q}"
+        "{params.python:q} -m revocab init_embeddings --source {params.source:q}"
         " --target-tokenizer {input.target_tokenizer:q} --pairs {input.pairs:q}"
         " --helper {params.helper:q} --helper-pairs {input.helper_pairs:q}"
         " --adapted {params.adapted:q} --base {params.base:q} --auxiliary {params.auxiliary:q}"
-        " --out {output:q}" + END + lasting("init_embeddings")
+        " --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('init_embeddings')}"

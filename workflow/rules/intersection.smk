@@ -15,9 +15,13 @@ rule intersect_vocabularies:
     conda:
         CORE
     params:
-        **decided(lambda w: options.intersection(EXPERIMENT, w.source, w.target)),
+        **decided(
+            "intersect_vocabularies",
+            lambda w: options.intersection(EXPERIMENT, w.source, w.target),
+        ),
         machine=machine("intersect_vocabularies"),
     shell:
-        "{PYTHON:q} -m revocab intersect_vocabularies --source {input.source:q}"
-        " --target {input.target:q} --out {output.manifest:q}" + END
-        + lasting("intersect_vocabularies")
+        "{params.python:q} -m revocab intersect_vocabularies --source {input.source:q}"
+        " --target {input.target:q} --out {output.manifest:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('intersect_vocabularies')}"

@@ -16,12 +16,12 @@ rule write_experiment:
     conda:
         CORE
     params:
-        **decided(lambda w: options.record(EXPERIMENT)),
+        **decided("write_experiment", lambda w: options.record(EXPERIMENT)),
         code=code_of("write_experiment"),
     # The experiment may be too long for an argument; printf is the shell's own.
     shell:
-        "printf %s {params.options:q} | {PYTHON:q} -m revocab write_experiment --options -"
-        " --out {output:q} --job '{rule} {wildcards}' 2> {log:q}"
+        "printf %s {params.options:q} | {params.python:q} -m revocab write_experiment --options -"
+        " --out {output:q} --job {params.job:q} 2> {log:q}"
 
 
 rule collect_scores:
@@ -37,11 +37,13 @@ rule collect_scores:
     conda:
         CORE
     params:
-        **decided(lambda w: options.scores()),
+        **decided("collect_scores", lambda w: options.scores()),
+        results=lambda w: RESULTS,
         code=code_of("collect_scores"),
         machine=machine("collect_scores"),
     shell:
-        "{PYTHON:q} -m revocab collect_scores --results {RESULTS:q} --out {output.parquet:q}" + END
+        "{params.python:q} -m revocab collect_scores --results {params.results:q} --out {output.parquet:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule make_tables:
@@ -57,11 +59,13 @@ rule make_tables:
     conda:
         CORE
     params:
-        **decided(lambda w: options.nothing()),
+        **decided("make_tables", lambda w: options.nothing()),
+        results=lambda w: RESULTS,
         code=code_of("make_tables"),
         machine=machine("make_tables"),
     shell:
-        "{PYTHON:q} -m revocab make_tables --results {RESULTS:q} --out {RESULTS:q}/tables" + END
+        "{params.python:q} -m revocab make_tables --results {params.results:q} --out {params.results:q}/tables"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule make_figures:
@@ -76,11 +80,13 @@ rule make_figures:
     conda:
         CORE
     params:
-        **decided(lambda w: options.nothing()),
+        **decided("make_figures", lambda w: options.nothing()),
+        results=lambda w: RESULTS,
         code=code_of("make_figures"),
         machine=machine("make_figures"),
     shell:
-        "{PYTHON:q} -m revocab make_figures --results {RESULTS:q} --out {RESULTS:q}/figures" + END
+        "{params.python:q} -m revocab make_figures --results {params.results:q} --out {params.results:q}/figures"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule check_artefacts:
@@ -98,11 +104,13 @@ rule check_artefacts:
     conda:
         CORE
     params:
-        **decided(lambda w: options.nothing()),
+        **decided("check_artefacts", lambda w: options.nothing()),
+        results=lambda w: RESULTS,
         code=code_of("check_artefacts"),
         machine=machine("check_artefacts"),
     shell:
-        "{PYTHON:q} -m revocab check_artefacts --results {RESULTS:q} --out {output:q}" + END
+        "{params.python:q} -m revocab check_artefacts --results {params.results:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule build_report:
@@ -120,8 +128,10 @@ rule build_report:
     conda:
         CORE
     params:
-        **decided(lambda w: options.nothing()),
+        **decided("build_report", lambda w: options.nothing()),
+        results=lambda w: RESULTS,
         code=code_of("build_report"),
         machine=machine("build_report"),
     shell:
-        "{PYTHON:q} -m revocab build_report --results {RESULTS:q} --out {output:q}" + END
+        "{params.python:q} -m revocab build_report --results {params.results:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

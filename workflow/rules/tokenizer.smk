@@ -1,19 +1,14 @@
 # Tokenizers, built here or fetched, and how many tokens they need for a word.
 
 
-def built_from(key):
-    """Return the input function of one option of a construction."""
-    return lambda w: LAYOUT.construction_files(w.tokenizer, key)
-
-
 rule build_tokenizer:
     input:
-        corpora=built_from("corpora"),
-        count_corpora=built_from("count_corpora"),
-        base=built_from("base"),
-        donor=built_from("donor"),
-        chat=built_from("chat"),
-        template=built_from("template"),
+        corpora=lambda w: LAYOUT.construction_files(w.tokenizer, "corpora"),
+        count_corpora=lambda w: LAYOUT.construction_files(w.tokenizer, "count_corpora"),
+        base=lambda w: LAYOUT.construction_files(w.tokenizer, "base"),
+        donor=lambda w: LAYOUT.construction_files(w.tokenizer, "donor"),
+        chat=lambda w: LAYOUT.construction_files(w.tokenizer, "chat"),
+        template=lambda w: LAYOUT.construction_files(w.tokenizer, "template"),
     output:
         manifest(PATHS.tokenizer("{tokenizer}")),
     log:
@@ -22,26 +17,27 @@ rule build_tokenizer:
         CORE
     params:
         **decided(
+            "build_tokenizer",
             lambda w: options.tokenizer(EXPERIMENT, w.tokenizer),
-            path=built_from("path"),  # it may lie outside the workflow: nothing makes it
+            path=lambda w: LAYOUT.construction_files(
+                w.tokenizer, "path"
+            ),  # it may lie outside the workflow: nothing makes it
         ),
         machine=machine("build_tokenizer"),
     shell:
-        "{PYTHON:q} -m revocab build_tokenizer --corpora {input.corpora:q}"
+        "{params.python:q} -m revocab build_tokenizer --corpora {input.corpora:q}"
         " --count-corpora {input.count_corpora:q} --base {input.base:q} --donor {input.donor:q}"
         " --chat {input.chat:q} --template {input.template:q} --path {params.path:q}"
-        " --out {output:q}" + END + lasting("build_tokenizer")
+        " --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('build_tokenizer')}"
 
 
 rule measure_fertility:
     input:
         tokenizers=LAYOUT.tokenizers(EXPERIMENT.fertility.tokenizers),
         corpora=LAYOUT.corpora(EXPERIMENT.fertility.corpora),
-        parallel_files=lambda w: (
-            LAYOUT.source_files(EXPERIMENT.fertility.parallel.source)
-            if EXPERIMENT.fertility.parallel
-            else []
-        ),
+        parallel_files=LAYOUT.parallel_files,
     output:
         manifest=manifest(PATHS.fertility),
         table=f"{PATHS.fertility}/fertility.csv",
@@ -52,10 +48,19 @@ rule measure_fertility:
     conda:
         CORE
     params:
-        **decided(lambda w: options.fertility(EXPERIMENT)),
+        **decided(
+            "measure_fertility",
+            lambda w: options.fertility(EXPERIMENT),
+            order=lambda w: [
+                EXPERIMENT.fertility.tokenizers,
+                EXPERIMENT.fertility.corpora,
+                LAYOUT.parallel_files,
+            ],
+        ),
         code=code_of("measure_fertility"),
         machine=machine("measure_fertility"),
     shell:
-        "{PYTHON:q} -m revocab measure_fertility --tokenizers {input.tokenizers:q}"
+        "{params.python:q} -m revocab measure_fertility --tokenizers {input.tokenizers:q}"
         " --corpora {input.corpora:q} --parallel-files {input.parallel_files:q}"
-        " --out {output.manifest:q}" + END
+        " --out {output.manifest:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

@@ -14,12 +14,14 @@ rule pack_tokens:
     conda:
         CORE
     params:
-        **decided(lambda w: options.packing(LAYOUT, w.mixture, w.recipe)),
+        **decided("pack_tokens", lambda w: options.packing(LAYOUT, w.mixture, w.recipe)),
         machine=machine("pack_tokens"),
     shell:
-        "{PYTHON:q} -m revocab pack_tokens --tokenizer {input.tokenizer:q}"
+        "{params.python:q} -m revocab pack_tokens --tokenizer {input.tokenizer:q}"
         " --corpora {input.corpora:q} --heldout {input.heldout:q}"
-        " --chat-template {input.chat_template:q} --out {output:q}" + END + lasting("pack_tokens")
+        " --chat-template {input.chat_template:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('pack_tokens')}"
 
 
 rule pack_heldout:
@@ -33,11 +35,17 @@ rule pack_heldout:
     conda:
         CORE
     params:
-        **decided(lambda w: options.heldout(w.length)),
+        **decided(
+            "pack_heldout",
+            lambda w: options.heldout(w.length),
+            order=lambda w: LAYOUT.heldout_corpora,
+        ),
         machine=machine("pack_heldout"),
     shell:
-        "{PYTHON:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
-        " --corpora {input.corpora:q} --out {output:q}" + END + lasting("pack_heldout")
+        "{params.python:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
+        " --corpora {input.corpora:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('pack_heldout')}"
 
 
 # Held-out text and conversations, for recipes that learn answers alone.
@@ -53,22 +61,17 @@ rule pack_heldout_answers:
     conda:
         CORE
     params:
-        **decided(lambda w: options.heldout_answers(EXPERIMENT, w.recipe)),
+        **decided(
+            "pack_heldout_answers",
+            lambda w: options.heldout_answers(EXPERIMENT, w.recipe),
+            order=lambda w: EXPERIMENT.evaluation.heldout,
+        ),
         machine=machine("pack_heldout"),
     shell:
-        "{PYTHON:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
-        " --corpora {input.corpora:q} --chat-template {input.chat_template:q} --out {output:q}" + END
-        + lasting("pack_heldout")
-
-
-def run_settings(wildcards):
-    """Return how a run is trained."""
-    return options.run_training(EXPERIMENT, wildcards.run)
-
-
-def stand_in_settings(wildcards):
-    """Return how a stand-in is pretrained."""
-    return options.pretraining(EXPERIMENT, wildcards.model)
+        "{params.python:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
+        " --corpora {input.corpora:q} --chat-template {input.chat_template:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('pack_heldout')}"
 
 
 rule adapt_model:
@@ -91,16 +94,19 @@ rule adapt_model:
         gpu=1,
     params:
         **decided(
-            run_settings,
+            "adapt_model",
+            lambda w: options.run_training(EXPERIMENT, w.run),
             model=lambda w: LAYOUT.checkpoint(LAYOUT.runs[w.run], 0).folder,
             source=lambda w: [model.folder for model in LAYOUT.adapter_source(w.run)],
         ),
-        **started(run_settings),
+        **started(lambda w: options.run_training(EXPERIMENT, w.run)),
     # exec: a signal that Slurm sends before the time limit must not end a shell around the training.
     shell:
-        "exec {params.starter:q} {params.gpus:q} {PYTHON:q} {params.launcher:q} -m revocab train_model"
+        "exec {params.starter:q} {params.gpus:q} {params.python:q} {params.launcher:q} -m revocab train_model"
         " --model {params.model:q} --packed {input.packed:q} --heldout {input.heldout:q}"
-        " --source {params.source:q} --out {output:q}" + END + lasting("train_model")
+        " --source {params.source:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('train_model')}"
 
 
 rule pretrain_stand_in:
@@ -120,13 +126,15 @@ rule pretrain_stand_in:
     resources:
         gpu=1,
     params:
-        **decided(stand_in_settings),
-        **started(stand_in_settings),
-        untrained=f"{PATHS.model('{model}')}/untrained",
+        **decided("pretrain_stand_in", lambda w: options.pretraining(EXPERIMENT, w.model)),
+        **started(lambda w: options.pretraining(EXPERIMENT, w.model)),
+        untrained=lambda w: f"{PATHS.model(w.model)}/untrained",
     shell:
-        "exec {params.starter:q} {params.gpus:q} {PYTHON:q} {params.launcher:q} -m revocab train_model"
+        "exec {params.starter:q} {params.gpus:q} {params.python:q} {params.launcher:q} -m revocab train_model"
         " --model {params.untrained:q} --packed {input.packed:q} --heldout {input.heldout:q}"
-        " --out {output:q}" + END + lasting("train_model")
+        " --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        f"  # {code_of('train_model')}"
 
 
 # Checkpoints that nothing is to read any more, as a recipe's `keep` says.
@@ -143,11 +151,12 @@ rule drop_checkpoints:
     conda:
         CORE
     params:
-        **decided(lambda w: options.dropping(LAYOUT, w.run)),
+        **decided("drop_checkpoints", lambda w: options.dropping(LAYOUT, w.run)),
         code=code_of("drop_checkpoints"),
         machine=machine("drop_checkpoints"),
     shell:
-        "{PYTHON:q} -m revocab drop_checkpoints --manifest {input.manifest:q} --out {output:q}" + END
+        "{params.python:q} -m revocab drop_checkpoints --manifest {input.manifest:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule measure_heldout:
@@ -165,10 +174,15 @@ rule measure_heldout:
     resources:
         gpu=divided("measure_heldout"),
     params:
-        **decided(lambda w: options.nothing(), models=lambda w: LAYOUT.steps(w.run, None)),
+        **decided(
+            "measure_heldout",
+            lambda w: options.nothing(),
+            models=lambda w: LAYOUT.steps(w.run, None),
+        ),
         code=code_of("measure_heldout"),
         gpus=own_gpus,
         machine=machine("measure_heldout"),
     shell:
-        "{params.gpus:q} {PYTHON:q} -m revocab measure_heldout --models {params.models:q}"
-        " --heldout {input.heldout:q} --out {output:q}" + END
+        "{params.gpus:q} {params.python:q} -m revocab measure_heldout --models {params.models:q}"
+        " --heldout {input.heldout:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

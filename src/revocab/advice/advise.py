@@ -27,7 +27,7 @@ from revocab.config.load import validate
 from revocab.costs.devices import Device, Shape
 from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError, UsageError, all_of
-from revocab.experiment.layout import Paths
+from revocab.experiment.paths import Paths
 from revocab.flags import leading
 from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most

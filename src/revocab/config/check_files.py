@@ -8,6 +8,7 @@ from typing import Literal
 
 from revocab.chat.template import read_template
 from revocab.closed import unknown
+from revocab.config.moved import moved
 from revocab.config.schema import Experiment, Source
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import matching
@@ -62,7 +63,8 @@ def check_place(path: str, what: What) -> None:
     file system.
     """
     if what != "pattern" and not Path(path).exists():
-        raise RevocabError(f"{path!r} does not exist; check the path or data_root")
+        advice = moved(path) or "; check the path or data_root"
+        raise RevocabError(f"{path!r} does not exist{advice}")
     if what in ("text", "pattern"):
         for file in [path] if what == "text" else matching(path):
             data_files(file)

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
 from revocab.config.checks import all_problems
+from revocab.config.moved import moved
 from revocab.config.schema import Experiment
 from revocab.config.written_out import WrittenOut, as_in_file
 from revocab.errors import RevocabError
@@ -157,7 +158,7 @@ def read_values(path: str | Path) -> dict[str, Any]:
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:
-        raise RevocabError(f"{path}: no such file") from None
+        raise RevocabError(f"{path}: no such file{moved(path)}") from None
     except OSError as error:
         raise RevocabError(f"{path}: cannot be read as a file ({error.strerror})") from None
     except UnicodeDecodeError as error:

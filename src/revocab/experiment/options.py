@@ -42,6 +42,7 @@ from revocab.training.run import Settings
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
     from revocab.experiment.layout import Layout
+    from revocab.experiment.trainings import Trainings
 
 
 def nothing() -> Job:
@@ -109,11 +110,14 @@ def fetch(experiment: Experiment, model: str) -> FetchJob:
 
 def stand_in(experiment: Experiment, model: str) -> StandInJob:
     pretrain = experiment.models[model].pretrain
+    assert pretrain is not None  # or there would be no such job
     return StandInJob.of(pretrain, pretrain.architecture, seed=experiment.seed)
 
 
 def change(experiment: Experiment, model: str) -> ChangeJob:
-    name, options = experiment.models[model].change()
+    chosen = experiment.models[model].change()
+    assert chosen is not None  # or there would be no such job
+    name, options = chosen
     return ChangeJob(change=name, option=options.given())
 
 
@@ -150,7 +154,7 @@ def scale(experiment: Experiment) -> ScaleJob:
 # --- trainings ------------------------------------------------------------------------------------
 
 
-def packing(layout: Layout, mixture: str, recipe: str) -> PackingJob:
+def packing(layout: Trainings, mixture: str, recipe: str) -> PackingJob:
     experiment = layout.experiment
     entry = experiment.recipes[recipe]
     staged = stage_mixtures(entry, mixture)
@@ -191,7 +195,9 @@ def run_training(experiment: Experiment, run: str) -> Settings:
 
 
 def pretraining(experiment: Experiment, model: str) -> Settings:
-    return training(experiment, experiment.models[model].pretrain.recipe, experiment.seed)
+    pretrain = experiment.models[model].pretrain
+    assert pretrain is not None  # or there would be no such job
+    return training(experiment, pretrain.recipe, experiment.seed)
 
 
 def dropping(layout: Layout, run: str) -> DropJob:

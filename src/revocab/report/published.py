@@ -1,4 +1,4 @@
-"""The paper's published values (``config/paper``), in the units of our own scores.
+"""The paper's published values (``config/published/sava``), in the units of our own scores.
 
 Multiple-choice accuracies and similarities are printed there in percent and held here as fractions;
 COMET-22 and ROUGE-L are 0 to 100 in both.
@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ class PaperValues:
     def _read(self, folder: Path) -> None:
         files = sorted(folder.glob("*.csv"))
         if not files:
-            raise RevocabError(f"paper_values: {folder} has no CSV file; see config/paper")
+            raise RevocabError(f"paper_values: {folder} has no CSV file; see config/published/sava")
         check_links(folder, [file.name for file in files])
         for path in files:
             with path.open(encoding="utf-8", newline="") as handle:
@@ -107,8 +108,8 @@ class PaperValues:
                 self._sizes[row["model"], of] = row[of]
         elif header not in SCORES:
             raise RevocabError(
-                f"{path}: unknown columns {', '.join(header)}; the files in config/paper show "
-                "those that are known"
+                f"{path}: unknown columns {', '.join(header)}; the files in "
+                "config/published/sava show those that are known"
             )
         else:
             kind, columns, column, whole = SCORES[header]
@@ -203,3 +204,14 @@ def line_problems(row: dict[str, str]) -> Iterator[str]:
             yield f"{name}: {row[name]!r} is not a number; give one, or leave it empty"
     if not row["value"] and not row["note"]:
         yield "value and note are empty; give a value, or a note that says why there is none"
+
+
+def read_published(folder: str | Path | None) -> PaperValues:
+    """Return the published values of a folder; it is read again only where a file has changed."""
+    files = sorted(Path(folder).glob("*.csv")) if folder else []
+    return _read(folder, tuple((file.name, file.stat().st_mtime_ns) for file in files))
+
+
+@cache
+def _read(folder: str | Path | None, files: tuple[tuple[str, int], ...]) -> PaperValues:
+    return PaperValues(folder)

@@ -51,11 +51,6 @@ class Settings(TrainingOptions, Job):
         whole = self.model_dump(include=set(Stage.model_fields))
         return StagePlan(self.stages or [Stage(name="everything", **whole)])
 
-    def usable(self, machine: dict[str, Any]) -> dict[str, Any]:
-        """Return a profile's options without ``fsdp`` for a recipe that cannot be sharded."""
-        unused = () if self.can_be_sharded else ("fsdp",)
-        return {name: value for name, value in machine.items() if name not in unused}
-
     def described(self) -> dict[str, Any]:
         """Return the settings as plain data; what need not be given, only where it is."""
         settings = {name: getattr(self, name) for name in DESCRIBED}

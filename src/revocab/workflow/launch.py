@@ -61,13 +61,13 @@ def starter(resources: Mapping[str, Any], batch_size: int = 0) -> list[str]:
 
 def launcher(resources: Mapping[str, Any], batch_size: int = 0) -> list[str]:
     """Return the words between Python and the script: none, torchrun's where the profile gives
-    more than one GPU of one node, or accelerate's where it names a file of ``config/accelerate``.
+    more than one GPU of one node, or accelerate's where it names a file of ``profiles/accelerate``.
     """
     if starter(resources):
         return []
     processes, profile = gpus_used(resources, batch_size), resources.get("accelerate")
     if profile:
-        file = str(own_or_shipped(Path(f"config/accelerate/{profile}.yaml")))
+        file = str(own_or_shipped(Path(f"profiles/accelerate/{profile}.yaml")))
         count = ["--num_processes", str(processes)] if processes else []
         return ["-m", "accelerate.commands.launch", "--config_file", file, *count]
     if processes > 1:

@@ -14,14 +14,14 @@ from pydantic import Field
 from revocab.closed import Closed, Id, OneLine
 from revocab.command import options_of
 from revocab.errors import RevocabError, all_of
-from revocab.flags import flag_of
+from revocab.flags import flag_of, leading
 from revocab.io import write_text
 from revocab.limits import Size
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: The experiments of the papers.
 PAPERS = {
-    "sava": "config/paper.yaml",
+    "sava": "config/sava.yaml",
     "lep": "config/lep.yaml",
     "vocadt": "config/vocadt.yaml",
     "bilingual": "config/bilingual.yaml",
@@ -71,9 +71,8 @@ def new(words: Sequence[str]) -> str:
     Raises :class:`RevocabError`, and writes nothing, where an answer is missing or the experiment
     would not be valid.
     """
-    named = [*words[:1]] if words and not words[0].startswith("-") else []
-    flags = [*words[len(named) :]]
-    options = read(flags)
+    named, flags = leading(words, 1) if words else ([], [])
+    options = options_of(NewOptions, "revocab new FILE.yaml", ABOUT, flags)
     file = Path(named[0] if named else "prompt.yaml" if options.task else "experiment.yaml")
     if file.suffix not in (".yaml", ".yml"):
         raise RevocabError(f"{file}: give a name that ends in .yaml")
@@ -81,68 +80,50 @@ def new(words: Sequence[str]) -> str:
         raise RevocabError(f"{file}: already exists; give another name, or remove it")
     if options.paper and (options.task or options.template != "papers"):
         raise RevocabError("--paper: is for --template papers; give it, or leave out --paper")
-    if options.task or options.template == "papers":
+    own = not options.task and options.template != "papers"
+    missing = [key for key in ASKED if not getattr(options, key)]
+    if not own and len(missing) < len(ASKED):
         what = "a prompt" if options.task else "the template papers"
-        if ignored := [key for key in ASKED if getattr(options, key)]:
-            raise RevocabError(f"{flag_of(key)}: not for {what}; leave it out" for key in ignored)
+        ignored = [key for key in ASKED if key not in missing]
+        raise RevocabError(f"{flag_of(key)}: not for {what}; leave it out" for key in ignored)
+    if own and missing and sys.stdin.isatty():
+        answers = {key: input(f"{about(key)}: ").split() for key in missing}
+        flags += [word for key, said in answers.items() if said for word in (flag_of(key), *said)]
+        options = options_of(NewOptions, "revocab new FILE.yaml", ABOUT, flags)
+        missing = [key for key in ASKED if not getattr(options, key)]
+    if own and missing:
+        raise RevocabError(f"{flag_of(key)}: required ({about(key)})" for key in missing)
+
+    name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "mine"
+    values = {"file": str(file), "name": name}
     if options.task:
         write_text(file, rendered("task", name=file.stem, folder=str(file.parent)))
         return f"{file}: a prompt; how it is used stands in it"
-    if options.template == "papers":
-        return write_overlay(file, Path(PAPERS[options.paper or "sava"]))
-    missing = [key for key in ASKED if not getattr(options, key)]
-    if sys.stdin.isatty():
-        options = read([*flags, *(word for key in missing for word in answer(key))])
-        missing = [key for key in ASKED if not getattr(options, key)]
-    if missing:
-        raise RevocabError(f"{flag_of(key)}: required ({about(key)})" for key in missing)
-    from revocab.config import validate
-
-    template = "starts" if options.template == "starts" else "experiment"
-    content = rendered(template, **filled(file, options))
-    validate(yaml.safe_load(content))
-    write_text(file, content)
-    return f"{file}: look at it, then: revocab run {file}"
-
-
-def write_overlay(file: Path, paper: Path) -> str:
-    """Write what is laid over a paper's experiment, after planning both.
-
-    Raises :class:`RevocabError` where the paper's file is not here.
-    """
     from revocab.config import validate
     from revocab.config.load import overlaid, read_values
 
-    if not paper.is_file():
+    paper = Path(PAPERS[options.paper or "sava"])
+    if own:
+        base: dict[str, Any] = {}
+        template = "starts" if options.template == "starts" else "experiment"
+        content = rendered(template, **values, **filled(options))
+    elif paper.is_file():
+        base = read_values(paper)
+        listed = {key: [*base[key]] for key in ("models", "recipes")}
+        content = rendered("papers", **values, paper=str(paper), **listed)
+    else:
         raise RevocabError(f"--paper: no {paper} in this folder; run it in a clone of Revocab")
-    stated = read_values(paper)
-    listed = {key: [*stated[key]] for key in ("models", "recipes")}
-    content = rendered("papers", file=str(file), name=name_of(file), paper=str(paper), **listed)
-    validate(overlaid(stated, yaml.safe_load(content)))
+    validate(overlaid(base, yaml.safe_load(content)))
     write_text(file, content)
-    return f"{file}: look at it, then: revocab run {paper} {file}"
-
-
-def name_of(file: Path) -> str:
-    """Return an experiment's id, made of the file's name."""
-    return re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "mine"
-
-
-def read(flags: Sequence[str]) -> NewOptions:
-    return options_of(NewOptions, "revocab new FILE.yaml", ABOUT, flags)
+    files = file if own else f"{paper} {file}"
+    return f"{file}: look at it, then: revocab run {files}"
 
 
 def about(key: str) -> str | None:
     return NewOptions.model_fields[key].description
 
 
-def answer(key: str) -> list[str]:
-    """Return the flag that says what whoever sits at the terminal answers; none for no answer."""
-    words = input(f"{about(key)}: ").split()
-    return [flag_of(key), *words] if words else []
-
-
-def filled(file: Path, options: NewOptions) -> dict[str, Any]:
+def filled(options: NewOptions) -> dict[str, Any]:
     """Return what the template of an experiment names.
 
     Raises :class:`RevocabError` for a model, text or vocabulary that no experiment can be made of.
@@ -169,26 +150,15 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
         row = source.row
     label = Path(model).name.partition("@")[0]
     does = "with several starts in" if options.template == "starts" else "adapted to"
-    tokens = sum(sizes.values()) // BYTES_PER_TOKEN
-    steps = max(choices.FEWEST_STEPS, tokens // (row * choices.ROWS))
+    steps = max(
+        choices.FEWEST_STEPS, sum(sizes.values()) // BYTES_PER_TOKEN // (row * choices.ROWS)
+    )
     return {
-        "file": str(file),
-        "name": name_of(file),
+        "options": options,
+        "texts": texts,
         "title": f"{label} {does} {', '.join(map(language_label, sizes))}",
         "label": label,
-        "method": options.method,
         "starts": [*dict.fromkeys([options.method, *STARTS])],
-        "vocabulary": options.vocabulary,
-        "texts": [
-            {
-                "language": text.language,
-                "label": language_label(text.language),
-                "path": str(options.text[text.language]),
-                "heldout": choices.heldout_bytes(text.bytes),
-                "by_line": text.by_line,
-            }
-            for text in texts
-        ],
         "ids": f"[{', '.join(sizes)}]",
         "shares": flow(choices.shares(sizes)),
         "place": flow(place),
@@ -198,6 +168,8 @@ def filled(file: Path, options: NewOptions) -> dict[str, Any]:
         # about one pass over the text; of large ones a part
         "steps": min(choices.MANY_STEPS, steps) // 2 * 2,
         "trial": min(TRIAL_STEPS, steps) // 4 * 4,
+        "language_label": language_label,
+        "heldout_bytes": choices.heldout_bytes,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from revocab.command import of_flags
 from revocab.config import read
 from revocab.config.checks import all_warnings
 from revocab.costs.devices import known, short
-from revocab.costs.experiment import CostOptions, Costs, costs_of
+from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, Costs, costs_of
 from revocab.errors import RevocabError
 from revocab.experiment.layout import Layout
 from revocab.flags import Parser, add_flag, leaves, value_of
@@ -54,7 +55,7 @@ def parser() -> Parser:
 
 
 def add_experiment(parser: Parser) -> None:
-    default = [Path("config/demo.yaml")]
+    default = [Path("config/demos/demo.yaml")]
     parser.add_argument(
         "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
         help=f"an experiment file and its overlays (default: {default[0]})",
@@ -115,3 +116,22 @@ def lines_of(costs: Costs, options: CostOptions) -> Iterator[str]:
         if entries:
             yield title
             yield from (f"  {name}: {why}" for name, why in entries.items())
+
+
+def machine_problems(layout: Layout) -> tuple[list[str], list[str]]:
+    """Return a problem if the disk has less free than the least that the experiment needs, and a
+    notice for each training too large for the GPUs here: a profile may start it elsewhere.
+    """
+    import torch
+
+    count = torch.cuda.device_count()
+    memory = torch.cuda.get_device_properties(0).total_memory if count else None
+    costs = costs_of(layout, CostOptions(memory=memory, devices=count or 1))
+    due, free = costs.totals[LEAST][0], shutil.disk_usage(".").free
+    text = f"disk: {short(free, 'B')} free, of at least {short(due, 'B')} needed (revocab plan)"
+    return [text] if due > free else [], [
+        f"memory: {item.name} needs {short(item.memory, 'B')} a device, of which {count} have"
+        f" {short(memory, 'B')}"
+        for item in costs.trainings
+        if memory and item.layout == TOO_LARGE
+    ]

@@ -8,30 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TextIO
 
-#: Stages in their order, with their rules; all other rules are of the last.
-STAGES: Mapping[str, tuple[str, ...]] = {
-    "text": ("build_demoworld", "prepare_corpus", "answer_prompts", "judge_answers"),
-    "tokenizers": ("build_tokenizer", "measure_fertility", "intersect_vocabularies"),
-    "models": (
-        "build_stand_in", "pretrain_stand_in", "fetch_model", "change_model", "train_auxiliary",
-        "init_embeddings",
-    ),
-    "training": (
-        "pack_tokens", "pack_heldout", "pack_heldout_answers", "adapt_model", "measure_heldout",
-        "drop_checkpoints",
-    ),
-    "scores": (
-        "build_task", "build_prompts", "score_multiple_choice", "generate_text",
-        "score_comet", "measure_efficiency",
-    ),
-    "report": (),
-}  # fmt: skip
-TRAININGS = ("adapt_model", "pretrain_stand_in")
-STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
-#: Seconds between lines on a training where there is no terminal to draw on.
+#: Seconds between lines on a job where there is no terminal to draw on.
 SELDOM = 60.0
 #: Bytes at the end of a job's log in which its bar is looked for.
 TAIL = 4096
@@ -40,49 +21,37 @@ BAR = re.compile(r"(?:\w+: )?\s*\d+%\|[^|]*\| ?")
 CLEAR = "\r\x1b[K"
 
 
-def duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, left = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {left} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
 @dataclass
 class Running:
     """A job that runs."""
 
-    rule: str
-    ids: str
+    stage: str
+    name: str
     outputs: list[Path]
     log: Path | None
 
 
 @dataclass
 class Progress:
-    """Jobs of a run as Snakemake tells of them, shown on a stream."""
+    """Jobs of a run as Snakemake tells of them, shown on a stream.
+
+    A stage is a file of rules.
+    """
 
     folder: Path
     stream: TextIO
     results: str = ""
-    errors: list[str] = field(default_factory=list)
-    told_errors: bool = False
-    _jobs: dict[Any, Running] = field(default_factory=dict)
-    _all: Counter[str] = field(default_factory=Counter)
-    _done: Counter[str] = field(default_factory=Counter)
+    #: What Snakemake gives as the reason of its end, and whether a job's own reason was shown.
+    error: str = ""
+    explained: bool = False
+    #: By stage.
+    jobs: Counter[str] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
+    _running: dict[Any, Running] = field(default_factory=dict)
     _since: dict[str, float] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
-    _told: float = 0.0
-    _drawn: bool = False
-
-    @property
-    def jobs(self) -> int:
-        """Number of jobs of the run; 0 until Snakemake has planned it."""
-        return self._all.total()
-
-    @property
-    def done(self) -> int:
-        return self._done.total()
+    _looked: float = 0.0
+    _draws: bool = False
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Note what Snakemake tells."""
@@ -90,113 +59,106 @@ class Progress:
         if kind == "results":
             self.results = event["text"]
         elif kind == "run_info":
-            rules = {rule: n for rule, n in event["stats"].items() if rule not in ("total", "all")}
-            for rule, count in rules.items():
-                self._all[STAGE_OF.get(rule, "report")] += count
-            self._rule("jobs", f"{self.jobs} to do")
+            for rule, stage in event["stages"].items():
+                self.jobs[stage] += event["stats"].get(rule, 0)
+            self.say("jobs", f"{self.jobs.total()} to do")
         elif kind == "job_info":
-            ids = ", ".join((event.get("wildcards") or {}).values())
-            log = next(iter(event.get("log") or ()), None)
-            outputs = [self.folder / name for name in event.get("output") or ()]
-            self._jobs[event["jobid"]] = Running(
-                event["rule_name"], ids, outputs, self.folder / log if log else None
-            )
-            stage = STAGE_OF.get(event["rule_name"], "report")
-            self._since.setdefault(stage, time.monotonic())
+            self._start(event)
         elif kind == "job_finished":
-            self._finish(event["job_id"])
+            self._finish(self._running.pop(event["job_id"], None))
         elif kind == "job_error":
-            self._fail(event)
-        elif kind == "error" and not self.told_errors:
-            self.say(f"error: {event['text']}")
-            self.told_errors = True
+            self._fail(event["rule_name"], self._running.pop(event["jobid"], None))
+        elif kind == "error":
+            self.error = self.error or event["text"]
 
-    def _finish(self, job_id: Any) -> None:
-        job = self._jobs.pop(job_id, None)
-        if job is None or job.rule == "all":
+    def _start(self, event: Mapping[str, Any]) -> None:
+        if stage := event["stages"].get(event["rule_name"]):
+            name = ", ".join((event.get("wildcards") or {}).values()) or event["rule_name"]
+            outputs = [self.folder / output for output in event.get("output") or ()]
+            log = next((self.folder / log for log in event.get("log") or ()), None)
+            self._running[event["jobid"]] = Running(stage, name, outputs, log)
+            self._since.setdefault(stage, time.monotonic())
+
+    def _finish(self, job: Running | None) -> None:
+        if job is None:
             return
-        stage = STAGE_OF.get(job.rule, "report")
-        self._done[stage] += 1
-        if self._done[stage] == self._all[stage]:
-            took = duration(time.monotonic() - self._since[stage])
-            jobs = f"{self._all[stage]} job{'s' * (self._all[stage] > 1)}"
-            self._rule(stage, f"done: {jobs}, {took}")
+        self.done[job.stage] += 1
+        if (count := self.done[job.stage]) == self.jobs[job.stage]:
+            took = duration(time.monotonic() - self._since[job.stage])
+            self.say(job.stage, f"done: {count} job{'s' * (count > 1)}, {took}")
 
-    def _fail(self, event: Mapping[str, Any]) -> None:
+    def _fail(self, rule: str, job: Running | None) -> None:
         """Say why a job has failed, as its log does."""
-        job = self._jobs.pop(event["jobid"], None)
         log = job.log if job else None
         text = log.read_text(encoding="utf-8", errors="replace") if log and log.is_file() else ""
         lines = [line for line in text.splitlines() if line.strip()]
-        first = next((n for n, line in enumerate(lines) if line.startswith("error: ")), None)
-        why = "\n".join(lines[first:] if first is not None else lines[-1:]) or "error: no reason"
-        ids = f" {job.ids}" if job and job.ids else ""
-        self.say(f"{event['rule_name']}{ids}: {why}")
-        if log is not None:
-            self.say(f"its log: {log}")
-        self.told_errors = True
+        first = next((n for n, line in enumerate(lines) if line.startswith("error: ")), -1)
+        why = "\n".join(lines[first:]) or "error: no reason"
+        self.print(f"{rule} {job.name if job else ''}: {why}\nits log: {log or 'none'}")
+        self.explained = True
 
     def look(self) -> None:
-        """Draw how far the job that takes longest has come; seldom where there is no terminal."""
-        now = time.monotonic()
-        draws = self.stream.isatty()
-        if now - self._told < (1.0 if draws else SELDOM) or not self._jobs:
+        """Draw how far a job has come that shows a bar; seldom where there is no terminal."""
+        now, draws = time.monotonic(), self.stream.isatty()
+        if now - self._looked < (1.0 if draws else SELDOM):
             return
-        trainings = [job for job in self._jobs.values() if job.rule in TRAININGS]
-        job = next(iter(trainings or self._jobs.values()))
-        told = job.log and last_bar(job.log)
-        if not (draws or told):
+        running = [(job, last_bar(job.log)) for job in self._running.values()]
+        running.sort(key=lambda each: each[1] is None)
+        if not running or not (draws or running[0][1]):
             return
-        self._told = now
-        what = job.ids if job.ids and told else f"{job.rule} {job.ids}".strip()
-        line = self._line(STAGE_OF.get(job.rule, "report"), f"{what}: {told}" if told else what)
+        self._looked = now
+        job, bar = running[0]
+        text = self._line(job.stage, f"{job.name}: {bar}" if bar else job.name)
         if draws:
             width = shutil.get_terminal_size().columns - 1
-            self.stream.write(CLEAR + line[:width])
+            self.stream.write(CLEAR + text[:width])
             self.stream.flush()
-            self._drawn = True
+            self._draws = True
         else:
-            self.say(line)
+            self.print(text)
 
     def _line(self, stage: str, text: str) -> str:
-        return f"{duration(time.monotonic() - self._began):>12}  {stage:<11}{text}"
+        return f"{duration(time.monotonic() - self._began):>9}  {stage:<13}{text}"
 
-    def _rule(self, stage: str, text: str) -> None:
-        self.say(self._line(stage, text))
+    def say(self, stage: str, text: str) -> None:
+        self.print(self._line(stage, text))
 
-    def say(self, line: str) -> None:
-        """Print a line, in place of what is drawn."""
-        if self._drawn:
-            self.stream.write(CLEAR)
-            self._drawn = False
-        self.stream.write(f"{line}\n")
+    def print(self, text: str) -> None:
+        """Print lines, in place of what is drawn."""
+        self.clear()
+        self.stream.write(f"{text}\n")
         self.stream.flush()
 
-    def close(self) -> None:
-        if self._drawn:
+    def clear(self) -> None:
+        if self._draws:
             self.stream.write(CLEAR)
             self.stream.flush()
+            self._draws = False
 
     def kept(self) -> str:
         """Return what a run that stops leaves to go on from."""
-        text = f"kept: {self.done} of {self.jobs} jobs"
-        for job in self._jobs.values():
+        if not self.jobs:
+            return "kept: what is finished"
+        text = f"kept: {self.done.total()} of {self.jobs.total()} jobs"
+        for job in self._running.values():
             steps = [
                 int(state.parent.name.rpartition("-")[2])
                 for output in job.outputs
                 for state in (output.parent / "state").glob("checkpoint-*/checksums.json")
             ]
-            if job.rule in TRAININGS:
-                text += f", {job.ids} up to step {max(steps, default=0)}"
+            if steps:
+                text += f", {job.name} up to step {max(steps)}"
         return text
 
 
-def last_bar(log: Path) -> str | None:
+def duration(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
+
+
+def last_bar(log: Path | None) -> str | None:
     """Return what the progress bar says that a job drew last, as its log has it."""
     try:
-        with log.open("rb") as handle:
-            handle.seek(max(0, log.stat().st_size - TAIL))
-            tail = handle.read().decode(errors="replace")
+        tail = log.read_bytes()[-TAIL:].decode(errors="replace") if log else ""
     except OSError:
         return None
     bars = [part.strip() for part in re.split(r"[\r\n]", tail) if BAR.search(part)]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-from revocab.errors import RevocabError, UsageError
+from revocab.errors import UsageError, refuse, refused
 from revocab.extensions import from_here, own_or_shipped, workflow_folder
 from revocab.flags import Parser
 from revocab.io import write_json
@@ -38,7 +38,7 @@ PRINTS = (
     "--conda-create-envs-only", "--containerize", "--gui", "--delete-temp-output",
 )  # fmt: skip
 #: What Snakemake runs where no experiment is named.
-DEMO = Path("config/demo.yaml")
+DEMO = Path("config/demos/demo.yaml")
 USAGE = """usage: revocab run FILE.yaml … [--check] [--cores N] [--profile FOLDER] [FLAG …]
 
 Run an experiment in this folder: its file, and overlays. Snakemake runs the workflow that comes
@@ -102,7 +102,7 @@ def run(words: Sequence[str]) -> str:
     progress = supervise(given, arguments.directory, again, cwd=Path(), quiet=is_quiet)
     if not is_quiet:  # Snakemake has said it all
         return ""
-    return "\n".join(result_lines(arguments.directory / progress.results, progress.done))
+    return "\n".join(result_lines(arguments.directory / progress.results, progress.done.total()))
 
 
 def is_local(words: Sequence[str]) -> bool:
@@ -139,14 +139,10 @@ def check_files(files: Sequence[Path]) -> None:
 
     problems = []
     for file in files:
-        try:
-            read_values(file)
-        except RevocabError as error:
-            target = file.suffix not in (".yaml", ".yml", ".json") and not file.exists()
-            advice = "; if it is to be made, put -- before it" if target else ""
-            problems += [f"{problem}{advice}" for problem in error.problems]
-    if problems:
-        raise RevocabError(problems)
+        target = file.suffix not in (".yaml", ".yml", ".json") and not file.exists()
+        advice = "; if it is to be made, put -- before it" if target else ""
+        problems += [f"{problem}{advice}" for problem in refused(read_values, file)]
+    refuse(problems)
 
 
 def has(words: Sequence[str], *flags: str) -> bool:

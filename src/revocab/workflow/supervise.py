@@ -11,13 +11,13 @@ import contextlib
 import json
 import logging
 import os
-import selectors
-import shutil
+import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -26,22 +26,14 @@ import psutil
 from revocab.errors import ending
 from revocab.workflow.gpus import end_with_parent
 from revocab.workflow.progress import Progress
-from revocab.workflow.warm import SOCKET
 
-#: The number of the pipe, for Snakemake.
+#: For Snakemake: the numbers of the pipe, and of the error stream that it has after its start.
 EVENTS = "REVOCAB_EVENTS"
-#: What Snakemake says before this line is noise of its start, unless it ends before it.
-BEGUN = "revocab: the workflow is read\n"
 #: Seconds that jobs have to end after SIGTERM; killing the rest takes less than another.
 GRACE = 3.5
-#: Seconds between two looks.
-EVERY = 0.2
 #: Where Snakemake locks a working folder, by files that outlive it when it is killed.
 LOCKS = Path(".snakemake/locks")
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-# --- in Snakemake ---------------------------------------------------------------------------------
 
 
 class Announcer(logging.Handler):
@@ -49,56 +41,73 @@ class Announcer(logging.Handler):
 
     KEYS = ("jobid", "job_id", "rule_name", "wildcards", "output", "log", "stats")
 
-    def __init__(self, pipe: int):
+    def __init__(self, pipe: int, rules: Any):
         super().__init__()
-        self.pipe = os.fdopen(pipe, "w", encoding="utf-8")
+        self.pipe, self.rules = os.fdopen(pipe, "w", encoding="utf-8"), rules
 
     def emit(self, record: logging.LogRecord) -> None:
         event = getattr(record, "event", None)
         if event is None and record.levelno < logging.ERROR:
             return
         values = {key: getattr(record, key) for key in self.KEYS if hasattr(record, key)}
-        values |= {"event": getattr(event, "value", "error"), "text": str(record.msg or "")}
+        stages = {each.name: Path(each.snakefile).stem for each in self.rules}
+        stages.pop("all", None)
+        name = getattr(event, "value", "error")
+        self.tell(name, text=str(record.msg or ""), stages=stages, **values)
+
+    def tell(self, event: str, **values: Any) -> None:
         with contextlib.suppress(OSError):  # nobody listens any more
-            self.pipe.write(json.dumps(values, default=str) + "\n")
+            self.pipe.write(json.dumps({"event": event, **values}, default=str) + "\n")
             self.pipe.flush()
 
 
-def announce(results: str) -> None:
+def announce(results: str, workflow: Any) -> None:
     """Tell the process that supervises this run, if one does, of its jobs from now on."""
-    pipe = os.environ.pop(EVENTS, None)
-    if pipe is None:
+    numbers = os.environ.pop(EVENTS, None)
+    if numbers is None:
         return
     from snakemake.logging import logger  # type: ignore[import-untyped]
 
+    pipe, errors = map(int, numbers.split())
+    os.set_inheritable(pipe, False)
+    os.dup2(errors, 2)
+    os.close(errors)
     for handler in [*logger.handlers]:
         if handler.name == "DefaultStreamHandler":  # what it says goes on in Snakemake's log
             logger.removeHandler(handler)
-    announcer = Announcer(int(pipe))
+    announcer = Announcer(pipe, workflow.rules)
+    announcer.tell("results", text=results)
     logger.addHandler(announcer)
-    announcer.pipe.write(json.dumps({"event": "results", "text": results}) + "\n")
-    sys.stderr.write(BEGUN)
-    sys.stderr.flush()
 
 
 # --- in the process that supervises it ------------------------------------------------------------
 
 
+class Stopped(BaseException):
+    """A signal has come, by its number."""
+
+
 @contextlib.contextmanager
-def stoppable(again: str) -> Iterator[None]:
+def stoppable(
+    again: str, kept: Callable[[], str] = lambda: "kept: what is finished"
+) -> Iterator[None]:
     """End at a signal within the block, after a line that says how to go on with ``again``."""
+    before = {number: signal.getsignal(number) for number in STOPS}
 
     def end(number: int, frame: Any) -> NoReturn:
-        name = signal.Signals(number).name
-        print(f"stopped by {name}; kept: what is finished; to go on: {again}", file=sys.stderr)
-        raise SystemExit(128 + number)
+        for each in STOPS:
+            signal.signal(each, signal.SIG_IGN)
+        raise Stopped(number)
 
-    before = {number: signal.getsignal(number) for number in STOPS}
     for number in STOPS:
-        if number != signal.SIGHUP or before[number] is not signal.SIG_IGN:
+        if number != signal.SIGHUP or before[number] is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, end)
     try:
         yield
+    except Stopped as stopped:
+        number = signal.Signals(stopped.args[0])
+        print(f"stopped by {number.name}; {kept()}; to go on: {again}", file=sys.stderr, flush=True)
+        os._exit(128 + number)  # unloading libraries would take a second
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -120,111 +129,77 @@ def supervise(
     on; all that is started has the ``inherited`` open files. Ends with exit status 1 where a job
     has failed, and 128 plus the signal's number at a signal, after a line that says what is kept.
     """
-    received: list[signal.Signals] = []
-    before = {number: signal.getsignal(number) for number in STOPS}
-    for number in STOPS:
-        if number != signal.SIGHUP or before[number] is not signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, lambda number, frame: received.append(signal.Signals(number)))
     progress = Progress(folder, sys.stderr)
-    process, pipe = started(words, cwd or folder, inherited, quiet=quiet)
-    try:
-        follow(process, pipe, progress, received)
-    finally:
-        if process.poll() is None:
-            stop(process, folder)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    progress.close()
-    if received:
-        stopped(received[0], progress, again)
-    if process.returncode:
-        if not progress.told_errors:
-            why = "see above" if not quiet else f"logs: {folder / '.snakemake/log'}"
-            print(f"error: Snakemake ended with {ending(process.returncode)}; {why}",
-                  file=sys.stderr)  # fmt: skip
-        if progress.jobs:  # else the experiment was refused, and nothing began
-            print(f"{progress.kept()}; mend the cause, and to go on: {again}", file=sys.stderr)
-        raise SystemExit(process.returncode if process.returncode > 0 else 1)
+    with stoppable(again, progress.kept), tempfile.TemporaryFile() as early:
+        process, pipe = started(words, cwd or folder, inherited, early if quiet else None)
+        try:
+            follow(pipe, progress)
+            process.wait()
+        finally:
+            progress.clear()
+            if process.poll() is None:
+                stop(process, folder)
+        if process.returncode:
+            early.seek(0)
+            fail(process.returncode, progress, early.read().decode(errors="replace"), again)
     return progress
 
 
-def stopped(number: signal.Signals, progress: Progress, again: str) -> NoReturn:
-    print(f"stopped by {number.name}; {progress.kept()}; to go on: {again}", file=sys.stderr)
-    sys.stderr.flush()
-    os._exit(128 + number)  # unloading libraries would take a second
+def fail(status: int, progress: Progress, early: str, again: str) -> NoReturn:
+    """Say why Snakemake has failed, as far as nobody has, and end; ``early`` is what it said before
+    the workflow was read.
+    """
+    if progress.error or progress.results or not early.strip():
+        logs = progress.folder / ".snakemake/log"
+        reason = f"Snakemake ended with {ending(status)}; see above, or its logs: {logs}"
+        text = "" if progress.explained else f"error: {progress.error or reason}\n"
+    else:
+        _, mark, ours = f"\n{early}".rstrip().partition("\nerror: ")
+        text = f"error: {ours}\n" if mark else f"{early.rstrip()}\n"
+    sys.stderr.write(text)
+    if progress.jobs.total():  # else the experiment was refused, and nothing began
+        print(f"{progress.kept()}; mend the cause, and to go on: {again}", file=sys.stderr)
+    raise SystemExit(status if status > 0 else 1)
 
 
 def started(
-    words: Sequence[str], folder: Path, inherited: Sequence[int], *, quiet: bool
-) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-    """Start Snakemake: deaf to Ctrl-C, which is ours to obey, and killed when this process is."""
+    words: Sequence[str], folder: Path, inherited: Sequence[int], early: IO[bytes] | None
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start Snakemake: deaf to Ctrl-C, which is ours to obey, and killed when this process is.
+
+    What it says is read from the pipe that is returned, and up to its first line from ``early``;
+    without, it says all to the terminal.
+    """
     read, write = os.pipe()
+    errors = os.dup(2)
 
     def child() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         end_with_parent()
 
-    environment = {**os.environ, EVENTS: str(write)} if quiet else dict(os.environ)
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", *words],
-        cwd=folder, env=environment, pass_fds=[write, *inherited], preexec_fn=child,  # noqa: PLW1509
-        stderr=subprocess.PIPE if quiet else None,
+        cwd=folder, env={**os.environ, **({EVENTS: f"{write} {errors}"} if early else {})},
+        pass_fds=[*((write, errors) if early else ()), *inherited],
+        preexec_fn=child, stderr=early,  # noqa: PLW1509
     )  # fmt: skip
     os.close(write)
-    return process, os.fdopen(read, "rb")
+    os.close(errors)
+    return process, read
 
 
-def follow(
-    process: subprocess.Popen[bytes],
-    pipe: IO[bytes],
-    progress: Progress,
-    received: Sequence[signal.Signals],
-) -> None:
-    """Show what Snakemake tells until it has ended, or a signal has come."""
-    begun, early = process.stderr is None, b""
-    rest: dict[Any, bytes] = {}
-    with selectors.DefaultSelector() as selector:
-        for source in filter(None, (pipe, process.stderr)):
-            os.set_blocking(source.fileno(), False)
-            selector.register(source, selectors.EVENT_READ)
-        while not received and selector.get_map():
-            ended, heard = process.poll() is not None, False
-            for key, _ in selector.select(EVERY):
-                stream: Any = key.fileobj
-                data = stream.read()
-                if not data:
-                    selector.unregister(stream)
-                    continue
-                heard = True
-                *lines, rest[stream] = (rest.get(stream, b"") + data).split(b"\n")
-                for line in lines:
-                    if stream is pipe:
-                        progress.take(json.loads(line))
-                    elif begun:
-                        progress.say(line.decode(errors="replace"))
-                    else:
-                        begun = line + b"\n" == BEGUN.encode()
-                        early += line + b"\n"
-            progress.look()
-            if ended and not heard:  # what it has started may hold its error stream
-                break
-        while not received and process.poll() is None:
-            time.sleep(EVERY)
-    if not begun and not received:  # it ended before the workflow was read: it says why
-        text = (early + rest.get(process.stderr, b"")).decode(errors="replace").rstrip("\n")
-        _, mark, ours = f"\n{text}".partition("\nerror: ")
-        progress.say(f"error: {ours}" if mark else text)
-        progress.told_errors = bool(text)
-
-
-def is_warm(process: psutil.Process) -> bool:
-    """Return whether it is the process that local jobs are forks of, and not one of these."""
-    module = "revocab.workflow.warm"
-    try:
-        parent = process.parent()
-        return module in process.cmdline() and (parent is None or module not in parent.cmdline())
-    except psutil.Error:
-        return False
+def follow(pipe: int, progress: Progress) -> None:
+    """Show what Snakemake tells until it has ended."""
+    rest = b""
+    while True:
+        if select.select([pipe], [], [], 1.0)[0]:
+            data = os.read(pipe, 1 << 16)
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                progress.take(json.loads(line))
+        progress.look()
 
 
 def gone(process: psutil.Process) -> bool:
@@ -241,31 +216,17 @@ def stop(process: subprocess.Popen[bytes], folder: Path) -> None:
     began = root.create_time() - 1  # clocks of files are coarser
     root.suspend()  # so that it starts nothing more, and says nothing of jobs that end
     found = root.children(recursive=True)
-    servers = [process for process in found if is_warm(process)]
-    jobs = [process for process in found if process not in servers]
-    for job in jobs:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            job.send_signal(signal.SIGTERM)
-    while not all(map(gone, jobs)) and time.monotonic() < deadline:
-        time.sleep(EVERY)
-    places = [socket for server in servers if (socket := _socket(server))]
-    for each in (*jobs, root, *servers):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            each.kill()
+    root.kill()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for each in found:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
+        while not all(map(gone, found)) and (
+            number == signal.SIGKILL or time.monotonic() < deadline
+        ):
+            time.sleep(0.05)
     process.wait()
-    while not all(map(gone, (*jobs, *servers))):
-        time.sleep(EVERY / 4)
-    for place in places:
-        shutil.rmtree(place.parent, ignore_errors=True)
     # Of another run in this folder there are none as young: it would have refused ours, or ours it.
     for lock in (folder / LOCKS).glob("*"):
         if lock.stat().st_mtime >= began:
             lock.unlink()
-
-
-def _socket(server: psutil.Process) -> Path | None:
-    try:
-        place = server.environ().get(SOCKET)
-    except psutil.Error:
-        return None
-    return Path(place) if place else None

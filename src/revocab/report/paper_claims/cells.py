@@ -13,7 +13,7 @@ from revocab.evaluation.over_seeds import Difference
 from revocab.limits import Weight
 from revocab.report.annotations import Experiment
 from revocab.report.paper_claims.measures import Comparison, Measure, Printed, Side, scaled
-from revocab.report.published import PaperValues
+from revocab.report.published import read_published
 from revocab.report.references import unknowns
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
@@ -75,7 +75,7 @@ class CellGain(Comparison):
             return
         yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
         # Models that are not run here may be among the columns of the paper's table.
-        printed = PaperValues(experiment.paper_values).cells(self.table)
+        printed = read_published(experiment.paper_values).cells(self.table)
         known = [*options.columns, *(cell.column for cell in printed)]
         names = [name for name in (self.column, *self.over) if name not in known]
         yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
@@ -199,7 +199,7 @@ class CellMean(Measure):
         options = self._options(experiment)
         known = tables_of_runs(experiment)
         yield from unknowns(f"{key}.tables", self.tables, known, "table of runs")
-        paper = PaperValues(experiment.paper_values)
+        paper = read_published(experiment.paper_values)
         for name, table in options.items():
             columns = [column.header for column in table.shown(experiment)]
             columns += [cell.column for cell in paper.cells(name)]

@@ -311,7 +311,8 @@ def files_read(inputs: ResultsFolder, command: str, group: str | None = None) ->
 
     Nothing where the results lie elsewhere now than where their jobs wrote them.
     """
-    from revocab.experiment.layout import MANIFEST, Layout
+    from revocab.experiment.layout import Layout
+    from revocab.experiment.paths import MANIFEST
 
     results = Results(inputs.results, inputs.experiment)
     layout, home = Layout(results.experiment), results.root.parent.parent
