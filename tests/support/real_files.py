@@ -1,4 +1,4 @@
-"""What config/demos/real.yaml reads, as small as a plan needs: texts, models without weights."""
+"""What config/demos/real.yaml reads, for a plan: empty texts, models without weights."""
 
 from __future__ import annotations
 

@@ -66,93 +66,83 @@ def in_the_repository(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
 
 
-def of_each(names: Iterable[str]) -> list[tuple[str, ...]]:
-    return [(name,) for name in names]
-
-
-def of_whole(wanted: object) -> list[tuple[str, ...]]:
-    return [()] if wanted else []
-
-
-def named(layout: Layout) -> dict[Callable[..., Job], Iterable[tuple[str, ...]]]:
+def named(layout: Layout) -> dict[Callable[..., Job], Iterable[str | tuple[str, ...]]]:
     """Return the ids for which an experiment has jobs, by the function of their options."""
     experiment, evaluation = layout.experiment, layout.experiment.evaluation
     learning = [name for name, one in experiment.recipes.items() if one.loss == ANSWERS]
-    evaluated = of_each(run.id for run in layout.evaluated())
+    evaluated = [run.id for run in layout.evaluated()]
     return {
-        options.world: of_whole(experiment.world),
-        options.corpus: of_each(experiment.corpora),
-        options.answers: of_each(layout.answered),
-        options.judge: of_each(layout.judged),
-        options.tokenizer: of_each(experiment.tokenizers),
-        options.fertility: of_whole(experiment.fertility.tokenizers),
+        options.world: [()] * bool(experiment.world),
+        options.corpus: experiment.corpora,
+        options.answers: layout.answered,
+        options.judge: layout.judged,
+        options.tokenizer: experiment.tokenizers,
+        options.fertility: [()] * bool(experiment.fertility.tokenizers),
         options.intersection: layout.intersections,
-        options.fetch: of_each(layout.fetched),
-        options.stand_in: of_each(layout.stand_ins),
-        options.change: of_each(layout.changed),
-        options.auxiliary: of_whole(layout.with_vectors),
-        options.init: of_each(layout.made),
+        options.fetch: layout.fetched,
+        options.stand_in: layout.stand_ins,
+        options.change: layout.changed,
+        options.auxiliary: [()] * bool(layout.with_vectors),
+        options.init: layout.made,
         options.parameters: [()],
-        options.scale: of_whole(experiment.scale),
+        options.scale: [()] * bool(experiment.scale),
         options.packing: {layout.packing(folder)[1:] for folder in layout.trainings},
-        options.heldout_answers: of_each(learning),
-        options.run_training: of_each(layout.trained),
-        options.pretraining: of_each(layout.stand_ins),
-        options.dropping: of_each(layout.dropping),
-        options.task: of_each(evaluation.multiple_choice.tasks),
+        options.heldout_answers: learning,
+        options.run_training: layout.trained,
+        options.pretraining: layout.stand_ins,
+        options.dropping: layout.dropping,
+        options.task: evaluation.multiple_choice.tasks,
         options.scoring: evaluated,
-        options.prompts: of_each(evaluation.generation.tasks),
+        options.prompts: evaluation.generation.tasks,
         options.generation: evaluated,
-        options.comet: of_each(filter(layout.comet_models, layout.runs)),
-        options.efficiency: of_each(layout.timed),
-        options.similarity: of_each(experiment.runs),
-        options.comparison: of_each({group for group, _ in layout.compared}),
+        options.comet: filter(layout.comet_models, layout.runs),
+        options.efficiency: layout.timed,
+        options.similarity: experiment.runs,
+        options.comparison: {group for group, _ in layout.compared},
         options.record: [()],
     }  # fmt: skip
 
 
 def jobs_of(layout: Layout) -> dict[tuple[str, ...], Job]:
     """Return the options of every job, by the name of their function and its ids."""
-    return {
-        (function.__name__, *ids): function(
-            layout if "layout" in inspect.signature(function).parameters else layout.experiment,
-            *ids,
-        )
-        for function, every in named(layout).items()
-        for ids in every
-    }
+    jobs = {}
+    for function, every in named(layout).items():
+        of = layout if "layout" in inspect.signature(function).parameters else layout.experiment
+        for ids in ((each,) if isinstance(each, str) else each for each in every):
+            jobs[function.__name__, *ids] = function(of, *ids)
+    return jobs
 
 
 def files_of(layout: Layout) -> Iterator[str]:
     """Yield the files that a layout names."""
-    experiment = layout.experiment
-    for folder in layout.trainings:
-        yield from (layout.packed(folder), layout.heldout_of(folder))
-    for command in ("collect_scores", "make_tables", "make_figures", "compare_runs"):
-        yield from layout.read_by(command)
-    yield from (*layout.read_by("build_report"), *layout.drops)
-    for name, each in {
+    experiment, evaluation = layout.experiment, layout.experiment.evaluation
+    choices, tasks = evaluation.multiple_choice.tasks, evaluation.generation.tasks.values()
+    commands = ("collect_scores", "make_tables", "make_figures", "compare_runs", "build_report")
+    for files, every in {
+        layout.read_by: commands,
         layout.corpus_files: experiment.corpora,
         layout.texts_held_out: experiment.recipes,
-        layout.task_data: (choices := experiment.evaluation.multiple_choice.tasks),
+        layout.task_data: choices,
         layout.task_template: choices,
         layout.own_templates: choices,
-        layout.tokenizers: [layout.experiment.tokenizers],
-        layout.scored_files: (runs := layout.runs),
-        layout.prompts: runs,
-        layout.chat_template_of: runs,
+        layout.task_text: [text for task in tasks for text in (task.pool, task.test)],
+        layout.tokenizers: [experiment.tokenizers],
+        layout.scored_files: layout.runs,
+        layout.prompts: layout.runs,
+        layout.chat_template_of: layout.runs,
         layout.readers_of_dropped: layout.dropping,
+        layout.origin: layout.made,
+        layout.new_tokenizer: layout.made,
+        layout.new_pairs: layout.made,
+        layout.vector_files: layout.made,
     }.items():
-        yield from chain.from_iterable(map(name, each))
-    for task in experiment.evaluation.generation.tasks.values():
-        yield from (*layout.task_text(task.pool), *layout.task_text(task.test))
+        yield from chain.from_iterable(map(files, every))
+    for folder in layout.trainings:
+        yield from (layout.packed(folder), layout.heldout_of(folder))
     for run in layout.runs:
-        yield from layout.manifests(run, None)
-    for run in layout.made:
-        read = (layout.new_tokenizer, layout.new_pairs, layout.vector_files)
-        yield from chain.from_iterable(files(run) for files in read)
-        models = [layout.origin(run), *layout.helper(run), *layout.adapted(run)]
-        yield from chain.from_iterable(models)
+        models = (*layout.helper(run), *layout.adapted(run))
+        yield from (*layout.manifests(run, None), *chain.from_iterable(models))
+    yield from layout.drops
 
 
 def check(layout: Layout) -> dict[tuple[str, ...], Job]:

@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
-from revocab.marker import is_whole, read_marker
+from revocab.marker import is_whole, mark_file, read_marker
 from revocab.models.folder import ModelFolder, copy_documents
 from revocab.models.folder_files import files_of
 from revocab.models.hub_or_folder import snapshot
@@ -202,3 +202,4 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
             "files": {name: (snapshot / name).stat().st_size for name in model.files},
         },
     )
+    mark_file(manifest)  # which no marker of the snapshot has
