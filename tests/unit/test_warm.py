@@ -98,6 +98,15 @@ def test_a_job_ends_with_what_started_it(number, server, environment):
     assert start(["--version"], environment).wait() == 0
 
 
+def test_a_signal_that_comes_at_once_is_not_lost(server, environment):
+    """Sent while the fork still has what the process made of signals."""
+    for _ in range(20):
+        job = start(WAITING, environment)
+        fork = wait_for_fork(server, job)
+        fork.send_signal(signal.SIGTERM)
+        assert job.wait(30) == 128 + signal.SIGTERM
+
+
 def test_a_killed_fork_is_a_killed_job(server, environment):
     job = start(WAITING, environment)
     wait_for_fork(server, job).kill()

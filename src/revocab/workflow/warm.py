@@ -44,6 +44,8 @@ SLOW = (
 OWN = ("_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", VISIBLE, FOLDER)
 #: Passed on to the fork; Ctrl-C reaches it without our help, as all processes of a terminal.
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+#: What ends jobs, and not the process that they are forks of.
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def identity() -> str:
@@ -173,7 +175,9 @@ def main() -> None:
     gc.freeze()  # so that collecting in a fork copies none of its memory
     if len([*Path("/proc/self/task").iterdir()]) > 1:  # threads would be missing in a fork
         return
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # Blocked, not ignored: one that reaches a fork before it is ready waits until it is.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    signal.signal(signal.SIGINT, on_interrupt)
     folder.mkdir(0o700)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(str(folder / name))
@@ -183,8 +187,7 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
         return
     end_with_parent()  # so that what a client says of a killed process is true
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, on_interrupt)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     sys.argv, sys.path[:], working, environment = request
     os.chdir(working)
     os.environ.clear()
