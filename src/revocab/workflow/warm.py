@@ -39,8 +39,7 @@ SLOW = (
     "revocab.evaluation.multiple_choice.scoring",
     "matplotlib.figure",
 )
-#: Variables of a shell and its job that no library reads when it is loaded; CUDA reads which GPUs
-#: it may see when a process first uses one.
+#: Variables that no library reads when it is loaded; CUDA reads its own when it is first used.
 OWN = ("_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", VISIBLE, FOLDER)
 #: Passed on to the fork; Ctrl-C reaches it without our help, as all processes of a terminal.
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -173,7 +172,7 @@ def main() -> None:
         import_module(module)
     gc.collect()
     gc.freeze()  # so that collecting in a fork copies none of its memory
-    if len([*Path("/proc/self/task").iterdir()]) > 1:  # threads would be missing in a fork
+    if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 (threads would be missing in a fork)
         return
     # Blocked, not ignored: one that reaches a fork before it is ready waits until it is.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
@@ -192,8 +191,7 @@ def main() -> None:
     os.chdir(working)
     os.environ.clear()
     os.environ.update(environment)
-    threads = os.environ.get("OMP_NUM_THREADS", "1")
-    if "torch" in sys.modules and threads != "1":
+    if "torch" in sys.modules and (threads := os.environ.get("OMP_NUM_THREADS", "1")) != "1":
         sys.modules["torch"].set_num_threads(int(threads))
     import_module("revocab.__main__").main()
 
