@@ -277,7 +277,8 @@ class Marked:
     def target(self) -> Path | str:
         """What makes the files again: the job's output as Snakemake knows it, or its rule."""
         names = [name for name in ("manifest.json", self.marker.kind) if name in self.marker.files]
-        return self.folder / names[0] if names else self.marker.name.partition("--")[0]
+        rule = self.marker.name.partition("--")[0]
+        return self.folder / names[0] if names else rule or self.folder
 
     def hashes(self) -> dict[str, str]:
         return {

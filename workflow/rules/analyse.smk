@@ -11,10 +11,9 @@ rule count_parameters:
     params:
         **decided("count_parameters", lambda w: options.parameters(EXPERIMENT)),
         code=code_of("count_parameters"),
-        machine=machine("count_parameters"),
     shell:
         "{params.python:q} -m revocab count_parameters --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule measure_similarity:
@@ -46,12 +45,11 @@ rule measure_similarity:
             helper_model=lambda w: [model.folder for model in LAYOUT.group_helper(w.group)],
         ),
         code=code_of("measure_similarity"),
-        machine=machine("measure_similarity"),
     shell:
         "{params.python:q} -m revocab measure_similarity --target-tokenizer {input.target_tokenizer:q}"
         " --first {params.first:q} --last {params.last:q} --helper-model {params.helper_model:q}"
         " --helper-pairs {input.helper_pairs:q} --out {output.manifest:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule measure_scale:
@@ -73,12 +71,11 @@ rule measure_scale:
     params:
         **decided("measure_scale", lambda w: options.scale(EXPERIMENT)),
         code=code_of("measure_scale"),
-        machine=machine("measure_scale"),
     shell:
         "{params.python:q} -m revocab measure_scale --source-tokenizer {input.source_tokenizer:q}"
         " --target-tokenizer {input.target_tokenizer:q} --pairs {input.pairs:q}"
         " --out {output.manifest:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule compare_runs:
@@ -96,10 +93,9 @@ rule compare_runs:
         **decided("compare_runs", lambda w: options.comparison(LAYOUT, w.group)),
         results=lambda w: RESULTS,
         code=code_of("compare_runs"),
-        machine=machine("compare_runs"),
     shell:
         "{params.python:q} -m revocab compare_runs --results {params.results:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 # Nothing else runs beside it: it measures time. On a cluster, which has no number of cores, the profile

@@ -114,16 +114,6 @@ def engine_python(part):
     return python_of(getattr(EXPERIMENT.evaluation, part).engine, part)
 
 
-def answering_engine(wildcards):
-    """Return the engine that answers the questions of a corpus."""
-    return EXPERIMENT.corpora[wildcards.corpus].answers.engine
-
-
-def judging_engine(wildcards):
-    """Return the engine of the judge of a corpus, where it runs one."""
-    return getattr(EXPERIMENT.corpora[wildcards.corpus].answers.judge, "engine", None)
-
-
 def environment_file(engine, part):
     """Return the conda environment of an engine for a part of the evaluation; None: no engine."""
     own = environment_of(engine, part) if engine else None

@@ -17,10 +17,9 @@ rule build_demoworld:
         CORE
     params:
         **decided("build_demoworld", lambda w: options.world(EXPERIMENT)),
-        machine=machine("build_demoworld"),
     shell:
         "{params.python:q} -m revocab build_demoworld --out {output.manifest:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('build_demoworld')}"
 
 
@@ -41,8 +40,7 @@ rule prepare_corpus:
             lambda w: options.corpus(EXPERIMENT, w.corpus),
             order=lambda w: LAYOUT.corpus_files(w.corpus),
         ),
-        machine=machine("prepare_corpus"),
     shell:
         "{params.python:q} -m revocab prepare_corpus --files {input.files:q} --out {output.manifest:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('prepare_corpus')}"

@@ -21,11 +21,10 @@ rule build_task:
             templates=lambda w: LAYOUT.own_templates(w.task),
         ),
         code=code_of("build_task"),
-        machine=machine("build_task"),
     shell:
         "{params.python:q} -m revocab build_task --data {input.data:q} --templates {params.templates:q}"
         " --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule score_multiple_choice:

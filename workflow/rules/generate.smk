@@ -24,11 +24,10 @@ rule build_prompts:
             ],
         ),
         code=code_of("build_prompts"),
-        machine=machine("build_prompts"),
     shell:
         "{params.python:q} -m revocab build_prompts --pool-files {input.pool_files:q}"
         " --test-files {input.test_files:q} --out {output.prompts:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule generate_text:

@@ -17,10 +17,9 @@ rule fetch_model:
             path=lambda w: EXPERIMENT.models[w.model].path or [],
         ),
         snapshot=f"{PATHS.model('{model}')}/snapshot",
-        machine=machine("fetch_model"),
     shell:
         "{params.python:q} -m revocab fetch_model --path {params.path:q} --out {params.snapshot:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('fetch_model')}"
 
 
@@ -37,10 +36,9 @@ rule build_stand_in:
         CORE
     params:
         **decided("build_stand_in", lambda w: options.stand_in(EXPERIMENT, w.model)),
-        machine=machine("build_stand_in"),
     shell:
         "{params.python:q} -m revocab build_stand_in --tokenizer {input.tokenizer:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('build_stand_in')}"
 
 
@@ -87,12 +85,11 @@ rule train_auxiliary:
             lambda w: options.auxiliary(EXPERIMENT),
             order=lambda w: EXPERIMENT.auxiliary.corpora,
         ),
-        machine=machine("train_auxiliary"),
     shell:
         "{params.python:q} -m revocab train_auxiliary --target-tokenizer {input.target_tokenizer:q}"
         " --source-tokenizers {input.source_tokenizers:q} --corpora {input.corpora:q}"
         " --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('train_auxiliary')}"
 
 

@@ -19,9 +19,8 @@ rule intersect_vocabularies:
             "intersect_vocabularies",
             lambda w: options.intersection(EXPERIMENT, w.source, w.target),
         ),
-        machine=machine("intersect_vocabularies"),
     shell:
         "{params.python:q} -m revocab intersect_vocabularies --source {input.source:q}"
         " --target {input.target:q} --out {output.manifest:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('intersect_vocabularies')}"

@@ -40,10 +40,9 @@ rule collect_scores:
         **decided("collect_scores", lambda w: options.scores()),
         results=lambda w: RESULTS,
         code=code_of("collect_scores"),
-        machine=machine("collect_scores"),
     shell:
         "{params.python:q} -m revocab collect_scores --results {params.results:q} --out {output.parquet:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule make_tables:
@@ -62,10 +61,9 @@ rule make_tables:
         **decided("make_tables", lambda w: options.nothing()),
         results=lambda w: RESULTS,
         code=code_of("make_tables"),
-        machine=machine("make_tables"),
     shell:
         "{params.python:q} -m revocab make_tables --results {params.results:q} --out {params.results:q}/tables"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule make_figures:
@@ -83,10 +81,9 @@ rule make_figures:
         **decided("make_figures", lambda w: options.nothing()),
         results=lambda w: RESULTS,
         code=code_of("make_figures"),
-        machine=machine("make_figures"),
     shell:
         "{params.python:q} -m revocab make_figures --results {params.results:q} --out {params.results:q}/figures"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule check_artefacts:
@@ -107,10 +104,9 @@ rule check_artefacts:
         **decided("check_artefacts", lambda w: options.nothing()),
         results=lambda w: RESULTS,
         code=code_of("check_artefacts"),
-        machine=machine("check_artefacts"),
     shell:
         "{params.python:q} -m revocab check_artefacts --results {params.results:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule build_report:
@@ -131,7 +127,6 @@ rule build_report:
         **decided("build_report", lambda w: options.nothing()),
         results=lambda w: RESULTS,
         code=code_of("build_report"),
-        machine=machine("build_report"),
     shell:
         "{params.python:q} -m revocab build_report --results {params.results:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"

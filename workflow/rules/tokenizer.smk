@@ -23,13 +23,12 @@ rule build_tokenizer:
                 w.tokenizer, "path"
             ),  # it may lie outside the workflow: nothing makes it
         ),
-        machine=machine("build_tokenizer"),
     shell:
         "{params.python:q} -m revocab build_tokenizer --corpora {input.corpora:q}"
         " --count-corpora {input.count_corpora:q} --base {input.base:q} --donor {input.donor:q}"
         " --chat {input.chat:q} --template {input.template:q} --path {params.path:q}"
         " --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('build_tokenizer')}"
 
 
@@ -58,9 +57,8 @@ rule measure_fertility:
             ],
         ),
         code=code_of("measure_fertility"),
-        machine=machine("measure_fertility"),
     shell:
         "{params.python:q} -m revocab measure_fertility --tokenizers {input.tokenizers:q}"
         " --corpora {input.corpora:q} --parallel-files {input.parallel_files:q}"
         " --out {output.manifest:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"

@@ -40,11 +40,10 @@ rule pack_heldout:
             lambda w: options.heldout(w.length),
             order=lambda w: LAYOUT.heldout_corpora,
         ),
-        machine=machine("pack_heldout"),
     shell:
         "{params.python:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
         " --corpora {input.corpora:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('pack_heldout')}"
 
 
@@ -66,11 +65,10 @@ rule pack_heldout_answers:
             lambda w: options.heldout_answers(EXPERIMENT, w.recipe),
             order=lambda w: EXPERIMENT.evaluation.heldout,
         ),
-        machine=machine("pack_heldout"),
     shell:
         "{params.python:q} -m revocab pack_heldout --tokenizer {input.tokenizer:q}"
         " --corpora {input.corpora:q} --chat-template {input.chat_template:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('pack_heldout')}"
 
 
@@ -153,10 +151,9 @@ rule drop_checkpoints:
     params:
         **decided("drop_checkpoints", lambda w: options.dropping(LAYOUT, w.run)),
         code=code_of("drop_checkpoints"),
-        machine=machine("drop_checkpoints"),
     shell:
         "{params.python:q} -m revocab drop_checkpoints --manifest {input.manifest:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
 
 
 rule measure_heldout:
