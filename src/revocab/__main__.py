@@ -1,18 +1,15 @@
-"""The command ``revocab``: verbs by hand, and the commands of the workflow's rules."""
+"""The command ``revocab``: verbs by hand, and the steps that are rules of the workflow."""
 
 from __future__ import annotations
 
-import ast
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import takewhile
-from pathlib import Path
 
 from revocab.errors import UsageError
 
-#: What people run by hand, and the command behind it. Every other command goes by its own name.
+#: What people call steps by hand. Every other step goes by its own name (:mod:`revocab.verbs`).
 VERBS = {
     "fetch": "fetch_model",
     "init": "init_embeddings",
@@ -62,45 +59,6 @@ GROUPS = {
     "step by step": ("prepare", "tokenizer", "init", "pack", "train", "score", "generate"),
     "experiment": ("run", "plan"),
 }
-COMMANDS = Path(__file__).parent / "commands"
-
-
-def command_files() -> dict[str, Path]:
-    """Return the file of each command, by its name; some files have a rule for another's."""
-    files = sorted(COMMANDS.glob("*.py"))
-    return {path.stem: path for path in files if "\nCOMMAND = " in path.read_text("utf-8")}
-
-
-def summary(path: Path) -> str:
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return text.split("\n", maxsplit=1)[0]
-
-
-def brief(path: Path) -> str:
-    """Return a command's summary as far as its first break, as a line among others."""
-    text = re.split(r"[:;(]", summary(path))[0].strip().rstrip(".")
-    return text[0].lower() + text[1:]
-
-
-def first_page() -> str:
-    files, verbs = command_files(), BEGUN | PLANNED
-    lines = ["usage: revocab VERB [flags]", "       revocab help VERB", ""]
-    for group, names in GROUPS.items():
-        lines.append(f"{group}:")
-        for name in names:
-            about = verbs[name][1] if name in verbs else brief(files[VERBS[name]])
-            lines.append(f"  {name:<12}{about}")
-        lines.append("")
-    return "\n".join([*lines, "revocab help steps lists every step of an experiment"])
-
-
-def steps_page() -> str:
-    """Return what the workflow's rules run, each a verb by hand."""
-    files = command_files()
-    rest = [name for name in files if name not in VERBS.values()]
-    lines = ["usage: revocab STEP [flags]", "", "steps, one for each rule of the workflow:"]
-    lines += [f"  {verb:<22}{brief(files[name])}" for verb, name in VERBS.items()]
-    return "\n".join([*lines, *(f"  {name:<22}{brief(files[name])}" for name in rest)])
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -109,11 +67,8 @@ def main(words: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if words is None else list(words)
     if words[:1] == ["help"] and words[1:]:
         words = ["help", "steps"] if words[1] == "steps" else [words[1], "--help"]
-    if words == ["help", "steps"]:
-        print(steps_page())
-        return
     if not words or words[0] in ("-h", "--help", "help"):
-        print(first_page())
+        print_page(steps=words[1:] == ["steps"])
         return
     if words[0] in ("-V", "--version"):
         from revocab import __version__
@@ -124,7 +79,32 @@ def main(words: Sequence[str] | None = None) -> None:
         dispatch(words[0], words[1:])
 
 
+def print_page(*, steps: bool) -> None:
+    """Print the verbs by group; or the steps, one for each rule of the workflow."""
+    from cyclopts import App, Group
+
+    from revocab.verbs import places
+
+    names = {name: verb for verb, name in VERBS.items()}
+    about = {names.get(name, name): place.summary for name, place in places().items()}
+    groups = {"steps, one for each rule of the workflow": about}
+    if not steps:
+        about = about | {verb: line for verb, (_, line) in (BEGUN | PLANNED).items()}
+        groups = {group: {verb: about[verb] for verb in verbs} for group, verbs in GROUPS.items()}
+    app = App(
+        name="revocab", usage="Usage: revocab VERB [flags]", version_flags=[], help_flags=[],
+        help_epilogue="revocab help VERB: its flags; revocab help steps: every step",
+        help_format="plaintext",
+    )  # fmt: skip
+    for place, (title, lines) in enumerate(groups.items()):
+        group = Group(title, sort_key=place)
+        for row, (verb, line) in enumerate(lines.items()):
+            app.command(print, name=verb, help=line, group=group, sort_key=row)
+    app.help_print([])
+
+
 def with_experiment(words: Sequence[str]) -> list[str]:
+    """Return the words of ``run`` and ``plan`` with the files that come first as their flag."""
     files = list(takewhile(lambda word: word.endswith((".yaml", ".yml")), words))
     rest = list(words[len(files) :])
     end = rest.index("--") if "--" in rest else len(rest)
@@ -136,6 +116,7 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
     from revocab.cli import call
     from revocab.closed import near
     from revocab.extensions import use_that_of
+    from revocab.verbs import find, places
 
     if verb in BEGUN or verb in PLANNED:
         module, _, function = (BEGUN | PLANNED)[verb][0].rpartition(".")
@@ -145,10 +126,10 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
         print(getattr(import_module(module), function)(words))
         return
     name = VERBS.get(verb, verb)
-    if name not in command_files():
-        known = [*BEGUN, *VERBS, *PLANNED, *command_files()]
+    if name not in places():
+        known = [*BEGUN, *VERBS, *PLANNED, *places()]
         raise UsageError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
-    call(import_module(f"revocab.commands.{name}").COMMAND, words, f"revocab {verb}")
+    call(find(name), words, f"revocab {verb}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every command shares: one entry point, and one way to fail."""
+"""What every verb shares: one entry point, and one way to fail."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
-from revocab.closed import Closed
-from revocab.command import Call, Command, read
 from revocab.errors import LONGEST_NAME, RevocabError, UsageError, on_one_line
+from revocab.verb import Verb, read
 
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -77,57 +77,62 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     return False
 
 
-def run(main: Callable[[], None]) -> None:
-    with legible():
-        main()
+def call(verb: Verb, words: Sequence[str], name: str) -> None:
+    """Run a step with the words of a rule or of a person, and write the marker of its output.
 
-
-def call(command: Command, words: Sequence[str], name: str) -> None:
-    asked = read(command, name, words)
-    if asked.by_hand and handed_over(asked, words, name):
+    A person is also told what was written and what comes next.
+    """
+    arguments, job = read(verb, name, words)
+    by_hand = not job
+    if by_hand and handed_over(arguments.options, words, name):
         return
     from revocab.marker import made_by, mark_file
     from revocab.training.machine.startup import process_variables
 
     # Of several processes by torchrun or srun, the first alone looks at what it reads and writes.
     first = {**os.environ, **process_variables(os.environ)}.get("RANK", "0") == "0"
-    hashes = hashes_read(command, asked) if first else {}
-    with made_by(command.name, asked.job, asked.name, hashes), inputs_of(asked) as inputs:
-        telling = asked.by_hand and first and command.remakes is not None
-        with glanced_at(command, inputs, asked.out) if telling else nullcontext():
-            result = command.run(inputs, asked.job, asked.machine, asked.out)
+    hashes = hashes_read(verb, arguments, job) if first else {}
+    with ExitStack() as stack:
+        stack.enter_context(made_by(verb.name, arguments.options, job, hashes))
+        if by_hand:
+            arguments = stack.enter_context(local_inputs(arguments))
+            if first and verb.remakes is not None:
+                stack.enter_context(glanced_at(*verb.remakes, arguments))
+        result = verb.function(**dict(arguments))
         if first:
-            mark_file(asked.out)
-    if asked.by_hand and result is not None:
+            mark_file(arguments.out)
+    if by_hand and result is not None:
         print(result)
 
 
-def hashes_read(command: Command, asked: Call) -> dict[str, str]:
+def hashes_read(verb: Verb, arguments: Any, job: str) -> dict[str, str]:
     """Return the SHA-256 of what a job of the workflow reads; raise :class:`RevocabError` for files
     that are no longer as their jobs wrote them. By hand that is looked at of finished results.
     """
     from revocab.marker import hashes_of, paths_in
 
-    paths = [*paths_in(asked.inputs)] if asked.name else []
-    if hasattr(asked.inputs, "results"):
+    inputs = {name: value for name, value in arguments if name not in ("options", "out")}
+    paths = [*paths_in(inputs)] if job else []
+    if hasattr(inputs.get("inputs"), "results"):
         from revocab.report.results import files_read
 
-        paths = [*files_read(asked.inputs, command.name, getattr(asked.job, "group", None))]
-    parts = asked.out.parts  # results/EXPERIMENT/… in a job of the workflow
-    return hashes_of(paths, parts[1] if asked.name and len(parts) > 1 else "")
+        group = getattr(arguments.options, "group", None)
+        paths = [*files_read(inputs["inputs"], verb.name, group)]
+    parts = arguments.out.parts  # results/EXPERIMENT/… in a job of the workflow
+    return hashes_of(paths, parts[1] if job and len(parts) > 1 else "")
 
 
-def handed_over(asked: Call, words: Sequence[str], name: str) -> bool:
-    """Run a command that a person typed with the Python of its engine, where that is another one.
+def handed_over(options: Any, words: Sequence[str], name: str) -> bool:
+    """Run a step that a person typed with the Python of its engine, where that is another one.
 
     Ends with its exit status if it fails.
     """
-    named = getattr(asked.job, "engine", None) or getattr(asked.job, "option", {}).get("engine")
-    if not isinstance(named, str):
+    engine = getattr(options, "engine", None)
+    if not isinstance(engine, str):
         return False
     from revocab.evaluation.inference.engine import elsewhere
 
-    python = elsewhere(named)
+    python = elsewhere(engine)
     if python is None:
         return False
     ours = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -141,26 +146,29 @@ def handed_over(asked: Call, words: Sequence[str], name: str) -> bool:
 
 
 @contextmanager
-def glanced_at(command: Command, inputs: Closed, out: Path) -> Iterator[None]:
-    """Tell what is wrong with the model that is read and, anew, with the last that is written."""
+def glanced_at(name: str, pattern: str, arguments: Any) -> Iterator[None]:
+    """Print what is wrong with the model that is read and, anew, with the last that is written."""
     from revocab.model_check.kind import tell
 
-    assert command.remakes is not None  # or nothing is told
-    name, pattern = command.remakes
+    inputs = getattr(arguments, "inputs", arguments)
     known = tell(getattr(inputs, name))
     yield
-    for folder in sorted(out.glob(pattern))[-1:] if pattern else [out]:
+    for folder in sorted(arguments.out.glob(pattern))[-1:] if pattern else [arguments.out]:
         tell(folder, known)
 
 
 @contextmanager
-def inputs_of(asked: Call) -> Iterator[Closed]:
-    """Yield the inputs of a call as files and folders; by hand they may be named otherwise."""
-    if not asked.by_hand:
-        yield asked.inputs
-        return
+def local_inputs(arguments: Any) -> Iterator[Any]:
+    """Yield the arguments of a call with folders in place of Hub ids, files in place of tasks."""
     from revocab.evaluation.multiple_choice.named_tasks import as_task_files
     from revocab.models.hub_or_folder import fetch_inputs
 
-    with as_task_files(fetch_inputs(asked.inputs)) as inputs:
-        yield inputs
+    if inputs := getattr(arguments, "inputs", None):
+        arguments = arguments.model_copy(update={"inputs": fetch_inputs(inputs)})
+    with as_task_files(fetch_inputs(arguments)) as local:
+        yield local
+
+
+def run(main: Callable[[], None]) -> None:
+    with legible():
+        main()

@@ -1,4 +1,4 @@
-"""A hash of what a command computes with: its module, and all of ours that these import.
+"""A hash of what a verb computes with: its function, and all modules of ours that it imports.
 
 The hash changes with what a module and the YAML beside it say, and not with lines of comments. A
 user's own modules and YAML count as if they lay in the package (:mod:`revocab.extensions`).
@@ -6,6 +6,7 @@ user's own modules and YAML count as if they lay in the package (:mod:`revocab.e
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -17,7 +18,7 @@ from revocab.extensions import PACKAGE, own_folder
 #: Modules, relative to the package, on which no result depends: command lines, plans, progress.
 SPEAKING = frozenset(
     {
-        "cli.py", "command.py", "extensions.py", "flags.py", "imports.py", "progress.py"
+        "cli.py", "extensions.py", "imports.py", "progress.py", "verb.py"
     }
 )  # fmt: skip
 
@@ -31,15 +32,47 @@ UNREAD = re.compile(r"^\s*(?:#.*)?\n", re.MULTILINE)
 
 
 @cache
-def code_hash(module: str, modules: Collection[str] = (), package: Path = PACKAGE) -> str:
-    """Return the hash of a module (``commands/train_model.py``) and of all below it.
+def code_hash(function: str, module: str, finds: Collection[str] = ()) -> str:
+    """Return the hash of a function of a module (``verbs/training.py``) and of all below it.
 
-    ``found`` are folders whose modules are found at run time, and imported by no name.
+    ``finds`` are folders whose modules are found at run time, and imported by no name.
     """
-    start = [module, *(name for folder in modules for name in files(f"{folder}/*.py", package))]
-    names = sorted(closure(start, package))
-    lines = [f"{name} {file_hash(place(name, package))}" for name in names]
-    return _digest("\n".join(lines))
+    text = stands_on(function, place(module).read_text(encoding="utf-8"))
+    found = [name for folder in finds for name in files(f"{folder}/*.py", PACKAGE)]
+    names = sorted(closure([*_modules(text, PACKAGE), *found], PACKAGE))
+    lines = [f"{name} {file_hash(place(name))}" for name in names]
+    return _digest("\n".join([UNREAD.sub("", text), *lines]))
+
+
+def stands_on(function: str, text: str) -> str:
+    """Return what a function is made of in its own module: itself, and the functions, constants and
+    imports that it names, and that these name.
+    """
+    places: dict[str, ast.stmt] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            places |= {alias.asname or alias.name.partition(".")[0]: node for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            places[node.name] = node
+        elif isinstance(node, ast.Assign):
+            targets = {name.id for target in node.targets for name in _ids(target)}
+            places |= dict.fromkeys(targets, node)
+    waiting, known = [function], dict[str, str]()
+    while waiting:
+        name = waiting.pop()
+        if name in known:
+            continue
+        node = places[name]
+        if isinstance(node, ast.ImportFrom):
+            known[name] = f"from {node.module} import {name}"
+        else:
+            known[name] = ast.unparse(node)
+            waiting += {each.id for each in _ids(node)} & places.keys()
+    return "\n".join(known[name] for name in sorted(known))
+
+
+def _ids(node: ast.AST) -> Iterator[ast.Name]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Name))
 
 
 def files(pattern: str, package: Path) -> list[str]:
@@ -67,8 +100,12 @@ def closure(start: Iterable[str], package: Path = PACKAGE) -> set[str]:
 
 @cache
 def _imported(path: Path, package: Path) -> list[str]:
+    return _modules(path.read_text(encoding="utf-8"), package)
+
+
+def _modules(text: str, package: Path) -> list[str]:
     modules = []
-    for dotted in _names(path.read_text(encoding="utf-8")):
+    for dotted in _names(text):
         parts = dotted.split(".")[1:]
         for depth in range(len(parts) + 1):
             module = "/".join(parts[:depth])

@@ -5,7 +5,6 @@ import os
 import re
 import sys
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
@@ -23,8 +22,9 @@ from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.experiment import options
 from revocab.experiment.layout import Layout
 from revocab.experiment.paths import manifest
-from revocab.flags import flag_of
 from revocab.imports import code_hash
+from revocab.verb import flag_of
+from revocab.verbs import find, places
 from revocab.workflow import gpus, launch, supervise, warm
 from revocab.workflow.run import record_machine
 
@@ -195,18 +195,13 @@ def decided(rule, options, python=PYTHON, order=None, **flags):
 
 
 @cache
-def command(verb):
-    return import_module(f"revocab.commands.{verb}").COMMAND
-
-
-@cache
 def code_of(verb):
     """Return a hash of the code of a verb, which runs a job again where it is a param.
 
     Of what lasts, weights and what they are made from, it is part of the shell command: with the
     rerun triggers of a cluster's profile, code alone makes none of it again.
     """
-    return f"code {code_hash(f'commands/{verb}.py', command(verb).finds)}"
+    return f"code {code_hash(verb, f'verbs/{places()[verb].module}.py', find(verb).finds)}"
 
 
 # --- what a machine decides -----------------------------------------------------------------------
@@ -216,7 +211,7 @@ def machine(verb, settings=None, **fixed):
     """Return the param with a verb's flags for the machine: what the profile has under their names,
     and ``fixed`` ones, on which nothing computed depends.
     """
-    fields = command(verb).machine.model_fields
+    fields = find(verb).machine
 
     def flags(wildcards, resources, threads):
         values = {name: resources.get(name) for name in fields if name != "threads"} | fixed

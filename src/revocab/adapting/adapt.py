@@ -26,14 +26,14 @@ from revocab.adapting.source import Source, find, look_at, look_at_stand_in
 from revocab.adapting.speed import precision_for, training_speed
 from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.closed import Closed, Id, near
-from revocab.command import options_of
 from revocab.errors import RevocabError, UsageError, all_of, of_usage
 from revocab.extensions import workflow_folder
-from revocab.flags import leading
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
+from revocab.models.hub_or_folder import model_field
 from revocab.progress import silent, spoken
+from revocab.verb import verb
 from revocab.workflow.supervise import stoppable
 
 if TYPE_CHECKING:
@@ -41,13 +41,6 @@ if TYPE_CHECKING:
     from revocab.experiment.layout import Layout
 
 FILE = "adapt.yaml"
-ABOUT = """Adapt a model to the language of a text: revocab adapt MODEL --text it=FILE
-
-Makes a tokenizer with the text's words and rows for its new tokens, trains, and says whether the
-model is better or worse than before. MODEL is a folder or a Hub id; with --demo instead, a small
-stand-in is trained first, on the text of --keep or else on generated text. The experiment file that
-it writes says what was chosen, and why. After an interruption, run the same command again to
-continue."""
 #: Where in the output folder the generated text of a stand-in is.
 WORLD = "demo-text"
 
@@ -117,16 +110,21 @@ class AdaptOptions(Closed):
         return self
 
 
-def adapt(words: Sequence[str]) -> str:
-    """Return what was made, after making it; or raise :class:`RevocabError`."""
-    named, flags = leading(words, 1)
-    try:
-        options = options_of(AdaptOptions, "revocab adapt MODEL", ABOUT, flags)
-    except RevocabError as error:
-        if named or "--demo" in flags:
-            raise
-        missing = "MODEL comes first: revocab adapt MODEL --text it=FILE; or give --demo"
-        raise UsageError([missing, *error.problems]) from None
+@verb()
+def adapt(
+    model: str | None = model_field("model to adapt", default=None),
+    *,
+    options: AdaptOptions,
+    words: Sequence[str],
+) -> str:
+    """Adapt a model to the language of a text.
+
+    Makes a tokenizer with the text's words and rows for its new tokens, trains, and says
+    whether the model is better or worse than before. With --demo in place of MODEL, a small
+    stand-in is trained first, on the text of --keep or else on generated text. The experiment
+    file that it writes says what was chosen, and why. After an interruption, run the same
+    command again to continue.
+    """
     # The number of cores decides no result.
     same = [
         word
@@ -136,7 +134,7 @@ def adapt(words: Sequence[str]) -> str:
     command = f"revocab adapt {shlex.join(same)}"
     file = options.out / FILE
     with stoppable(command):
-        write_once(file, command, lambda: content(command, next(iter(named), None), options))
+        write_once(file, command, lambda: content(command, model, options))
         from revocab.config.load import read
         from revocab.experiment.layout import Layout
 

@@ -22,17 +22,17 @@ from pydantic import Field
 from revocab.adapting.source import look_at
 from revocab.adapting.texts import Text, measure_texts
 from revocab.closed import Closed, OneLine
-from revocab.command import named_and_flags
 from revocab.errors import RevocabError, all_of
 from revocab.evaluation.options import EfficiencyJob, Hardware
 from revocab.evaluation.over_seeds import SIGNIFICANT, level_of, most_exchanges
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.limits import Bytes
 from revocab.models.folder import check_model_folder
-from revocab.models.hub_or_folder import local
+from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent, spoken
 from revocab.tokenizers.unseen import Unseen
+from revocab.verb import verb
 
 FOLDER = Path(__file__).parent
 #: Documents are grouped into parts of at least this many bytes: enough for a batch, and enough
@@ -47,10 +47,6 @@ PROMPTS, FEWEST_CHARACTERS, MOST_CHARACTERS, NEW_TOKENS, MARGIN = 4, 20, 500, 16
 REPEATS = 2
 #: A text is at least this many times as long as its prompts.
 TEXT_FOR_PROMPTS = 2
-ABOUT = """Compare two models on a text: revocab compare OLD NEW --text it=FILE
-
-Loss in bits per byte, with a 95 % interval of the difference over parts of the text; tokens,
-characters per token, speed, size. OLD and NEW are folders or Hub ids."""
 
 
 class CompareOptions(Closed):
@@ -83,17 +79,24 @@ class Loss:
         return sum(self.nats) / (sum(self.bytes) * math.log(2))
 
 
-def compare(words: Sequence[str]) -> str:
-    missing = "give two models, folders or Hub ids: revocab compare OLD NEW …"
-    named, options = named_and_flags(
-        CompareOptions, words, "revocab compare OLD NEW", ABOUT, missing, 2
-    )
+@verb()
+def compare(
+    old: str = model_field("the model before"),
+    new: str = model_field("the model after"),
+    *,
+    options: CompareOptions,
+) -> str:
+    """Compare two models on a text.
+
+    Loss in bits per byte, with a 95 % interval of the difference over parts of the text;
+    tokens, characters per token, speed, size. OLD and NEW are folders or Hub ids.
+    """
     say = spoken()
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
     calls: list[Callable[[], Any]] = [
         partial(measure_texts, options.text, "--text"),
-        *(partial(local_model, name) for name in named),
+        *(partial(local_model, name) for name in (old, new)),
     ]
     texts, *folders = all_of(calls)
     # Checked before the work: nothing that somebody else wrote is replaced.
@@ -101,7 +104,7 @@ def compare(words: Sequence[str]) -> str:
     out = None if options.out is None else OutputFolder(options.out, "comparison", inputs)
     read = [documents_of(text, options.limit_bytes) for text in texts]
     comparison = {
-        "models": named,
+        "models": [old, new],
         "texts": [
             compared(folders, text, documents, options.device, len(texts), say=say)
             for text, documents in zip(texts, read, strict=True)

@@ -12,26 +12,20 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.adapting.texts import Text, measure_texts
-from revocab.command import of_flags
-from revocab.errors import RevocabError, UsageError
-from revocab.flags import leading, values_of
+from revocab.errors import RevocabError
 from revocab.io import text_lines
 from revocab.models.folder import ModelFolder
-from revocab.models.hub_or_folder import local
+from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder, check_files
 from revocab.progress import spoken
 from revocab.tokenizer_building.constructions.trim import Measure
+from revocab.verb import verb
 
 if TYPE_CHECKING:
     from revocab.models.trimmed_model import TrimmableModel
     from revocab.tokenizer_building.trimming import Trim
 
 NAME = "revocab trim MODEL it=FILE"
-ABOUT = """Drop tokens that some languages do not need: revocab trim MODEL it=FILE --coverage 0.9999
-
-Text of kept tokens alone has the same tokens and logits as before; other text is cut into kept
-tokens. FILE is text of a language (.txt, .jsonl, .parquet, also .gz) or a folder of such files.
-Each language is counted separately. --dry-run shows what it saves and costs."""
 #: Shares of each text's tokens of which a dry run tells the price.
 SHARES = (1.0, 0.99999, 0.9999, 0.999, 0.99)
 PICTURE = "coverage"
@@ -40,9 +34,6 @@ PICTURE = "coverage"
 class TrimOptions(Measure):
     """The flags of `revocab trim`."""
 
-    text: dict[str, Path] = Field(
-        default_factory=dict, description="the texts; they may also follow MODEL"
-    )
     tokens: Path | None = Field(
         default=None, description="file of tokens to keep in any case, one per line"
     )
@@ -54,29 +45,32 @@ class TrimOptions(Measure):
     )
 
 
-def trim(words: Sequence[str]) -> str:
-    """Return what was done, after doing it; or raise :class:`RevocabError`."""
-    named, flags = leading(words)
-    model = [word for word in named[:1] if "=" not in word]
-    if unflagged := named[len(model) :]:
-        flags = ["--text", *unflagged, *flags]
-    values = values_of([TrimOptions], NAME, ABOUT, flags)
-    if not model:
-        raise UsageError(f"MODEL comes first, a folder or a Hub id: {NAME} --coverage 0.9999")
-    options = of_flags(TrimOptions, values)
-    if not options.text and options.languages is None:
+@verb()
+def trim(
+    model: str = model_field("model to trim"),
+    text: dict[str, Path] = Field(default_factory=dict, description="the texts, by language"),
+    *,
+    options: TrimOptions,
+) -> str:
+    """Drop tokens that some languages do not need.
+
+    Text of kept tokens alone has the same tokens and logits as before; other text is cut into
+    kept tokens. FILE is text of a language (.txt, .jsonl, .parquet, also .gz) or a folder of
+    such files. Each language is counted separately. --dry-run shows what it saves and costs.
+    """
+    if not text and options.languages is None:
         raise RevocabError(
             "no text: --keep and --coverage count tokens in it; give it by its language after the"
             f" model: {NAME}"
         )
-    texts = measure_texts(options.text, "--text") if options.text else []
+    texts = measure_texts(text, "--text") if text else []
     stay = [] if options.tokens is None else [*filter(None, text_lines(options.tokens))]
-    inputs = [*options.text.values(), options.tokens]
-    if options.picture is not None and not options.text:
+    inputs = [*text.values(), options.tokens]
+    if options.picture is not None and not text:
         raise RevocabError(f"--picture {options.picture}: it shows what texts lose; give a text")
     if options.picture is not None:
         check_files(*map(options.picture.with_suffix, (".svg", ".png")), inputs=inputs)
-    folder = local(Path(model[0]), "model")
+    folder = local(Path(model), "model")
     out = None if options.dry_run else OutputFolder(options.out, "trimmed model", [folder, *inputs])
     return trimmed(folder, texts, options, stay, out)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,25 +22,19 @@ from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
 from revocab.advice.page import data_of, draw_figures, page
 from revocab.closed import Language
-from revocab.command import options_of
 from revocab.config.load import validate
 from revocab.costs.devices import Device, Shape
 from revocab.costs.sizes import read_config
-from revocab.errors import RevocabError, UsageError, all_of
+from revocab.errors import RevocabError, all_of
 from revocab.experiment.paths import Paths
-from revocab.flags import leading
 from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
+from revocab.models.hub_or_folder import model_field
 from revocab.output import OutputFolder
 from revocab.progress import spoken
 from revocab.report.template import markdown_escape
+from revocab.verb import verb
 
-NAME = "revocab advise MODEL it=FILE …"
-ABOUT = """Say whether a new vocabulary is worth it: revocab advise MODEL it=FILE --keep en=FILE
-
-MODEL is a folder or a Hub id; its configuration and tokenizer are read, but no weights. Shows what
-the text costs today, what larger vocabularies would save, what their training costs, after how much
-text it pays off, and what is lost. Recommends what to do; with --out also as an experiment file."""
 #: The file in the output folder; its stem is the experiment's id.
 FILE = "advised.yaml"
 #: How new rows are made.
@@ -54,10 +48,6 @@ GPU = "a100-80gb"
 class AdviseOptions(Device):
     """The flags of `revocab advise`."""
 
-    text: dict[str, Path] = Field(
-        default_factory=dict,
-        description="text of the new language, by its code; also without --text: it=FILE",
-    )
     keep: dict[str, Path] = Field(
         default_factory=dict, description="text of a language that the model should not forget"
     )
@@ -90,18 +80,27 @@ class AdviseOptions(Device):
         return self
 
 
-def advise(words: Sequence[str]) -> str:
-    """Return the page, after writing it where that is asked for; or raise :class:`RevocabError`."""
-    named, flags = leading(words)
-    if len(named) > 1:
-        flags = ["--text", *named[1:], *flags]
-    options = options_of(AdviseOptions, NAME, ABOUT, flags)
+@verb()
+def advise(
+    model: str = model_field("model; its weights are not read"),
+    text: dict[str, Path] = Field(
+        default_factory=dict, description="text of the new language, by its code"
+    ),
+    *,
+    options: AdviseOptions,
+    words: Sequence[str],
+) -> str:
+    """Say whether a new vocabulary is worth it.
+
+    MODEL is a folder or a Hub id; its configuration and tokenizer are read, but no weights.
+    Shows what the text costs today, what larger vocabularies would save, what their training
+    costs, after how much text it pays off, and what is lost. Recommends what to do; with --out
+    also as an experiment file.
+    """
     if options.gpu is None and options.peak is None:
         options = options.model_copy(update={"gpu": GPU})
-    if not named:
-        raise UsageError(f"MODEL comes first, a folder or a Hub id: {NAME}")
-    place, folder, texts, keep = inputs(named[0], options)
-    read = [folder, *options.text.values(), *options.keep.values()]
+    place, folder, texts, keep = inputs(model, text, options)
+    read = [folder, *text.values(), *options.keep.values()]
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.out is None else OutputFolder(options.out, "advice", read)
     findings = look(describe(folder, place), texts, keep, options, spoken())
@@ -117,17 +116,17 @@ def advise(words: Sequence[str]) -> str:
             write_text(part / "advice.html", page(findings, "layout.html.j2", figures=part))
     if options.printed:
         return json.dumps(data, indent=2, ensure_ascii=False)
-    return "\n".join([page(findings), *next_steps(named[0], options, findings)])
+    return "\n".join([page(findings), *next_steps(model, text, options, findings)])
 
 
 def inputs(
-    model: str, options: AdviseOptions
+    model: str, text: dict[str, Path], options: AdviseOptions
 ) -> tuple[dict[str, str], Path, list[Text], list[Text]]:
     """Return where the model is, and the texts; raise :class:`RevocabError` with all problems."""
-    problems = [] if options.text else ["give text by its language: revocab advise MODEL it=FILE"]
-    problems += overlaps(options.text, options.keep, "the text")
-    known = [*options.text, *options.keep]
-    problems += share_problems(options)
+    problems = [] if text else ["give text by its language: revocab advise MODEL it=FILE"]
+    problems += overlaps(text, options.keep, "the text")
+    known = [*text, *options.keep]
+    problems += share_problems(text, options)
     problems += [
         f"--share {name}=…: no text is in this language; there is {', '.join(known) or 'none'}"
         for name in options.share
@@ -135,7 +134,7 @@ def inputs(
     ]
     looks: list[Callable[[], Any]] = [
         lambda: found_model(model),
-        lambda: measure_texts(options.text, "--text"),
+        lambda: measure_texts(text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
     ]
     (place, folder), texts, keep = all_of(looks, problems)
@@ -151,20 +150,22 @@ def found_model(model: str) -> tuple[dict[str, str], Path]:
     return place, folder
 
 
-def share_problems(options: AdviseOptions) -> list[str]:
+def share_problems(text: Mapping[str, Path], options: AdviseOptions) -> list[str]:
     total = sum(options.share.values())
     if total > 1 + ROUNDING:
         return [f"--share: {total:.0%} in all; give shares that sum to at most 1"]
-    rest = [name for name in (*options.text, *options.keep) if name not in options.share]
+    rest = [name for name in (*text, *options.keep) if name not in options.share]
     if options.share and total < 1 - ROUNDING and not rest:
         return [f"--share: {1 - total:.0%} of what is written has no text; give --keep too"]
     return []
 
 
-def next_steps(model: str, options: AdviseOptions, findings: Findings) -> list[str]:
+def next_steps(
+    model: str, text: Mapping[str, Path], options: AdviseOptions, findings: Findings
+) -> list[str]:
     """Return what to do next; the last line tries what is recommended here."""
     words = ["revocab", "adapt", model]
-    for flag, texts in (("--text", options.text), ("--keep", options.keep)):
+    for flag, texts in (("--text", text), ("--keep", options.keep)):
         words += [flag, *(f"{name}={path}" for name, path in texts.items())] if texts else []
     words += ["--anyway"] * bool(findings.against) + ["--tokens", str(int(findings.facts.planned))]
     tried = f"adapt       {shlex.join(words)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,22 +11,14 @@ from typing import Literal
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine, look_up
-from revocab.command import named_and_flags
 from revocab.errors import RevocabError
 from revocab.extensions import found_in
 from revocab.models.folder import ModelFolder
-from revocab.models.hub_or_folder import local
+from revocab.models.hub_or_folder import local, model_field
 from revocab.models.load import ADAPTER
 from revocab.output import OutputFolder
 from revocab.progress import Say, spoken
-
-NAME = "revocab export MODEL --to FORMAT OUT"
-ABOUT = """Write a model for another program: revocab export MODEL --to gguf OUT
-
-The folder OUT gets model.gguf, for llama.cpp and what is built on it, and a Modelfile for Ollama;
-or with --to sentencepiece a tokenizer.model. Text gives the same tokens there as here. If it
-does not, nothing is written, and the message gives the share of lines."""
-
+from revocab.verb import verb
 
 Outtype = Literal["auto", "f32", "f16", "bf16", "q8_0"]
 
@@ -35,7 +27,6 @@ class ExportOptions(Closed):
     """The flags of `revocab export`."""
 
     to: OneLine = Field(default="gguf", description="gguf or sentencepiece")
-    out: Path = Field(description="folder to write; also as the word after --to FORMAT")
     outtype: Outtype = Field(
         default="auto", description="type of the matrices in a GGUF; auto: as they are stored"
     )
@@ -63,30 +54,30 @@ def formats() -> dict[str, Format]:
     return found_in(package, "FORMAT")
 
 
-def export(words: Sequence[str]) -> str:
-    """Return what was written, after writing it; or raise :class:`RevocabError`."""
-    missing = f"MODEL comes first, a folder or a Hub id: {NAME}"
-    named, options = named_and_flags(ExportOptions, placed(words), NAME, ABOUT, missing)
+@verb()
+def export(
+    model: str = model_field("model to write"),
+    out: Path = Field(description="folder to write"),
+    *,
+    options: ExportOptions,
+) -> str:
+    """Write a model for another program.
+
+    The folder OUT gets model.gguf, for llama.cpp and what is built on it, and a Modelfile for
+    Ollama; or with --to sentencepiece a tokenizer.model. Text gives the same tokens there as
+    here. If it does not, nothing is written, and the message gives the share of lines.
+    """
     kind = look_up("--to", options.to, formats(), "format")
     if options.lines is not None and not options.lines.is_file():
         raise RevocabError(f"--lines {options.lines}: no such file; give a text file")
-    folder = local(Path(named[0]), "model")
+    folder = local(Path(model), "model")
     if (folder / ADAPTER).is_file():
         raise RevocabError(f"{folder}: a LoRA adapter; export the model that it was merged into")
     model = ModelFolder(folder)
-    out = OutputFolder(options.out, f"export to {kind.name}", [folder, options.lines])
+    out = OutputFolder(out, f"export to {kind.name}", [folder, options.lines])
     say = spoken()
     with out.replaced() as part:
         notes = kind.write(model, options, part, say)
         files = sorted(path for path in part.iterdir() if not path.name.startswith("."))
-        sizes = [f"{options.out / path.name}  {path.stat().st_size:,} bytes" for path in files]
+        sizes = [f"{out / path.name}  {path.stat().st_size:,} bytes" for path in files]
     return "\n".join([*sizes, *notes])
-
-
-def placed(given: Sequence[str]) -> list[str]:
-    """Return the words with ``--out`` before the one that follows ``--to FORMAT``."""
-    words = [*given]
-    after = next((place + 2 for place, word in enumerate(words) if word == "--to"), len(words))
-    if after < len(words) and not words[after].startswith("-"):
-        words.insert(after, "--out")
-    return words

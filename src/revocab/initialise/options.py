@@ -10,11 +10,11 @@ from pydantic import Field, ValidationError
 
 from revocab.closed import Closed, Folder, Id, Job, Language, OneLine, look_up
 from revocab.errors import RevocabError, refuse
-from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
 from revocab.limits import Seed, Width
 from revocab.models.hub_or_folder import model_field, tokenizer_field
+from revocab.verb import flag_of
 
 #: What fills further tensors with a row per token where the method of embedding and head cannot.
 TABLES = "fvt"

@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import Field
 
 from revocab.closed import Closed
-from revocab.command import named_and_flags
 from revocab.errors import on_one_line
 from revocab.io import write_json
 from revocab.links import check_links, copy_present, link_or_copy
@@ -20,14 +19,11 @@ from revocab.model_check.kind import SEVERITIES, Mended, Subject, look_at
 from revocab.models.finding import Finding
 from revocab.models.folder import OWN_FILES
 from revocab.models.folder_files import files_of
-from revocab.models.hub_or_folder import local
+from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder, check_files
 from revocab.tokenizers.file_ids import TEMPLATES
+from revocab.verb import verb
 
-ABOUT = """Say what is wrong with a model, whoever made it: revocab check MODEL
-
-MODEL is a folder or a Hub id. Each finding is a line: what is wrong, what that does to a user, and
-how to mend it. No code of the model is run. Exit status 1 if there is an error."""
 #: Endings of files that are linked where the file system allows it.
 LARGE = (".safetensors", ".bin", ".gguf", ".pt", ".pth", ".npz")
 
@@ -46,19 +42,22 @@ class CheckOptions(Closed):
     )
 
 
-def check(words: Sequence[str]) -> str:
-    """Return what is said of a model; end with exit status 1, having said it, for errors."""
-    missing = "give a model, a folder or a Hub id: revocab check MODEL"
-    named, options = named_and_flags(CheckOptions, words, "revocab check MODEL", ABOUT, missing)
-    folder = local(Path(named[0]), "model")
+@verb()
+def check(model: str = model_field("model to look at"), *, options: CheckOptions) -> str:
+    """Say what is wrong with a model, whoever made it.
+
+    MODEL is a folder or a Hub id. Each finding is a line: what is wrong, what that does to a
+    user, and how to mend it. No code of the model is run. Exit status 1 if there is an error.
+    """
+    folder = local(Path(model), "model")
     to_screen = options.findings == Path("-")
     if options.findings is not None and not to_screen:
         check_files(options.findings, inputs=[folder])
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.fix is None else OutputFolder(options.fix, "mended model", [folder])
     findings = look_at(folder)
-    report: dict[str, Any] = {"model": named[0], "findings": [*map(as_data, findings)]}
-    lines = [*map(line_of, findings), f"{named[0]}: {counts(findings)}"]
+    report: dict[str, Any] = {"model": model, "findings": [*map(as_data, findings)]}
+    lines = [*map(line_of, findings), f"{model}: {counts(findings)}"]
     if output is not None:
         findings = mend(folder, findings, output, report, lines)
     if options.findings is not None and not to_screen:

@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from revocab.errors import RevocabError, refuse
-from revocab.flags import flag_of
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
 from revocab.output import OutputFolder
@@ -22,6 +21,7 @@ from revocab.tokenizer_building.construction import (
 )
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.verb import flag_of
 
 #: What the folder claims to be.
 KIND = "tokenizer"

@@ -18,13 +18,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from revocab.closed import Closed, unknown
-from revocab.command import named_and_flags
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import Tokenizer
 from revocab.io import not_folder, read_json, text_lines
 from revocab.links import check_file
-from revocab.models.hub_or_folder import local
+from revocab.models.hub_or_folder import local, model_field
 from revocab.tokenizers.golden_texts import fixed_texts, golden_texts
+from revocab.verb import verb
 from revocab.verify.runtime import Answer, Asked, Expected, Missing, runtimes
 from revocab.verify.runtimes.llama_cpp import RUNTIME as LLAMA_CPP
 from revocab.verify.runtimes.tokenizers import load
@@ -32,9 +32,6 @@ from revocab.verify.runtimes.tokenizers import load
 #: Texts whose logits are compared, each at its first, middle and last position, and their tokens.
 LOGIT_TEXTS, FEWEST_TOKENS, MOST_TOKENS = 4, 4, 32
 SHOWN = 60
-ABOUT = """Compare tokens, text and logits wherever a model is loaded: revocab verify MODEL
-
-MODEL is a folder or Hub id, of a model or a tokenizer. Exit status 1 if anything differs."""
 
 
 class VerifyOptions(Closed):
@@ -76,10 +73,13 @@ class Verified:
         return "equal" if states == {"equal"} else "not run"
 
 
-def verify(words: Sequence[str]) -> str:
-    missing = "give a model, folder or Hub id: revocab verify MODEL …"
-    named, options = named_and_flags(VerifyOptions, words, "revocab verify MODEL", ABOUT, missing)
-    verified = verified_model(named[0], options)
+@verb()
+def verify(model: str = model_field("model or tokenizer"), *, options: VerifyOptions) -> str:
+    """Compare tokens, text and logits wherever a model is loaded.
+
+    MODEL is a folder or Hub id, of a model or a tokenizer. Exit status 1 if anything differs.
+    """
+    verified = verified_model(model, options)
     shown = page(verified)
     if options.json_:
         values = {**asdict(verified), "verdict": verified.verdict}

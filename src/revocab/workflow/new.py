@@ -12,11 +12,10 @@ import yaml
 from pydantic import Field
 
 from revocab.closed import Closed, Id, OneLine
-from revocab.command import options_of
 from revocab.errors import RevocabError, all_of
-from revocab.flags import flag_of, leading
 from revocab.io import write_text
 from revocab.limits import Size
+from revocab.verb import flag_of, read, verb
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: The experiments of the papers.
@@ -30,11 +29,6 @@ PAPERS = {
 STARTS = ("fvt", "mean", "random")
 #: Most steps of each of its trainings, a multiple of 4.
 TRIAL_STEPS = 100
-ABOUT = """Write a small experiment file, or a task's prompt: revocab new FILE.yaml
-
---template own adapts a model by one method; starts trains several starts with three seeds beside
-the old vocabulary, and ranks them; papers is laid over the experiment of a paper. On a terminal it
-asks for what no flag says. Default FILE: experiment.yaml, or prompt.yaml."""
 
 
 class NewOptions(Closed):
@@ -65,15 +59,22 @@ class NewOptions(Closed):
 ASKED = ("model", "text", "vocabulary")
 
 
-def new(words: Sequence[str]) -> str:
-    """Write the file that the words ask for, and return what it plans and the command that runs it.
+@verb()
+def new(
+    file: Path | None = Field(
+        default=None, description="file to write; default: experiment.yaml, or prompt.yaml"
+    ),
+    *,
+    options: NewOptions,
+    words: Sequence[str],
+) -> str:
+    """Write a small experiment file, or a task's prompt.
 
-    Raises :class:`RevocabError`, and writes nothing, where an answer is missing or the experiment
-    would not be valid.
+    --template own adapts a model by one method; starts trains several starts with three seeds
+    beside the old vocabulary, and ranks them; papers is laid over the experiment of a paper. On
+    a terminal it asks for what no flag says.
     """
-    named, flags = leading(words, 1) if words else ([], [])
-    options = options_of(NewOptions, "revocab new FILE.yaml", ABOUT, flags)
-    file = Path(named[0] if named else "prompt.yaml" if options.task else "experiment.yaml")
+    file = file or Path("prompt.yaml" if options.task else "experiment.yaml")
     if file.suffix not in (".yaml", ".yml"):
         raise RevocabError(f"{file}: give a name that ends in .yaml")
     if file.exists():
@@ -88,8 +89,8 @@ def new(words: Sequence[str]) -> str:
         raise RevocabError(f"{flag_of(key)}: not for {what}; leave it out" for key in ignored)
     if own and missing and sys.stdin.isatty():
         answers = {key: input(f"{about(key)}: ").split() for key in missing}
-        flags += [word for key, said in answers.items() if said for word in (flag_of(key), *said)]
-        options = options_of(NewOptions, "revocab new FILE.yaml", ABOUT, flags)
+        more = [word for key, said in answers.items() if said for word in (flag_of(key), *said)]
+        options = read(new, "revocab new", [*words, *more]).arguments.options
         missing = [key for key in ASKED if not getattr(options, key)]
     if own and missing:
         raise RevocabError(f"{flag_of(key)}: required ({about(key)})" for key in missing)

@@ -2,79 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
-from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from json import dumps
 from pathlib import Path
 
-from revocab.closed import plain
-from revocab.command import of_flags
+from pydantic import Field
+
 from revocab.config import read
 from revocab.config.checks import all_warnings
 from revocab.costs.devices import known, short
 from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, Costs, costs_of
-from revocab.errors import RevocabError
 from revocab.experiment.layout import Layout
-from revocab.flags import Parser, add_flag, leaves, value_of
+from revocab.verb import verb
 
 
-def plan(words: Sequence[str]) -> str:
-    """Return the costs of ``--configfile FILE … [--gpu NAME] …``, as text or JSON.
-
-    Raises :class:`RevocabError` for a device that is not known, and for what ``read`` refuses.
-    """
-    arguments = parser().parse_args(words)
-    values = {
-        key: value_of(key, plain(field.annotation), getattr(arguments, key))
-        for key, field in leaves(CostOptions)
-        if hasattr(arguments, key)
-    }
-    options = of_flags(CostOptions, values)
-    layout = layout_of(arguments)
+@verb()
+def plan(
+    configfile: list[Path] = Field(
+        default=[Path("config/demos/demo.yaml")], description="an experiment file and its overlays"
+    ),
+    *,
+    config: dict[str, str] = Field(default_factory=dict, description="replace keys of the file"),
+    as_json: bool = Field(default=False, alias="json", description="print JSON"),
+    options: CostOptions,
+) -> str:
+    """Print what an experiment costs, from its file alone, before anything runs."""
+    layout = Layout(read(*configfile, **config))
     for warning in all_warnings(layout.experiment):
         print(f"warning: {warning}", file=sys.stderr)
     costs = costs_of(layout, options)
-    if arguments.json:
-        return json.dumps(costs.as_json(), indent=2)
+    if as_json:
+        return dumps(costs.as_json(), indent=2)
     return "\n".join(lines_of(costs, options))
-
-
-def parser() -> Parser:
-    flags = Parser(
-        prog="revocab plan FILE.yaml",
-        description="Print what an experiment costs, from its file alone, before anything runs.",
-        allow_abbrev=False,
-    )
-    for key, field in leaves(CostOptions):
-        add_flag(flags, key, field)
-    flags.add_argument("--json", action="store_true", help="print JSON")
-    add_experiment(flags)
-    return flags
-
-
-def add_experiment(parser: Parser) -> None:
-    default = [Path("config/demos/demo.yaml")]
-    parser.add_argument(
-        "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
-        help=f"an experiment file and its overlays (default: {default[0]})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="replace keys of the file"
-    )
-
-
-def layout_of(arguments: Namespace) -> Layout:
-    """Return the layout of the experiment that a command line names.
-
-    Raises :class:`RevocabError` for an experiment that is not valid.
-    """
-    wrong = [word for word in arguments.config if "=" not in word]
-    if wrong:
-        raise RevocabError(f"{word!r}: expected NAME=VALUE" for word in wrong)
-    keys = dict(word.split("=", 1) for word in arguments.config)
-    return Layout(read(*arguments.configfile, **keys))
 
 
 def lines_of(costs: Costs, options: CostOptions) -> Iterator[str]:

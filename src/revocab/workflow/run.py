@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from argparse import ArgumentError, ArgumentParser
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,6 @@ import psutil
 
 from revocab.errors import UsageError, refuse, refused
 from revocab.extensions import from_here, own_or_shipped, workflow_folder
-from revocab.flags import Parser
 from revocab.io import write_json
 
 DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
@@ -78,20 +78,25 @@ def run(words: Sequence[str]) -> str:
     """
     if {"-h", "--help"} & {*words}:
         return USAGE
-    parser = Parser(prog="revocab run", add_help=False, allow_abbrev=False)
+    parser = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
     parser.add_argument("--config", nargs="+", default=[])
     parser.add_argument("-d", "--directory", type=Path, default=Path())
     parser.add_argument("--check", action="store_true")
-    arguments, _ = parser.parse_known_args(words)
+    try:
+        arguments, _ = parser.parse_known_args(words)
+    except ArgumentError as error:
+        raise UsageError(f"{error}; see revocab run --help") from None
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
         raise UsageError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
     check_files(arguments.configfile)
     if arguments.check:
+        from revocab.config import read
+        from revocab.experiment.layout import Layout
         from revocab.workflow.check_hub import check_hub
-        from revocab.workflow.plan import layout_of
 
-        return check_hub(layout_of(arguments))
+        keys = dict(word.partition("=")[::2] for word in arguments.config)
+        return check_hub(Layout(read(*(arguments.configfile or [DEMO]), **keys)))
     given = [*quiet(words), *defaults(words), *shipped_profiles(words)]
     if has(words, *PRINTS) or not is_local(words):
         sys.stderr.flush()

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.closed import BEST
 from revocab.errors import RevocabError
-from revocab.io import write_text
+from revocab.io import write_json, write_text
 from revocab.links import copy_present, link_or_copy
 from revocab.marker import MARKER
 from revocab.models.folder import ModelFolder
 from revocab.models.folder_files import files_of
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
-from revocab.output import OutputFolder, files_below
+from revocab.output import OutputFolder, files_below, remove_own
 from revocab.tokenizers.file_ids import TEMPLATES
 from revocab.training.outputs.loss_tables import HELDOUT
 
@@ -166,3 +166,17 @@ def keep_best(out: Path, checkpoints: Iterable[int], corpora: Collection[str]) -
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(source / name, folder / name)
     return {"best": {"step": step, "path": str(BEST_FOLDER), "heldout_loss": means[step]}}
+
+
+def drop_checkpoints(training: Path, steps: Iterable[int], out: Path) -> None:
+    """Remove checkpoints of a training's folder, and write their names to the JSON file ``out``."""
+    folders = [step_folder(training, step) for step in steps]
+    # Written first: after a kill in the middle, what is missing is known to be missing on purpose.
+    write_json(out, {"removed": [folder.as_posix() for folder in folders]})
+    for folder in folders:
+        hidden = folder.with_name(f".{folder.name}.dropped")  # at no moment half a checkpoint
+        if folder.is_dir():
+            folder.rename(hidden)
+        remove_own(hidden)
+        if hidden.is_dir():  # somebody's own files, which stay
+            hidden.rename(folder)

@@ -1,1 +1,0 @@
-"""One file per command: what it reads, its job, and the call that does it."""
