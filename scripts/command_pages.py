@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
-from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
-from reference_pages import Model, about, cell, code, default, sentence
+from reference_pages import cell, code, default, sentence
 
 from revocab.__main__ import dispatch
-from revocab.closed import plain
+from revocab.verb import CommandLine, Leaf, Verb, command_line, flag_of, metavar
+from revocab.verbs import find, places
+from revocab.workflow.plan import plan
 
 
 def command_page() -> str:
@@ -30,38 +30,31 @@ def command_page() -> str:
         "## To begin with",
         "",
     ]
-    for verb, (function, _) in entry.BEGUN.items():
-        lines += [f"### {verb}", "", *begun(verb, import_module(function.rpartition(".")[0]))]
+    for name, (place, _) in entry.BEGUN.items():
+        lines += verb_part(name, getattr(import_module(place.rpartition(".")[0]), name))
     lines += ["## On an experiment", ""]
-    for verb in entry.PLANNED:
-        lines += [f"### {verb}", "", *help_of(verb)]
-    by_hand = {command: verb for verb, command in entry.VERBS.items()}
-    files = entry.command_files()
+    lines += ["### run", "", *help_of("run"), *verb_part("plan", plan)]
+    by_hand = {step: name for name, step in entry.VERBS.items()}
     lines += ["## One step by hand", ""]
-    for command in entry.VERBS.values():
-        lines += command_part(command, by_hand[command])
-    lines += ["## Commands behind the workflow's rules", ""]
+    for step, name in by_hand.items():
+        lines += verb_part(name, find(step))
+    lines += ["## Steps behind the workflow's rules", ""]
     lines += ["They have no short name, and take flags like the others.", ""]
-    for command in files:
-        if command not in by_hand:
-            lines += command_part(command, command)
+    for step in places():
+        if step not in by_hand:
+            lines += verb_part(step, find(step))
     return "\n".join(lines).rstrip() + "\n"
 
 
-def begun(verb: str, module: ModuleType) -> list[str]:
-    """Return a verb's flags if its module has their model and ABOUT; else what its help says."""
-    model = getattr(module, f"{verb.title()}Options", None)
-    if model is None or not hasattr(module, "ABOUT"):
-        return help_of(verb)
-    return [*paragraphs(module.ABOUT), *flag_table([model])]
-
-
-def command_part(name: str, verb: str) -> list[str]:
-    module = import_module(f"revocab.commands.{name}")
-    command = module.COMMAND
-    models = [*command.parts.values(), command.shorthand]
-    out = f"| `--out PATH` | **required** | {cell(sentence(command.out))} |"
-    return [f"### {verb}", "", *paragraphs(module.__doc__), *flag_table(models, out)]
+def verb_part(name: str, verb: Verb) -> list[str]:
+    """Return a verb's flags; of one with kinds, those of each."""
+    lines = [f"### {name}", "", *paragraphs(verb.function.__doc__)]
+    for kind in verb.kinds or [""]:
+        line = command_line(verb, name, kind)
+        if kind:
+            lines += [f"#### {name} {kind}", "", *paragraphs(line.about)]
+        lines += flag_table(line)
+    return lines
 
 
 def paragraphs(text: str | None) -> list[str]:
@@ -69,29 +62,20 @@ def paragraphs(text: str | None) -> list[str]:
     return [line for part in words for line in (cell(sentence(part)), "")]
 
 
-def flag_table(models: Iterable[Model], *more: str) -> list[str]:
-    from revocab.flags import flag_of, leaves, metavar
-
+def flag_table(line: CommandLine) -> list[str]:
     rows = []
-    for model in models:
-        for key, field in leaves(model):
-            kind = plain(field.annotation)
-            value = "" if kind is bool else f" {value_name(kind, metavar(kind))}"
-            rows.append(
-                f"| {code(flag_of(key) + value)} | {default(field)} |"
-                f" {cell(sentence(flag_about(model, key)))} |"
-            )
-    return ["| flag | default | meaning |", "| --- | --- | --- |", *rows, *more, ""]
+    for key, leaf in line.known.items():
+        value = "" if leaf.kind is bool else f" {value_name(leaf)}"
+        meaning = leaf.field.description or ""
+        rows.append(
+            f"| {code(flag_of(key) + value)} | {default(leaf.field)} | {cell(sentence(meaning))} |"
+        )
+    return ["| flag | default | meaning |", "| --- | --- | --- |", *rows, ""]
 
 
-def value_name(kind: Any, name: str) -> str:
-    return "|".join(map(str, get_args(kind))) if get_origin(kind) is Literal else name
-
-
-def flag_about(model: Model, key: str) -> str:
-    for part in key.split(".")[:-1]:
-        model = plain(model.model_fields[part].annotation)
-    return about(model, key.rpartition(".")[2])
+def value_name(leaf: Leaf) -> str:
+    choices = get_args(leaf.kind) if get_origin(leaf.kind) is Literal else ()
+    return "|".join(map(str, choices)) or metavar(leaf)
 
 
 def help_of(verb: str) -> list[str]:

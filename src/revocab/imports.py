@@ -64,7 +64,8 @@ def stands_on(function: str, text: str) -> str:
             continue
         node = places[name]
         if isinstance(node, ast.ImportFrom):
-            known[name] = f"from {node.module} import {name}"
+            alias = next(alias for alias in node.names if name in (alias.name, alias.asname))
+            known[name] = f"from {node.module} import {ast.unparse(alias)}"
         else:
             known[name] = ast.unparse(node)
             waiting += {each.id for each in _ids(node)} & places.keys()

@@ -34,6 +34,7 @@ from revocab import yaml_file
 from revocab.closed import (
     OF_FOLDERS,
     Closed,
+    Job,
     checked,
     is_model,
     kinds_in,
@@ -66,7 +67,7 @@ HUB_IDS = (
 class Shorthand(Closed):
     """Flags that stand for others of a verb, and that no rule knows."""
 
-    def spelt_out(self, flags: dict[str, Any], options: type[BaseModel]) -> dict[str, Any]:
+    def spelt_out(self, flags: dict[str, Any], options: type[Job]) -> dict[str, Any]:
         """Return the flags with what these stand for among a verb's options.
 
         Raises :class:`RevocabError` where they stand for nothing.
@@ -216,18 +217,26 @@ def read(verb: Verb, name: str, words: Sequence[str]) -> Call:
     """
     if "--job" in words:
         return read_rule(verb, name, words)
-    model, about = verb.model, verb.function.__doc__
-    if not words and any(field.is_required() for field in model.model_fields.values()):
+    if not words and any(field.is_required() for field in verb.model.model_fields.values()):
         words = ["--help"]
-    if verb.kinds:
-        kind, *words = words if words and not words[0].startswith("-") else ["", *words]
-        if not kind:
-            kinds_page(verb, name, words)
+    if not verb.kinds:
+        return Call(command_line(verb, name).read(words))
+    if not words or words[0].startswith("-"):
+        kinds_page(verb, name, words)
+    return Call(command_line(verb, name, words[0]).read(words[1:]))
+
+
+def command_line(verb: Verb, name: str, kind: str = "") -> CommandLine:
+    """Return how a person calls a verb, whose options may be of a ``kind``.
+
+    Raises :class:`RevocabError` for a kind that there is not.
+    """
+    model, about = verb.model, verb.function.__doc__
+    if kind:
         options = look_up(name, kind, verb.kinds, verb.options.named_by)
         model = create_model(verb.name, __base__=model, options=(options, ...))
         name, about = f"{name} {kind}", options.__doc__
-    line = CommandLine(name, about, model, verb.shorthand, verb.positional)
-    return Call(line.read(words))
+    return CommandLine(name, about, model, verb.shorthand, verb.positional)
 
 
 def kinds_page(verb: Verb, name: str, words: Sequence[str]) -> NoReturn:
@@ -312,7 +321,7 @@ class CommandLine:
         values: dict[str, Any] = {
             key: {}
             for key, field in self.model.model_fields.items()
-            if is_model(plain(field.annotation)) and field.is_required()
+            if is_model(plain(field.annotation))
         }
         found = {self.known[key].path: value for key, value in flags.items()}
         found |= {leaf.path: leaf.constant[0] for leaf in leaves(self.model) if leaf.constant}
@@ -332,7 +341,7 @@ class CommandLine:
 
     def by_flag(self, problem: str) -> str:
         """Return a problem with flags in place of keys."""
-        part, dot, inner = problem.partition(": ")[0].partition(".")
+        part, dot, _ = problem.partition(": ")[0].partition(".")
         if part in FLAT:
             problem = problem.removeprefix(part + (dot or ": "))
         key, mark, rest = problem.partition(": ")
@@ -382,14 +391,13 @@ class CommandLine:
         kind = leaf.kind
         several = get_origin(kind) in (list, tuple, dict)
         hint: Any = bool if kind is bool else list[str] if several else str
-        where = inspect.Parameter.KEYWORD_ONLY
-        if leaf.key in self.positional:
-            where = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        where = kinds[leaf.key in self.positional]
         facts = Parameter(
             name=flag_of(leaf.key), help=help_of(leaf),
             group=Group(leaf.panel, sort_key=PANELS.index(leaf.panel)),
             metavar=None if kind is bool else metavar(leaf), consume_multiple=several,
-            negative=None if kind is bool else (), show_default=False,
+            negative=None if kind is bool else (), allow_repeating=True, show_default=False,
         )  # fmt: skip
         name = leaf.key.replace(".", "__")
         hint = Annotated[hint | None, facts]
@@ -458,7 +466,7 @@ def value_of(leaf: Leaf, value: Any) -> Any:
         if wrong := [word for word in value if not word.partition("=")[2]]:
             form = pair(kind, "VALUE")
             raise RevocabError(
-                f"{flag_of(leaf.key)} {word!r}: expected {form}{named_as(leaf.key, inner, word)}"
+                f"{flag_of(leaf.key)} {word!r}: expected {form}{named_as(leaf, word)}"
                 for word in wrong
             )
         # The value has no "=" of its own more often than the name (a special token) has one.
@@ -473,16 +481,18 @@ def value_of(leaf: Leaf, value: Any) -> Any:
     return element(kind, value) if isinstance(value, str) else value
 
 
-def named_as(key: str, kind: Any, word: str) -> str:
+def named_as(leaf: Leaf, word: str) -> str:
     """Return what to write for a file without its name, which is the file's where it has one, or
-    the code of the language that the file is named after.
+    the code of the language that the file is named after; of a step the first.
     """
-    if kind is not Path or word.endswith("="):
+    names, values = get_args(leaf.kind)
+    if plain(values) is not Path or word.endswith("="):
         return ""
     from revocab.languages import codes_by_name
 
     name = Path(word).name.partition(".")[0] or "NAME"
-    return f"; write {flag_of(key)} {codes_by_name().get(name.lower(), name)}={word}"
+    name = "0" if names is int else codes_by_name().get(name.lower(), name)
+    return f"; write {flag_of(leaf.key)} {name}={word}"
 
 
 def element(kind: Any, text: str) -> Any:

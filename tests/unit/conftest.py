@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import hub_cache
@@ -14,6 +13,7 @@ import yaml
 from construction_toys import base_tokenizers, prepared
 
 from revocab import cli
+from revocab.verbs import find
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +47,7 @@ def job() -> Callable[..., None]:
     """Run a job in this process, with the words of its command line."""
 
     def run(name: str, *words: object) -> None:
-        cli.call(import_module(f"revocab.commands.{name}").COMMAND, [*map(str, words)], name)
+        cli.call(find(name), [*map(str, words)], name)
 
     return run
 

@@ -7,16 +7,16 @@ import json
 import pytest
 
 from revocab import __main__ as entry
-from revocab.command import read
-from revocab.commands.pack_tokens import COMMAND
 from revocab.errors import RevocabError
 from revocab.io import read_json
+from revocab.verb import read
+from revocab.verbs.training import pack_tokens
 
 GIVEN = ["--tokenizer", "t", "--corpora", "a=a", "--seed", "1", "--out", "o"]
 
 
 def rows_of(words: str) -> int:
-    return read(COMMAND, "revocab pack", [*GIVEN, *words.split()]).job.rows
+    return read(pack_tokens, "revocab pack", [*GIVEN, *words.split()]).arguments.options.rows
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -17,15 +15,12 @@ import pytest
 from pydantic import BaseModel
 
 from revocab import __main__ as entry
-from revocab.closed import Job
-from revocab.command import Command, read
+from revocab.closed import Job, plain
 from revocab.errors import RevocabError
+from revocab.verb import leaves, read
+from revocab.verbs import find, places
 
-NAMES = sorted(entry.command_files())
-
-
-def command(name: str) -> Command:
-    return import_module(f"revocab.commands.{name}").COMMAND
+NAMES = sorted(places())
 
 
 def inside(annotation: Any) -> set[Any]:
@@ -43,13 +38,17 @@ def inside(annotation: Any) -> set[Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
-    parts = command(name)
-    assert issubclass(parts.job, Job)
-    assert not {one for one in inside(parts.job) if issubclass(one, Path)}
-    for key, field in parts.inputs.model_fields.items():
+def test_options_hold_no_path_and_inputs_hold_paths_only(name):
+    verb = find(name)
+    for options in verb.kinds.values() or [verb.options]:
+        assert issubclass(options, Job)
+        assert Path not in inside(options)
+    inputs = verb.model.model_fields.get("inputs")
+    for key, field in plain(inputs.annotation).model_fields.items() if inputs else ():
         assert Path in inside(field.annotation), key
-    assert not {one for one in inside(parts.machine) if issubclass(one, Path)}
+    assert not [key for key, field in verb.machine.items() if Path in inside(field.annotation)]
+    keys = [leaf.key for leaf in leaves(verb.model)]
+    assert len(keys) == len({*keys})
 
 
 # Both ways to call -------------------------------------------------------------------------------
@@ -63,12 +62,14 @@ def rule_words(words: Sequence[str] = FILES, **job: Any) -> list[str]:
 
 
 def test_a_rule_and_a_person_ask_for_the_same():
-    scoring = command("score_multiple_choice")
-    asked = read(scoring, "score", rule_words(run="r", limit=5))
+    scoring = find("score_multiple_choice")
+    of_rule = read(scoring, "score", rule_words(run="r", limit=5))
     by_hand = read(scoring, "score", [*FILES, "--run", "r", "--limit", "5"])
-    assert replace(by_hand, name="score_multiple_choice--r") == asked
-    assert asked.inputs.models == {0: Path("a b/,x")} and asked.job.shots == 0
-    assert asked.out == Path("s.csv")
+    assert of_rule.job == "score_multiple_choice--r" and by_hand.job == ""
+    arguments = by_hand.arguments
+    assert arguments == of_rule.arguments
+    assert arguments.models == {0: Path("a b/,x")} and arguments.options.shots == 0
+    assert arguments.out == Path("s.csv")
 
 
 @pytest.mark.parametrize(
@@ -79,14 +80,14 @@ def test_a_rule_and_a_person_ask_for_the_same():
             ["--models.x: ", "--tasks: required"],
         ),
         (rule_words(run="r", shot=1), ["options.shot: unknown key"]),
-        (rule_words([*FILES, "--run", "r"]), ["--run: no such flag"]),
+        (rule_words([*FILES, "--run", "r"]), ["Unknown option: --run"]),
         (rule_words(FILES[:-2], run="r"), ["--out: required"]),
         ([*FILES, "--options", '{"run": ', "--job", "x"], ["options: "]),
     ],
 )
 def test_what_is_wrong_with_a_rules_call_is_said(words, problems):
     with pytest.raises(RevocabError) as caught:
-        read(command("score_multiple_choice"), "score", words)
+        read(find("score_multiple_choice"), "score", words)
     for problem in problems:
         assert any(line.startswith(problem) for line in caught.value.problems), caught.value
 
@@ -94,7 +95,7 @@ def test_what_is_wrong_with_a_rules_call_is_said(words, problems):
 def test_a_step_is_a_whole_number():
     words = ["--models", "last=m", "--tasks", "t.yaml", "--run", "r", "--out", "o"]
     with pytest.raises(RevocabError, match=r"--models\.last: "):
-        read(command("score_multiple_choice"), "score", words)
+        read(find("score_multiple_choice"), "score", words)
 
 
 # The command itself ------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ def test_a_step_is_a_whole_number():
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
 def test_the_first_page_shows_four_groups_of_at_most_seven_verbs(words, capsys):
     entry.main(words)
-    shown = re.findall(r"^(\S.*):$|^  (\S+) ", capsys.readouterr().out, re.MULTILINE)
+    shown = re.findall(r"^╭─ (.+?) ─|^│ (\S+) ", capsys.readouterr().out, re.MULTILINE)
     assert [group for group, _ in shown if group] == ["start", "ship", "step by step", "experiment"]
     verbs = [verb for _, verb in shown if verb]
     assert verbs == [verb for group in entry.GROUPS.values() for verb in group]
@@ -117,7 +118,7 @@ def test_the_first_page_shows_four_groups_of_at_most_seven_verbs(words, capsys):
         (["../cli"], "../cli"),
         (["help", "scor"], "scor"),
         (["score", "--limit", "x"], "--limit"),
-        (["compare", "one"], "two models"),
+        (["compare", "first"], "NEW: "),
     ],
 )
 def test_a_wrong_call_is_one_clear_line(words, said, capsys):

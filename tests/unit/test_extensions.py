@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ import yaml
 from scratch_package import blocks
 
 from revocab import extensions, imports
-from revocab.__main__ import command_files
 from revocab.imports import code_hash
 from revocab.io import write_jsonl
+from revocab.verbs import find, places
 
 pytestmark = pytest.mark.long
 
@@ -110,8 +109,10 @@ def forget() -> None:
 def hashes() -> dict[str, str]:
     """Return the hash of each verb's code, as a process that begins now would have it."""
     forget()
-    commands = {name: import_module(f"revocab.commands.{name}").COMMAND for name in command_files()}
-    return {name: code_hash(f"commands/{name}.py", one.finds) for name, one in commands.items()}
+    return {
+        name: code_hash(name, f"verbs/{place.module}.py", find(name).finds)
+        for name, place in places().items()
+    }
 
 
 def test_a_change_there_makes_jobs_again_as_one_in_the_package(folder, monkeypatch, request):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from revocab.__main__ import command_files
 from revocab.evaluation import records
-from revocab.imports import PACKAGE, closure, code_hash, file_hash, files
+from revocab.imports import PACKAGE, closure, code_hash, file_hash, files, stands_on
+from revocab.verbs import find, places
 
 
 def package(folder: Path, **files: str) -> Path:
@@ -76,6 +75,30 @@ def test_what_runs_is_compared_and_not_comments(tmp_path, old, new):
     assert same == (old in SAME)
 
 
+MODULE = """
+import os
+from revocab.a import A, other as B
+from revocab.c import C
+LIMIT = B(3)
+def helper() -> None:
+    print(LIMIT)
+@mark(C)
+def first(x: A) -> None:
+    from revocab.d import D
+    helper()
+def second() -> None:
+    pass
+"""
+
+
+def test_a_function_stands_on_what_it_names_in_its_module():
+    text = stands_on("first", MODULE)
+    for line in ("import A", "import other as B", "import C", "import D", "LIMIT = B(3)"):
+        assert line in text
+    assert "second" not in text and "import os" not in text
+    assert stands_on("second", MODULE) == "def second() -> None:\n    pass"
+
+
 # --- the package itself ---------------------------------------------------------------------------
 
 
@@ -83,13 +106,11 @@ def test_registries_that_a_command_reads_are_its_code():
     """A command whose modules look for kinds at run time says in which folders."""
     folders = {"evaluation/inference/engine.py": "evaluation/inference/engines",
                "initialise/method.py": "initialise/methods"}  # fmt: skip
-    finds = {
-        name: import_module(f"revocab.commands.{name}").COMMAND.finds for name in command_files()
-    }
+    finds = {name: find(name).finds for name in places()}
     for name, known in finds.items():
         assert all(len(files(f"{folder}/*.py", PACKAGE)) > 1 for folder in known), name
-        hash_of = code_hash(f"commands/{name}.py", known)
-        assert not known or hash_of != code_hash(f"commands/{name}.py")
+        module = f"verbs/{places()[name].module}.py"
+        assert not known or code_hash(name, module, known) != code_hash(name, module)
     for name, folder in zip(("generate_text", "init_embeddings"), folders.values(), strict=True):
         assert folder in finds[name]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -10,7 +9,6 @@ import pytest
 from one_group import one_group
 from refusals import problems
 
-from revocab import __main__ as entry
 from revocab.closed import Closed, checked
 from revocab.config.load import validate, without_nulls
 from revocab.config.schema import RunGroup
@@ -20,6 +18,7 @@ from revocab.tokenizer_building.build import check_construction_options
 from revocab.tokenizer_building.construction import constructions
 from revocab.training.named_recipes import recipe_names, with_named_recipes
 from revocab.training.recipe import Recipe
+from revocab.verbs import find, places
 
 #: Options that a construction cannot do without.
 NEEDED = {
@@ -45,8 +44,8 @@ def members(annotation: Any) -> list[Any]:
 def test_no_null_means_anything_but_the_default():
     """A job is written with its nulls, and must be read as it was."""
     waiting: list[type] = [Closed]
-    for name in entry.command_files():
-        import_module(f"revocab.commands.{name}")
+    for name in places():
+        find(name)
     seen = 0
     while waiting:
         model = waiting.pop()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from importlib import import_module
 
 import pytest
 from output_verbs import FILES, VERBS, architectures, call, run_words, tree, write_inputs
 
-from revocab.__main__ import command_files
 from revocab.marker import MARKER, read_marker
 from revocab.output import files_below, strangers
+from revocab.verbs import find, places
 
 BY_NAME = {verb.script: verb for verb in VERBS}
 #: Measurements: their bytes differ from run to run.
@@ -54,9 +53,7 @@ IN_PLACE = ("train_model", "generate_text")
 
 def test_every_script_is_listed():
     writes = {"export_results": "folder"}
-    for name in command_files():
-        command = import_module(f"revocab.commands.{name}").COMMAND
-        writes[command.name] = command.writes
+    writes |= {name: find(name).writes for name in places()}
     assert writes == dict.fromkeys(BY_NAME, "folder") | dict.fromkeys(FILES, "file")
 
 

@@ -22,8 +22,8 @@ from printed import Printed, pages, printed
 
 from revocab import __main__ as entry
 from revocab import config
-from revocab.command import of_flags, read
-from revocab.flags import Parser, flag_of, leaves
+from revocab.verb import command_line, flag_of, read
+from revocab.verbs import find, places
 from revocab.workflow import plan as bill_plan
 from revocab.workflow import run
 
@@ -81,7 +81,7 @@ def test_lines_are_found_on_every_page_that_has_a_block_of_them():
 
 def test_every_verb_that_is_named_anywhere_is_there():
     """Also in the program's own messages, templates, profiles and the papers' pages."""
-    verbs = {*entry.BEGUN, *entry.PLANNED, *entry.VERBS, *entry.command_files(), "help"}
+    verbs = {*entry.BEGUN, *entry.PLANNED, *entry.VERBS, *places(), "help"}
     endings = {".py", ".md", ".yaml", ".smk", ".j2", ".csv", ""}
     named = {
         (verb, str(file.relative_to(REPOSITORY)))
@@ -93,41 +93,19 @@ def test_every_verb_that_is_named_anywhere_is_there():
     assert len(named) > 40 and [where for where in named if where[0] not in verbs] == []
 
 
-@pytest.mark.parametrize("line", revocab(), ids=str)
-def test_the_flags_of_a_command_are_its_own(line):
-    verb, *words = line.words
-    name = entry.VERBS.get(verb, verb)
-    assert name in entry.command_files()
-    command = import_module(f"revocab.commands.{name}").COMMAND
+@pytest.mark.parametrize("line", [*revocab(), *revocab(entry.BEGUN)], ids=str)
+def test_the_flags_of_a_verb_are_its_own(line):
+    name, *words = line.words
+    if name in entry.BEGUN:
+        verb = getattr(import_module(entry.BEGUN[name][0].rpartition(".")[0]), name)
+    else:
+        verb = find(entry.VERBS.get(name, name))
+    kind = words[0] if verb.kinds and words and words[0] in verb.kinds else ""
     if line.is_part or not words:
-        models = [*command.parts.values(), command.shorthand]
-        known = {flag_of(key) for model in models for key, _ in leaves(model)} | {"--out"}
+        known = {flag_of(key) for key in command_line(verb, name, kind).known}
         assert {word for word in words if word.startswith("--")} <= known
     else:
-        assert read(command, verb, words).out
-
-
-@pytest.mark.parametrize("line", revocab(entry.BEGUN), ids=str)
-def test_the_flags_of_a_beginning_are_its_own(line, monkeypatch):
-    verb, *words = line.words
-    module, _, function = entry.BEGUN[verb][0].rpartition(".")
-    if not words:
-        return
-
-    def accepted(model: object, values: object) -> None:
-        of_flags(model, values)
-        raise Accepted
-
-    def parsed(parser: Parser, words: list[str]) -> None:
-        argparse.ArgumentParser.parse_args(parser, words)
-        raise Accepted
-
-    if hasattr(import_module(module), "of_flags"):
-        monkeypatch.setattr(f"{module}.of_flags", accepted)
-    else:
-        monkeypatch.setattr(Parser, "parse_args", parsed)
-    with pytest.raises(Accepted):
-        getattr(import_module(module), function)(words)
+        assert read(verb, name, words).arguments
 
 
 @pytest.mark.parametrize("line", revocab(entry.PLANNED), ids=str)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 import torch
 import yaml
 from pydantic import ValidationError
 
-from revocab.command import read
 from revocab.config import validate
 from revocab.config.expand import as_json, stage_mixtures
 from revocab.errors import RevocabError
@@ -20,6 +17,8 @@ from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.run import Settings
 from revocab.training.stage import Stage
 from revocab.training.stages import PeakRates, StagePlan
+from revocab.verb import read
+from revocab.verbs import find
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}
 ADAPTERS = {"name": "a", "steps": 1, "train": "embeddings", "adapter": {"auxiliary": 0.1}}
@@ -279,7 +278,7 @@ TRAINING = "--model m --packed p --heldout h --out o --seed 1"
 
 def by_hand(command: str, words: str):
     """Return the job that a person asks for."""
-    return read(import_module(f"revocab.commands.{command}").COMMAND, "revocab", words.split()).job
+    return read(find(command), "revocab", words.split()).arguments.options
 
 
 @pytest.mark.parametrize("name", recipe_names())

@@ -9,7 +9,6 @@ import yaml
 
 from revocab import io
 from revocab.closed import Job
-from revocab.commands.drop_checkpoints import DropJob, Inputs, Nothing, run
 from revocab.config import validate
 from revocab.costs.experiment import CostOptions, costs_of
 from revocab.errors import RevocabError
@@ -17,6 +16,7 @@ from revocab.experiment import options
 from revocab.experiment.layout import Layout
 from revocab.marker import DROPPED, changed_since, hashes_of, made_by
 from revocab.output import OutputFolder, ResumableFolder
+from revocab.training.outputs.checkpoints import drop_checkpoints
 
 RUN = "mistral-sava"
 FOLDER = f"results/small/runs/{RUN}"
@@ -98,15 +98,14 @@ def test_what_was_removed_is_no_damage_and_cannot_be_read(tmp_path, monkeypatch)
         io.write_text(training / "manifest.json", "x")
         folder.finish()
     manifest, out = training / "manifest.json", training / DROPPED
-    asked = Inputs(manifest=manifest), DropJob(steps=[5]), Nothing(), out
-    run(*asked)
-    run(*asked)  # as after a kill
+    drop_checkpoints(training, [5], out)
+    drop_checkpoints(training, [5], out)  # as after a kill
     assert [file.exists() for file in files] == [False, True]
     assert [*(training / "checkpoints").iterdir()] == [files[1].parent]
     assert list(changed_since([manifest], "small")) == []
 
     io.write_text(files[0].with_name("notes"), "mine")
-    run(*asked)
+    drop_checkpoints(training, [5], out)
     assert [path.name for path in files[0].parent.iterdir()] == ["notes"]
     with pytest.raises(RevocabError, match=r"model was removed \(keep of its recipe\).*forcerun"):
         hashes_of([files[0].parent], "small")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 
 from revocab import cli, marker
+from revocab.closed import Job
 from revocab.training.machine.startup import PORTS, first_host, process_variables
+from revocab.verb import verb
 
 STEP = {
     "SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_JOB_ID": "4711",
@@ -65,11 +67,10 @@ def test_the_first_process_alone_marks_what_is_written(environment, marks, monke
         monkeypatch.setenv(name, value)
     written = []
     monkeypatch.setattr(marker, "mark_file", written.append)
-    nothing = SimpleNamespace(model_dump=lambda **options: {})
-    call = SimpleNamespace(
-        by_hand=False, name="a", inputs=nothing, job=nothing, machine=nothing, out=tmp_path
-    )
-    command = SimpleNamespace(name="nothing", remakes=None, run=lambda *rest: None)
-    monkeypatch.setattr(cli, "read", lambda *rest: call)
-    cli.call(command, [], "nothing")
+
+    def do_nothing(*, options: Job, out: Path) -> None:
+        pass
+
+    words = ["--out", str(tmp_path), "--job", "nothing"]
+    cli.call(verb()(do_nothing), words, "nothing")
     assert bool(written) is marks

@@ -9,7 +9,6 @@ import yaml
 from evaluation_toys import IT_ROWS, render, write_task
 
 from revocab import cli
-from revocab.commands import build_task, score_multiple_choice
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice import named_tasks, tasks
@@ -17,6 +16,7 @@ from revocab.experiment import options
 from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
 from revocab.languages import languages
+from revocab.verbs import find
 
 QUESTION = {"id": "1", "question": "Chi vende il pane?", "choices": ["il fornaio", "il gatto"]}
 PASSAGE = {**QUESTION, "context": "Il fornaio vende il pane.", "answer": 0}
@@ -198,7 +198,7 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     write_jsonl(tmp_path / "resources/small/world/arc_easy.en.jsonl.gz", [PASSAGE])
     words = ["--data", *layout.task_data("arc_easy_en"), "--out", "task.yaml", "--options", job]
     words += ["--templates", *layout.own_templates("arc_easy_en"), "--job", "build_task"]
-    cli.call(build_task.COMMAND, words, "build_task")
+    cli.call(find("build_task"), words, "build_task")
     task = yaml.safe_load(Path("task.yaml").read_text())
     assert task["doc_to_text"].endswith("Question: {{question}}\nAnswer:")
 
@@ -223,8 +223,8 @@ def test_tasks_by_hand_are_files_or_names(tmp_path, monkeypatch):
             assert inputs.tasks == [Path(given)]
 
 
-def scoring_inputs(task: str) -> score_multiple_choice.Inputs:
-    return score_multiple_choice.Inputs(models={0: "m"}, tasks=[task])
+def scoring_inputs(task: str):
+    return find("score_multiple_choice").model.model_construct(models={0: "m"}, tasks=[Path(task)])
 
 
 def test_words_are_the_tasks_unless_the_template_fixes_them(repository):

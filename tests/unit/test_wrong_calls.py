@@ -22,28 +22,23 @@ from revocab import __main__ as entry
 from revocab import io
 from revocab.cli import legible
 from revocab.closed import plain
-from revocab.command import of_flags, read
 from revocab.errors import RevocabError
-from revocab.flags import flag_of, leaves, values_of
+from revocab.verb import command_line, flag_of
+from revocab.verbs import find, places
 
-COMMANDS = {
-    name: import_module(f"revocab.commands.{name}").COMMAND for name in entry.command_files()
-}
-#: Options of each verb that has flags.
-BEGUN = {
-    verb: options
+VERBS = {name: find(name) for name in places()} | {
+    verb: getattr(import_module(place.rpartition(".")[0]), verb)
     for verb, (place, _) in entry.BEGUN.items()
-    if (options := getattr(import_module(place.rpartition(".")[0]), f"{verb.title()}Options", None))
 }
-MODELS = {name: [*one.parts.values(), one.shorthand] for name, one in COMMANDS.items()} | {
-    name: [model] for name, model in BEGUN.items()
+#: How each verb, of each kind, is called.
+LINES = {
+    f"{name} {kind}".strip(): command_line(verb, f"revocab {name}", kind)
+    for name, verb in VERBS.items()
+    for kind in verb.kinds or [""]
 }
 #: Every flag of every verb.
 FLAGS: dict[tuple[str, str], FieldInfo] = {
-    (verb, key): field
-    for verb, models in MODELS.items()
-    for model in models
-    for key, field in leaves(model)
+    (name, key): leaf.field for name, line in LINES.items() for key, leaf in line.known.items()
 }
 #: What no flag of a type takes. Those of other types are looked at when a command runs: paths,
 #: text that may have lines, options of a method or kind.
@@ -67,13 +62,9 @@ CHECKED = [flag for flag, field in FLAGS.items() if kind_of(field) in WRONG]
 RESUMED = ("train", "generate")
 
 
-def refusals(verb: str, *words: str) -> list[str]:
+def refusals(name: str, *words: str) -> list[str]:
     with pytest.raises(RevocabError) as caught:
-        if verb in COMMANDS:
-            read(COMMANDS[verb], f"revocab {verb}", words)
-        else:
-            options = BEGUN[verb]
-            of_flags(options, values_of([options], f"revocab {verb}", "", words))
+        LINES[name].read(words)
     return caught.value.problems
 
 
@@ -84,12 +75,14 @@ def test_a_wrong_value_is_refused_by_its_flag(verb, key):
         assert any(flag_of(key) in problem for problem in problems), (value, problems)
 
 
-@pytest.mark.parametrize("verb", COMMANDS)
-def test_what_a_verb_needs_is_named_where_nothing_is_given(verb):
-    fields = {key: field for (of, key), field in FLAGS.items() if of == verb and "." not in key}
-    needed = [flag_of(key) for key, field in fields.items() if field.is_required()]
-    problems = refusals(verb)
-    assert all(any(one.startswith(f"{flag}: ") for one in problems) for flag in ["--out", *needed])
+@pytest.mark.parametrize("name", LINES)
+def test_what_a_verb_needs_is_named_where_nothing_is_given(name):
+    line = LINES[name]
+    needed = [key for key, leaf in line.known.items() if leaf.field.is_required()]
+    if needed := [key for key in needed if "." not in key]:
+        flags = {key.upper() if key in line.positional else flag_of(key) for key in needed}
+        named = {problem.partition(": ")[0] for problem in refusals(name)}
+        assert flags <= named
 
 
 def test_every_verb_has_a_call_that_is_refused():

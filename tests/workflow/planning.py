@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,8 @@ from snakemake.settings.types import (
     ResourceSettings,
 )
 
-from revocab.command import Call, read
+from revocab.verb import Call, read
+from revocab.verbs import find
 
 
 class Parsed:
@@ -120,7 +120,7 @@ def call_of(job: Any) -> Call:
     name, *words = words_of(job)
     if "-" in words:  # from standard input, where it may be of any length
         words[words.index("-")] = job.params.options
-    return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)
+    return read(find(name), name, words)
 
 
 def recorded(job: Any) -> tuple[Any, ...]:

@@ -14,11 +14,11 @@ from planning import Plan, call_of, config_of, words_of, workflow_of
 from run_snakemake import small_checkout, snakemake
 
 from revocab.__main__ import main
-from revocab.commands.check_artefacts import files_of
 from revocab.config import read
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
 from revocab.marker import MARKER, Marked, beside, changed_since, marker_of, read_marker
+from revocab.verbs.results import files_of
 
 FILE = "tests/experiments/small.yaml"
 RESULTS = Path("results/small")
@@ -170,7 +170,7 @@ def test_what_shows_numbers_refuses_changed_ones(name, jobs, marked, capsys):
     read = [Path(file) for file in marked[name].marker.inputs]
     tables = [file for file in read if file.suffix in (".csv", ".parquet")]
     words = words_of(jobs[name])
-    by_hand = [words[0], "--results", str(RESULTS), "--out", str(call_of(jobs[name]).out)]
+    by_hand = [words[0], "--results", str(RESULTS), "--out", str(call_of(jobs[name]).arguments.out)]
     if name.startswith("compare_runs"):
         by_hand += ["--group", "mistral", "--steps", "last"]
     for file in {file.name: file for file in tables}.values():

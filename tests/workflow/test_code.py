@@ -25,9 +25,9 @@ def edit(monkeypatch):
     """Change the code of a command, or of all."""
 
     def change(command: str = "") -> None:
-        def hashed(module: str, found: tuple[str, ...] = ()) -> str:
-            known = code_hash(module, found)
-            return known[::-1] if command in module else known
+        def hashed(name: str, module: str, finds: tuple[str, ...] = ()) -> str:
+            known = code_hash(name, module, finds)
+            return known[::-1] if command in ("", name) else known
 
         monkeypatch.setattr(imports, "code_hash", hashed)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from planning import call_of, words_of
 
 from revocab.marker import paths_in
+from revocab.verbs import find
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +22,16 @@ def test_every_command_line_is_read(jobs):
     assert len({name.partition(":")[0] for name in jobs}) > 25
     for name, job in jobs.items():
         call = call_of(job)
-        assert (call.name, call.job.canonical()) == (name.replace(":", "--"), job.params.options)
+        assert (call.job, call.arguments.options.canonical()) == (
+            name.replace(":", "--"),
+            job.params.options,
+        )
 
 
 def test_outputs_lie_where_the_command_writes(jobs):
     """Below the folder, or beside a file (scores of items, a manifest), and nowhere else."""
     for name, job in jobs.items():
-        out = call_of(job).out
+        out = call_of(job).arguments.out
         for declared in map(Path, job.output):
             below = declared.is_relative_to(out)
             beside = declared.parent == out.parent and (
@@ -41,7 +44,7 @@ def test_what_a_job_reads_is_waited_for(jobs):
     """A folder stands for its manifest, a checkpoint for that of its run."""
     for name, job in jobs.items():
         files = [Path(file) for file in job.input]
-        for path in paths_in(call_of(job).inputs):
+        for path in paths_in({**dict(call_of(job).arguments), "out": None}):
             if path.parts[0] not in ("results", "resources"):
                 continue  # it may lie outside the workflow: nothing makes it
             whole = [one for one in (path, *path.parents) if one / "manifest.json" in files]
@@ -53,8 +56,7 @@ def test_a_rule_that_uses_a_gpu_declares_it(jobs):
     """So that ``--resources gpu=1`` runs them one at a time."""
     for name, job in jobs.items():
         command, *_ = words_of(job)
-        machine = import_module(f"revocab.commands.{command}").COMMAND.machine
-        device = machine.model_fields.get("device")
+        device = find(command).machine.get("device")
         uses = command in ("train_model", "score_comet") or (
             device is not None and device.default == "auto"
         )

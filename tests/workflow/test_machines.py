@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import yaml
 from planning import call_of, config_of, workflow_of
 from snakemake.cli import parse_set_resources
 
-from revocab.training.run import TrainingMachine
+from revocab.verbs import find
 from revocab.workflow import gpus
 from revocab.workflow.launch import nodes_and_tasks
 
@@ -29,16 +28,15 @@ def rules(repository) -> dict[str, Any]:
         return {rule.name: rule for rule in workflow.rules}
 
 
-def machine_of(rule: Any) -> type | None:
-    """Return the machine options of the command that a rule runs."""
+def machine_of(rule: Any) -> dict[str, Any]:
+    """Return the machine's flags of the verb that a rule runs."""
     verb = re.search(r"-m revocab (\w+)", rule.shellcmd or "")
-    return verb and import_module(f"revocab.commands.{verb[1]}").COMMAND.machine
+    return find(verb[1]).machine if verb else {}
 
 
-def uses_gpu(machine: type | None) -> bool:
-    """Return whether a command takes a GPU where there is one: it trains, or looks for a device."""
-    fields = getattr(machine, "model_fields", {})
-    return machine is TrainingMachine or ("device" in fields and fields["device"].default == "auto")
+def uses_gpu(fields: dict[str, Any]) -> bool:
+    """Return whether a verb takes a GPU where there is one: it trains, or looks for a device."""
+    return "fsdp" in fields or ("device" in fields and fields["device"].default == "auto")
 
 
 def with_gpu(rules: dict[str, Any]) -> set[str]:
@@ -99,7 +97,7 @@ class Started:
         taken = int(words[words.index(waits) + 1]) if waits in words else 0
         before = words[: words.index("revocab")]
         python = [word for word in before if Path(word).name.startswith("python")][-1]
-        options = call_of(job).job.model_dump()
+        options = call_of(job).arguments.options.model_dump()
         engine = options.get("engine") or (options.get("option") or {}).get("engine")
         environment = Path(str(job.conda_env_spec.file)).name
         return cls(job.resources.get("gpu", 0), taken, engine, python, environment)

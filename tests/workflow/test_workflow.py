@@ -42,17 +42,19 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     config, resources = config_of(repository, *files), {"default_resources": {"shard_bytes": 1000}}
     given = {"settings": settings, "resources": resources, "forceall": True}
     with workflow_of(repository, config, **given) as workflow:
-        found = [call_of(job) for job in workflow.dag.jobs if job.rule.name == "pack_tokens"]
-    plain, packing = sorted(found, key=lambda call: len(call.job.stages))
-    corpora, job = Path("resources/demo-stages/corpora"), packing.job
-    assert packing.inputs.corpora == {name: corpora / name for name in ("world-it", "world-en")}
+        found = [
+            call_of(job).arguments for job in workflow.dag.jobs if job.rule.name == "pack_tokens"
+        ]
+    plain, packing = sorted(found, key=lambda call: len(call.options.stages))
+    corpora, job = Path("resources/demo-stages/corpora"), packing.options
+    assert packing.corpora == {name: corpora / name for name in ("world-it", "world-en")}
     assert job.shares == {"world-it": [0.9, 0.5], "world-en": [0.1, 0.5]}
     recipe = read(repository / "config/demos/demo.yaml").recipes["adapt"]
     rows = recipe.steps * recipe.batch_size
     assert job.stages == {"embeddings": rows // 4, "everything": rows * 3 // 4}
     assert (job.sequence_length, job.rows) == (recipe.sequence_length, rows)
-    assert packing.machine.shard_bytes == 1000
-    assert plain.job.stages == {}
+    assert packing.shard_bytes == 1000
+    assert plain.options.stages == {}
 
 
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):

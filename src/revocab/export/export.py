@@ -73,11 +73,11 @@ def export(
     folder = local(Path(model), "model")
     if (folder / ADAPTER).is_file():
         raise RevocabError(f"{folder}: a LoRA adapter; export the model that it was merged into")
-    model = ModelFolder(folder)
-    out = OutputFolder(out, f"export to {kind.name}", [folder, options.lines])
+    source = ModelFolder(folder)
+    output = OutputFolder(out, f"export to {kind.name}", [folder, options.lines])
     say = spoken()
-    with out.replaced() as part:
-        notes = kind.write(model, options, part, say)
+    with output.replaced() as part:
+        notes = kind.write(source, options, part, say)
         files = sorted(path for path in part.iterdir() if not path.name.startswith("."))
         sizes = [f"{out / path.name}  {path.stat().st_size:,} bytes" for path in files]
     return "\n".join([*sizes, *notes])
