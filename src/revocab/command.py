@@ -17,7 +17,19 @@ from typing import Any, Literal, TypeVar, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
-from revocab.closed import OF_FOLDERS, Closed, Folder, Job, checked, plain, problems_of
+from revocab.closed import (
+    OF_FOLDERS,
+    Closed,
+    Folder,
+    Job,
+    OfKinds,
+    checked,
+    kind_of,
+    models_of,
+    plain,
+    problems_of,
+    unknown,
+)
 from revocab.errors import RevocabError, UsageError, all_of, of_usage
 from revocab.flags import asks_for_help, flag_of, leading, values_of
 
@@ -157,17 +169,46 @@ def spelt_out(words: Sequence[str], inputs: type[Closed]) -> list[str]:
 @of_usage()
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     written = create_model("Written", out=(Path, Field(description=command.out)))
-    parts: list[type[BaseModel]] = [*command.parts.values(), written]
-    about = sys.modules[command.run.__module__].__doc__
+    job, name, about, words = kind_by_hand(command, name, words)
+    parts: list[type[BaseModel]] = [command.inputs, job, command.machine, written]
     values = values_of([*parts[:-1], command.shorthand, written], name, about, words)
     short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
-    values = of_flags(command.shorthand, short).spelt_out(values, command.job)
+    values = of_flags(command.shorthand, short).spelt_out(values, job)
+    if issubclass(job, OfKinds):
+        values[job.named_by] = kind_of(job)
 
     def part(model: type[BaseModel]) -> Any:
         return of_flags(model, {key: values[key] for key in model.model_fields if key in values})
 
-    inputs, job, machine, to = all_of(partial(part, model) for model in parts)
-    return Call(inputs, job, machine, to.out, by_hand=True)
+    inputs, options, machine, to = all_of(partial(part, model) for model in parts)
+    return Call(inputs, options, machine, to.out, by_hand=True)
+
+
+def kind_by_hand(
+    command: Command, name: str, words: Sequence[str]
+) -> tuple[Any, str, str, Sequence[str]]:
+    """Return the model of a job that a person writes, its name, what the help says of it, and the
+    other words: where a job is of kinds, the first word is the kind.
+    """
+    about = sys.modules[command.run.__module__].__doc__ or ""
+    if not issubclass(command.job, OfKinds):
+        return command.job, name, about, words
+    key, models = command.job.named_by, models_of(command.job)
+    kind = next(iter(words), "")
+    if kind in models:
+        return models[kind], f"{name} {kind}", f"{kind}: {models[kind].__doc__}", words[1:]
+    if asks_for_help(words[:1]):
+        kinds = (f"{kind}: {model.__doc__}".partition("\n\n")[0] for kind, model in models.items())
+        page = [about, f"{name} {key.upper()} --help tells its options. Allowed are:", *kinds]
+        return command.job, name, "\n\n".join(page), words
+    for number, word in enumerate(words):
+        flag, _, value = word.partition("=")
+        if flag == flag_of(key):
+            form = " ".join([name, value or "".join(words[number + 1 : number + 2]), "…"])
+            raise UsageError(f"{flag}: write the {key} after the verb: {form}")
+    if kind and not kind.startswith("-"):
+        raise UsageError(unknown(name, kind, models, key))
+    raise UsageError(f"{name}: write a {key} after the verb: {', '.join(models)}")
 
 
 def options_of(model: type[AnyModel], name: str, about: str, words: Sequence[str]) -> AnyModel:

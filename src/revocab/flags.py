@@ -58,6 +58,8 @@ class Parser(argparse.ArgumentParser):
 def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """Yield key and field of everything that is no model itself; keys inside a part are dotted."""
     for name, field in model.model_fields.items():
+        if name == getattr(model, "named_by", None):
+            continue  # a word of its own
         inner = plain(field.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from leaves(inner, f"{prefix}{name}.")

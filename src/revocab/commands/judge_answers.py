@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.options import JudgeJob
+from revocab.answering.judge import JudgeJob
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.options import AnswerHardware
