@@ -122,7 +122,7 @@ def handed_over(asked: Call, words: Sequence[str], name: str) -> bool:
 
     Ends with its exit status if it fails.
     """
-    named = getattr(asked.job, "engine", None) or getattr(asked.job, "option", {}).get("engine")
+    named = getattr(asked.job, "engine", None)
     if not isinstance(named, str):
         return False
     from revocab.evaluation.inference.engine import elsewhere

@@ -21,7 +21,7 @@ from wrong_calls import WRONG_CALLS
 from revocab import __main__ as entry
 from revocab import io
 from revocab.cli import legible
-from revocab.closed import plain
+from revocab.closed import OfKinds, models_of, plain
 from revocab.command import of_flags, read
 from revocab.errors import RevocabError
 from revocab.flags import flag_of, leaves, values_of
@@ -35,9 +35,14 @@ BEGUN = {
     for verb, (place, _) in entry.BEGUN.items()
     if (options := getattr(import_module(place.rpartition(".")[0]), f"{verb.title()}Options", None))
 }
-MODELS = {name: [*one.parts.values(), one.shorthand] for name, one in COMMANDS.items()} | {
-    name: [model] for name, model in BEGUN.items()
-}
+#: By the words that it begins with: of a verb of kinds, each kind.
+MODELS: dict[str, list[Any]] = {name: [model] for name, model in BEGUN.items()}
+for name, command in COMMANDS.items():
+    of_kinds = issubclass(command.job, OfKinds)
+    jobs = models_of(command.job) if of_kinds else {"": command.job}
+    for kind, job in jobs.items():
+        models = [command.inputs, job, command.machine, command.shorthand]
+        MODELS[f"{name} {kind}".strip()] = models
 #: Every flag of every verb.
 FLAGS: dict[tuple[str, str], FieldInfo] = {
     (verb, key): field
@@ -69,8 +74,9 @@ RESUMED = ("train", "generate")
 
 def refusals(verb: str, *words: str) -> list[str]:
     with pytest.raises(RevocabError) as caught:
-        if verb in COMMANDS:
-            read(COMMANDS[verb], f"revocab {verb}", words)
+        name, *kind = verb.split()
+        if name in COMMANDS:
+            read(COMMANDS[name], f"revocab {name}", [*kind, *words])
         else:
             options = BEGUN[verb]
             of_flags(options, values_of([options], f"revocab {verb}", "", words))
@@ -84,7 +90,7 @@ def test_a_wrong_value_is_refused_by_its_flag(verb, key):
         assert any(flag_of(key) in problem for problem in problems), (value, problems)
 
 
-@pytest.mark.parametrize("verb", COMMANDS)
+@pytest.mark.parametrize("verb", [verb for verb in MODELS if verb not in BEGUN])
 def test_what_a_verb_needs_is_named_where_nothing_is_given(verb):
     fields = {key: field for (of, key), field in FLAGS.items() if of == verb and "." not in key}
     needed = [flag_of(key) for key, field in fields.items() if field.is_required()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from revocab.errors import RevocabError, refuse
 from revocab.flags import flag_of
@@ -15,7 +15,6 @@ from revocab.tokenizer_building.construction import (
     INPUTS,
     SHARES,
     BuildInputs,
-    ConstructionOptions,
     TokenizerJob,
     find_construction,
 )
@@ -70,21 +69,21 @@ def build_tokenizer(job: TokenizerJob, inputs: BuildInputs, out: str | Path) -> 
     construction lacks or does not take.
     """
     construction = find_construction(job.construction)
-    options, where = construction.options, f"construction {job.construction!r}"
+    where = f"construction {job.construction!r}"
     problems = [
         f"{flag_of(name)}: {where} takes none; leave it out"
-        for name in sorted(inputs.names.difference(options.inputs()))
+        for name in sorted(inputs.names.difference(job.inputs()))
     ]
     problems += [
         f"{flag_of(name)}: {where} needs it ({INPUTS[name][1]})"
-        for name in options.needs
+        for name in job.needs
         if name not in inputs.names
     ]
-    if not problems and (conflict := cast("ConstructionOptions", job).conflict(inputs.names)):
+    if not problems and (conflict := job.conflict(inputs.names)):
         problems = [f"{where}: {conflict}"]
     refuse(problems)
     corpora = [part.folder for mixture in inputs.mixtures.values() for part in mixture]
-    files = [place for name, place in inputs.places.items() if name not in options.templates]
+    files = [place for name, place in inputs.places.items() if name not in job.templates]
     OutputFolder(Path(out), KIND, [*corpora, *files])
     built = construction.build(inputs, job)
     manifest = {"construction": construction.name, **built.facts}
@@ -126,9 +125,5 @@ def build_from_folders(
                 if corpus in corpora
             ]
     refuse(problems)
-    loaded = {
-        name: load_tokenizer(folder)
-        for name, folder in places.items()
-        if name in find_construction(job.construction).options.tokenizers
-    }
+    loaded = {name: load_tokenizer(places[name]) for name in job.tokenizers if name in places}
     return build_tokenizer(job, BuildInputs(texts, loaded, dict(places)), out)

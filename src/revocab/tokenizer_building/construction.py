@@ -126,19 +126,12 @@ class BuildInputs:
 
     def recorded(self, job: TokenizerJob, *, nulls: bool = True) -> dict[str, Any]:
         """Return the options as a manifest has them, with the shares and names of the inputs."""
-        options = find_construction(job.construction).options
-        shares: dict[str, Any] = {
-            name: {part.corpus: part.share for part in self.mixtures[name]}
-            for name in options.mixtures
-            if name in self.mixtures
-        }
-        names = {
-            name: self.places[name].resolve().name
-            for name in options.tokenizers
-            if name in self.places
-        }
-        inputs = dict.fromkeys((*options.tokenizers, *options.mixtures))
-        record = {**inputs, **names, **shares, **job.own_options()}
+        record: dict[str, Any] = dict.fromkeys((*job.tokenizers, *job.mixtures))
+        for name in self.tokenizers:
+            record[name] = self.places[name].resolve().name
+        for name, mixture in self.mixtures.items():
+            record[name] = {part.corpus: part.share for part in mixture}
+        record |= job.own_options()
         return {key: value for key, value in record.items() if nulls or value is not None}
 
 
@@ -176,7 +169,7 @@ class Construction:
         )
 
 
-class TokenizerJob(OfKinds, Job):
+class TokenizerJob(ConstructionOptions, OfKinds, Job):
     """A construction with its options."""
 
     named_by: ClassVar[str] = "construction"
