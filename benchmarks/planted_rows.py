@@ -259,6 +259,7 @@ def read_text(file: Path) -> str:
 
 
 def main() -> None:
+    from revocab.closed import checked
     from revocab.initialise.options import InitInputs, InitJob, find_method
     from revocab.initialise.reading.material import Material
 
@@ -277,12 +278,12 @@ def main() -> None:
     models = read_model(options.source, *texts), read_model(options.helper, *texts)
     for name in options.methods:
         method, given = METHODS[name]
-        job = InitJob(method=method, option=given)
+        job = checked(InitJob, {"method": method, **given})
         helper = options.helper
         files = InitInputs(source=options.source, target_tokenizer=helper, helper=helper)
         material = Material.open(files, job, "cpu", print)
         inputs = material.method_inputs("output", models[0].head_VD)
-        case = Case(*models, inputs, find_method(method), job.options())
+        case = Case(*models, inputs, find_method(method), job)
         for seed in options.seeds:
             generator = torch.Generator().manual_seed(seed)
             place = torch.randint(len(inputs.missing_N), (), generator=generator)

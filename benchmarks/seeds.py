@@ -44,9 +44,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     arguments = parser.parse_args()
 
+    from revocab.closed import checked
     from revocab.initialise.adapted_model import initialise_matrices
     from revocab.initialise.method import methods
-    from revocab.initialise.options import check_options
+    from revocab.initialise.options import ChosenMethod
     from revocab.initialise.reading.helper import Helper
     from revocab.initialise.reading.material import Material
     from revocab.initialise.reading.vocabularies import Vocabularies
@@ -65,8 +66,9 @@ def main() -> None:
             given = options(seed)
             if given.get("anchors") == -2:
                 given["anchors"] = shared // 2
-            checked, helped = check_options(method, given), method.needs_helper
-            material = Material(method, checked, source, vocabularies, helper if helped else None)
+            chosen = checked(ChosenMethod, {"method": method_name, **given})
+            helped = method.needs_helper
+            material = Material(method, chosen, source, vocabularies, helper if helped else None)
             described = initialise_matrices(material, seed=seed).described
             found.append(described["input"])
         cells = [cell([column(one) for one in found]) for column in COLUMNS.values()]

@@ -54,24 +54,22 @@ def adapt_model(
     ``languages`` are ISO 639 codes for the model's card; ``say`` is told what is being done.
     Matrices are read one at a time, and all other weights are copied, or linked where they can be.
     """
+    from revocab.closed import checked, models_of
     from revocab.initialise.adapted_model import initialise_model
-    from revocab.initialise.options import InitInputs, InitJob
+    from revocab.initialise.options import ChosenMethod, InitInputs, InitJob
 
     inputs = InitInputs(
         source=Path(source),
         target_tokenizer=Path(target_tokenizer),
         source_tokenizer=source_tokenizer and Path(source_tokenizer),
         helper=helper and Path(helper),
-        auxiliary=auxiliary and Path(auxiliary),
+        vectors=auxiliary and Path(auxiliary),
         adapted=adapted and Path(adapted),
         base=base and Path(base),
     )
-    job = InitJob(
-        method=method,
-        option=dict(options or {}),
-        identity=identity,
-        languages=[*languages],
-        seed=seed,
+    chosen = checked(ChosenMethod, {**(options or {}), "method": method})
+    job = models_of(InitJob)[method].of(
+        chosen, identity=identity, languages=[*languages], seed=seed
     )
     initialise_model(fetch_inputs(inputs), job, Path(out), device=device, say=say)
     return Path(out)
@@ -99,20 +97,21 @@ def target_matrix(
     by target token (zeros where it has none); none: ``helper_VD``. Methods whose option
     ``auxiliary`` is ``file`` or ``fasttext`` read ``auxiliary_VA`` alone.
     """
+    from revocab.closed import checked
     from revocab.initialise.method import Auxiliary
-    from revocab.initialise.options import check_options, find_method
+    from revocab.initialise.options import ChosenMethod, find_method
     from revocab.initialise.reading.material import make_inputs
     from revocab.initialise.reading.vocabularies import Vocabularies
     from revocab.initialise.rows.auxiliary import reads_auxiliary
     from revocab.initialise.target_matrix import fill
 
+    job = checked(ChosenMethod, {**(options or {}), "method": method})
     chosen = find_method(method)
-    checked = check_options(chosen, dict(options or {}))
     if chosen.keeps_vocabulary:
         raise RevocabError(f"method {method!r} keeps the vocabulary: there is no new matrix")
     if chosen.needs_donor:
         raise RevocabError(f"method {method!r} reads whole models; call adapt_model with folders")
-    if rows := getattr(checked, "pad_to", None):
+    if rows := getattr(job, "pad_to", None):
         raise RevocabError(
             f"method {method!r}, option pad_to = {rows}: a matrix alone cannot say which rows are"
             " padding; call adapt_model with folders"
@@ -121,7 +120,7 @@ def target_matrix(
         _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
     )
     sources, targets = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
-    helped, auxiliary = chosen.needs(checked) == "helper", reads_auxiliary(chosen, checked)
+    helped, auxiliary = chosen.needs(job) == "helper", reads_auxiliary(chosen, job)
     if auxiliary_VA is None and helped:
         auxiliary_VA = helper_VD
     _check_rows(
@@ -139,7 +138,7 @@ def target_matrix(
     if auxiliary and auxiliary_VA is not None:
         more["auxiliary"] = Auxiliary(auxiliary_VA[:targets].to(device).float())
     inputs = make_inputs(source_VD, vocabularies, matrix=which, seed=seed, device=device, **more)
-    return fill(source_VD, inputs, chosen, checked)
+    return fill(source_VD, inputs, chosen, job)
 
 
 def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, int, bool]]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -18,7 +19,9 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
+    create_model,
     model_validator,
 )
 
@@ -179,14 +182,67 @@ def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
     return value
 
 
-def kind_of(model: type[BaseModel]) -> str:
-    fields = model.model_fields
-    (kind,) = get_args(fields["kind" if "kind" in fields else "method"].annotation)
-    return kind
+class OfKinds(Closed):
+    """Base of what is of some kind: one key names the kind, which has further options of its own.
+
+    The models of its kinds (:func:`models_of`) are made when they are first wanted, since kinds are
+    found at run time.
+    """
+
+    named_by: ClassVar[str] = "kind"
+
+    @classmethod
+    def kinds(cls) -> Mapping[str, Any]:
+        """Return the kinds by name: the models of their options, or what has these as options."""
+        raise NotImplementedError
+
+    def own_options(self) -> dict[str, Any]:
+        """Return the options of its kind alone, as records of what was made have them."""
+        kind = self.kinds()[getattr(self, self.named_by)]
+        return self.model_dump(mode="json", include={*getattr(kind, "options", kind).model_fields})
 
 
-def any_of(models: Iterable[type[BaseModel]]) -> Any:
-    return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007
+AnyKind = TypeVar("AnyKind", bound=OfKinds)
+
+
+@cache
+def models_of(base: type[AnyKind]) -> dict[str, type[AnyKind]]:
+    """Return the model of each kind by its name: the keys of ``base`` and the kind's own options,
+    which may narrow those keys.
+    """
+    models = {}
+    for name, kind in base.kinds().items():
+        options = getattr(kind, "options", kind)
+        narrowed: dict[str, Any] = {
+            key: (field.annotation, field)
+            for key, field in options.model_fields.items()
+            if key in base.model_fields
+        }
+        models[name] = (
+            options
+            if issubclass(options, base)
+            else create_model(
+                f"{name}_{base.__name__}",
+                __base__=(base, options),
+                __doc__=getattr(kind, "summary", options.__doc__),
+                **{base.named_by: Literal[name], **narrowed},
+            )
+        )
+    return models
+
+
+def kind_of(model: type[OfKinds]) -> str:
+    """Return the kind that a model is of; "" of a base, which stands for all."""
+    annotation = model.model_fields[model.named_by].annotation
+    return get_args(annotation)[0] if get_origin(annotation) is Literal else ""
+
+
+def any_of(base: type[OfKinds]) -> Any:
+    """Return the type of whatever is of one of the kinds of ``base``."""
+    models = tuple(models_of(base).values())
+    if len(models) == 1:
+        return models[0]
+    return Annotated[Union[models], Field(discriminator=base.named_by)]  # noqa: UP007
 
 
 def nearest(value: Any, allowed: Collection[str]) -> str | None:
@@ -262,6 +318,13 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
         if fault["type"] in ("extra_forbidden", "missing"):
             yield key_problem(key, fault, located(model, fault["loc"][:-1])[1])
             continue
+        if fault["type"].startswith("union_tag_"):
+            named_by, tag = fault["ctx"]["discriminator"].strip("'"), fault["ctx"].get("tag")
+            place = f"{key}.{named_by}" if key else named_by
+            kinds = re.findall("'(.*?)'", fault["ctx"].get("expected_tags", ""))
+            missing = f"{place}: required and not given"
+            yield missing if tag is None else unknown(place, tag, kinds, named_by)
+            continue
         messages = (each["msg"].removeprefix("Value error, ") for each in (fault, *more))
         value = "" if isinstance(fault["input"], dict) else repr(fault["input"])
         received = f" (received {value[: wording.LONGEST]})" if value else ""
@@ -281,13 +344,20 @@ def key_problem(key: str, fault: Any, model: Any) -> str:
 
 
 def checked(model: type[BaseModel], values: Any, prefix: str = "") -> Any:
-    """Return ``values`` (a mapping, or JSON text) as a ``model``.
+    """Return ``values`` (a mapping, or JSON text) as a ``model``, or as that of its kind.
 
     Raises :class:`RevocabError` naming every key that is wrong, below ``prefix``.
     """
+    kind, reader = read_as(model)
     try:
-        if isinstance(values, str):
-            return model.model_validate_json(values)
-        return model.model_validate(values)
+        read = reader.validate_json if isinstance(values, str) else reader.validate_python
+        return read(values)
     except ValidationError as error:
-        raise RevocabError(problems_of(error, model, prefix)) from None
+        raise RevocabError(problems_of(error, kind, prefix)) from None
+
+
+@cache
+def read_as(model: type[BaseModel]) -> tuple[Any, TypeAdapter[Any]]:
+    """Return the type of what is read as a model, or as any of its kinds, and what reads it."""
+    kind = any_of(model) if issubclass(model, OfKinds) and not kind_of(model) else model
+    return kind, TypeAdapter(kind)

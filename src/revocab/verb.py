@@ -35,21 +35,16 @@ from revocab.closed import (
     OF_FOLDERS,
     Closed,
     Job,
+    OfKinds,
     checked,
     is_model,
+    kind_of,
     kinds_in,
     look_up,
+    models_of,
     plain,
     problems_of,
 )
-
-try:
-    from revocab.closed import OfKinds, kind_of, models_of
-except ImportError:
-
-    class OfKinds: ...
-
-    kind_of = models_of = None
 from revocab.errors import RevocabError, UsageError, of_usage
 from revocab.io import parse_json
 from revocab.wording import LONGEST
@@ -161,7 +156,7 @@ class Verb:
     def kinds(self) -> dict[str, Any]:
         """Return the models of its options by kind, for those that are of some kind."""
         options = self.options
-        of_kinds = is_model(options) and issubclass(options, OfKinds) and kind_of(options) is None
+        of_kinds = is_model(options) and issubclass(options, OfKinds) and not kind_of(options)
         return models_of(options) if of_kinds else {}
 
     @cached_property
@@ -241,18 +236,22 @@ def command_line(verb: Verb, name: str, kind: str = "") -> CommandLine:
 
 def kinds_page(verb: Verb, name: str, words: Sequence[str]) -> NoReturn:
     """Print the kinds of a verb and end, or raise :class:`UsageError` for flags before a kind."""
-    from cyclopts import App
+    from cyclopts import App, Group
 
+    what = verb.options.named_by
     if set(words) - {"--help", "-h"}:
-        what = verb.options.named_by
         raise UsageError(
-            f"{words[0]}: the {what} comes after the verb: {name} {what.upper()} …, of"
-            f" {', '.join(verb.kinds)}; see {name} --help"
+            f"{words[0]}: the {what} comes before: {name} {what.upper()} …; see --help"
         )
-    app = App(name=name, help=verb.function.__doc__, help_format="plaintext", version_flags=[])
+    app = App(
+        name=name, usage=f"Usage: {name} {what.upper()} [flags]", help_format="plaintext",
+        help=paragraphs(verb.function.__doc__), version_flags=[],
+    )  # fmt: skip
     app["--help"].show = False
+    group = Group(what)
     for kind, options in verb.kinds.items():
-        app.command(print, name=kind, help=(options.__doc__ or "").partition("\n\n")[0])
+        summary = (options.__doc__ or "").partition("\n\n")[0]
+        app.command(print, name=kind, help=summary, group=group)
     app.help_print([])
     print(f"{name} {next(iter(verb.kinds))} --help lists its flags")
     raise SystemExit(0)

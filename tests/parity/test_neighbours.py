@@ -11,10 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from jobs import job_of
 
 from revocab.initialise.method import Auxiliary, MethodInputs
 from revocab.initialise.methods.omp import orthogonal_pursuit
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ChosenMethod, find_method
 from revocab.initialise.rows.weighted_means import unit_rows
 
 OVERLAP, MISSING, WIDTH, AUXILIARY_WIDTH = 60, 30, 16, 12
@@ -44,7 +45,7 @@ def inputs():
 
 def ours(name, inputs, **options):
     method = find_method(name)
-    return method.initialise(inputs, check_options(method, options))
+    return method.initialise(inputs, job_of(ChosenMethod, method=name, **options))
 
 
 def test_focus_equals_deepfocus(inputs, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from jobs import job_of
 
 from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
@@ -43,7 +44,7 @@ def write_architecture(tokenizer: Path, out: Path, kind: str, **settings: Any) -
 
 def changed(change: str, model: Path, out: Path, **option: Any) -> Path:
     """Write a changed model; return its folder."""
-    change_model(ChangeJob(change=change, option=option), model, out)
+    change_model(job_of(ChangeJob, change=change, **option), model, out)
     return out
 
 

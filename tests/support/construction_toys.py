@@ -6,11 +6,13 @@ import json
 from itertools import product
 from pathlib import Path
 
+from jobs import job_of
+
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
 from revocab.tokenizer_building.build import build_tokenizer
-from revocab.tokenizer_building.construction import BuildInputs
+from revocab.tokenizer_building.construction import BuildInputs, TokenizerJob
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import TrainingText, batched
 from revocab.tokenizers.alphabets import frequent_characters
@@ -116,24 +118,28 @@ def base_tokenizers(folder: Path) -> dict[str, Path]:
 
 def change(name, base: Path, mixtures, out: Path, donor: Path | None = None, **options):
     """Build by a construction that changes a base; return the manifest."""
-    tokenizers = {"base": load_tokenizer(base)}
-    given = {"base": base.name, **options}
-    if donor is not None:
-        tokenizers["donor"] = load_tokenizer(donor)
-        given["donor"] = donor.name
-    for option, parts in mixtures.items():
-        given[option] = {part.corpus: part.share for part in parts}
-    return build_tokenizer(name, given, BuildInputs(mixtures, tokenizers), out)
+    folders = {"base": base} if donor is None else {"base": base, "donor": donor}
+    return construct(name, inputs_of(mixtures, **folders), out, **options)
+
+
+def inputs_of(mixtures, **folders: Path) -> BuildInputs:
+    """Return what a tokenizer is built of: mixtures, and tokenizers from their folders."""
+    tokenizers = {role: load_tokenizer(folder) for role, folder in folders.items()}
+    return BuildInputs(mixtures, tokenizers, folders)
+
+
+def construct(name, inputs: BuildInputs, out: Path, **options):
+    """Build a tokenizer by a construction; return the manifest."""
+    return build_tokenizer(job_of(TokenizerJob, construction=name, **options), inputs, out)
 
 
 def build_trained(mixture, alphabet, vocabulary_size, out: Path, limit_bytes=None, **options):
     """Train a tokenizer on a mixture of prepared corpora; return the manifest of its folder."""
-    shares = {part.corpus: part.share for part in mixture}
-    sizes = {"vocabulary_size": vocabulary_size, "limit_bytes": limit_bytes}
-    given = {"corpora": shares, "alphabet": alphabet, **sizes, **options}
-    return build_tokenizer("train", given, BuildInputs(mixtures={"corpora": mixture}), out)
+    options |= {"vocabulary_size": vocabulary_size, "limit_bytes": limit_bytes}
+    inputs = BuildInputs({"corpora": mixture})
+    return construct("train", inputs, out, alphabet=alphabet, **options)
 
 
 def build_copied(folder: Path, out: Path):
     """Copy a tokenizer; return the manifest of its new folder."""
-    return build_tokenizer("substitute", {"path": str(folder)}, BuildInputs(), out)
+    return construct("substitute", BuildInputs(places={"path": folder}), out)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import torch
+from jobs import job_of
 
 from revocab.initialise.method import DonorRows, MethodInputs, methods
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ChosenMethod, find_method
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions
 from revocab.initialise.target_matrix import own_rows
 
@@ -39,9 +40,13 @@ def make(source, helper=None, overlap=((0, 1), (1, 0)), missing=(2,), pieces=Non
     )
 
 
+def chosen(name, **options):
+    """Return a method with its options."""
+    return job_of(ChosenMethod, method=name, **options)
+
+
 def new_rows(name, inputs, **options):
-    method = find_method(name)
-    return own_rows(inputs, method, check_options(method, options))
+    return own_rows(inputs, find_method(name), chosen(name, **options))
 
 
 def random_inputs(overlap=40, missing=25, source_width=8, helper_width=6, seed=0):

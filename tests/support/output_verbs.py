@@ -55,16 +55,11 @@ VERBS = [
     ),
     Verb(
         "judge_answers",
-        "--conversations {made}/answer_prompts/conversations.jsonl.gz --kind rule"
-        " --option ended=false",
-        "",
+        "rule --conversations {made}/answer_prompts/conversations.jsonl.gz --no-ended", "",
     ),
-    Verb("build_tokenizer", "--construction substitute --path {given}/source"),
+    Verb("build_tokenizer", "substitute --path {given}/source"),
     Verb("build_stand_in", f"--tokenizer {{given}}/source {SHAPE}"),
-    Verb(
-        "change_model",
-        "--model {given}/source --change blocks --option share=0.5 --quiet",
-    ),
+    Verb("change_model", "blocks --model {given}/source --share 0.5 --quiet"),
     Verb("fetch_model", "--path {given}/source", below="m"),
     Verb("intersect_vocabularies", "--source {given}/source --target {given}/target"),
     Verb("measure_fertility", f"--tokenizers s={{given}}/source {CORPUS} --splitter unicode"),
@@ -75,7 +70,7 @@ VERBS = [
     ),
     Verb(
         "init_embeddings",
-        "--source {given}/source --target-tokenizer {given}/target --method fvt --seed 4 --quiet",
+        "fvt --source {given}/source --target-tokenizer {given}/target --seed 4 --quiet",
     ),
     Verb(
         "measure_scale",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 import torch
+from jobs import job_of
 from safetensors.torch import load_file, save_file
 
 from revocab.initialise.adapted_model import initialise_model
@@ -23,7 +24,7 @@ def initialise(source, out, method, options=None, *, figure=False, **keys):
         {key: keys.pop(key) for key in list(keys) if key in model.model_fields}
         for model in (InitInputs, InitJob)
     )
-    job = InitJob(method=method, option=options or {}, **job)
+    job = job_of(InitJob, method=method, **(options or {}), **job)
     if find_method(method).keeps_vocabulary:
         inputs.pop("target_tokenizer", None)
     initialise_model(InitInputs(source=source, **inputs), job, out, figure=figure, **keys)

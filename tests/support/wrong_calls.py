@@ -4,9 +4,10 @@ name. ``{…}`` is a file of the folder that :func:`wrong_call_inputs.write_inpu
 
 from __future__ import annotations
 
-INIT = "init --out o --source {toy} --target-tokenizer {target} "
-FVT = f"{INIT}--method fvt "
-TO_TARGET = "init --out o --target-tokenizer {target} --method fvt --source "
+SOURCE = " --out o --source {toy} --target-tokenizer {target} "
+SAVA = f"init sava{SOURCE}"
+FVT = f"init fvt{SOURCE}"
+TO_TARGET = "init fvt --out o --target-tokenizer {target} --source "
 PREPARE = "prepare --corpus it --language it --out o --files "
 PACK = "pack --sequence-length 16 --seed 1 --out o --tokenizer "
 TRAINED = (
@@ -21,26 +22,28 @@ GENERATE = "generate --run r --max-new-tokens 4 --context-length 64 --out o --mo
 ANSWER = "answer --max-new-tokens 4 --context-length 64 --out o --files {chat.jsonl} --model {toy} "
 CONTEXT = " --max-new-tokens 4 --context-length 4096 --out o"
 TEXT = "--text it={lines.txt}"
-BUILD = "tokenizer --construction train --corpora it={corpus} --out o --option alphabet=byte_level "
+BUILD = "tokenizer train --corpora it={corpus} --out o --alphabet byte_level "
 RULE = "init_embeddings --job 'init_embeddings r' --out o "
 
 WRONG_CALLS: list[tuple[str, str]] = [
     # Options and numbers.
-    (f"{FVT}--option 'x=[1'", "'[1', line 2: not valid YAML"),
-    (f"{FVT}--option x=1", "option x = 1"),
+    ("judge rule --conversations {chat.jsonl} --out o --checks 'x=[1'", "'[1', line 2: not valid"),
+    (f"{FVT}--solver lstsq", "--solver: no such flag"),
+    (f"init{SOURCE}--method fvt", "--method: write the method after the verb: revocab init fvt"),
+    (f"init{SOURCE}", "write a method after the verb: "),
     (f"{FVT}--device cuda:7", "--device cuda:7: not available here"),
     (f"{FVT}--identity names", "--identity: "),
     (f"{FVT}--helpr x", "--helpr. Did you mean --helper"),
-    (f"{INIT}--method fvtt", "fvtt"),
-    (f"{INIT}--method sava --option anchors=-1", "anchors = -1"),
-    (f"{INIT}--method sava --option ridge=.inf", "ridge = inf"),
-    (f"{INIT}--method asymmetric --option script=Latn1", "'latn1' is no script; give unicode's"),
-    ("change --model {toy} --change shrink --out o", "shrink"),
-    ("change --model {toy} --change blocks --option share=7 --out o", "share: "),
-    ("change --model {toy} --change blocks --option share=.nan --out o", "share: "),
-    (f"{BUILD}vocabulary_size={10**11} 'corpora={{it: 1.0}}'", "give at most 10,000,000"),
-    (f"{BUILD}vocabulary_size=100000 'corpora={{it: 1.0}}'", "the training text yields only"),
-    (f"{BUILD}vocabulary_size=400 'corpora={{en: 1.0}}'", "en"),
+    (f"init fvtt{SOURCE}", "did you mean 'fvt'?"),
+    (f"{SAVA}--anchors -1", "--anchors: "),
+    (f"{SAVA}--ridge inf", "--ridge: "),
+    (f"init asymmetric{SOURCE}--script Latn1", "--script: 'Latn1' is no script; give Unicode's"),
+    ("change shrink --model {toy} --out o", "shrink"),
+    ("change blocks --model {toy} --share 7 --out o", "--share: "),
+    ("change blocks --model {toy} --share nan --out o", "--share: "),
+    (f"{BUILD}--vocabulary-size {10**11} --shares it=1.0", "give at most 10,000,000"),
+    (f"{BUILD}--vocabulary-size 100000", "the training text yields only"),
+    (f"{BUILD}--vocabulary-size 400 --shares en=1.0", "--shares: no share of it"),
     (f"{TRAIN}--recipe vocadtt", "--recipe: no recipe 'vocadtt'"),
     (f"{TRAIN}--adam-epsilon 1e5", "--adam-epsilon: give at most 1"),
     (f"{TRAIN}--stages '{STAGE}\"train\": [\"nothing\"]}}'", "'nothing' fits no parameter"),
@@ -59,16 +62,16 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{ANSWER}--chat-template plain --dtype fp17", "--dtype: "),
     (f"compare {{toy}} {{toy}} {TEXT} --device tpu", "--device tpu"),
     (f"{FVT}--seed {'1' * 20_000}", "--seed"),
-    (f"{FVT}--option x={'1' * 5000}", "'1111"),
+    (f"{SAVA}--solver {'1' * 5000}", "'1111"),
     (f"generate{CONTEXT} --run r --models 0={{toy}} --prompts p={{prompts.jsonl}}", "4,096"),
     (f"answer{CONTEXT} --files {{chat.jsonl}} --model {{toy}}", "context_length: received 4,096"),
     # Flags that nothing reads.
     (f"{FVT}--helper {{toy}}", "--helper: method 'fvt' does not read it"),
-    (f"{FVT}--auxiliary {{few.txt}}", "--auxiliary: method 'fvt' does not read it"),
+    (f"{FVT}--vectors {{few.txt}}", "--vectors: method 'fvt' does not read it"),
     (f"{FVT}--adapted {{toy}} --base {{toy}}", "--adapted: method 'fvt' does not read it"),
-    (f"{INIT}--method lapt", "--target-tokenizer: method 'lapt' does not read it"),
-    (f"{INIT}--method sava", "method 'sava' needs --helper"),
-    ("init --source {toy} --method fvt --out o", "method 'fvt' needs --target-tokenizer"),
+    (f"init lapt{SOURCE}", "--target-tokenizer: method 'lapt' does not read it"),
+    (SAVA, "method 'sava' needs --helper"),
+    ("init fvt --source {toy} --out o", "method 'fvt' needs --target-tokenizer"),
     # Where is written.
     (f"{FVT}--out {'y' * 300}", "File name too long"),
     (f"{FVT}--out {'y/' * 3000}", "File name too long"),
@@ -88,8 +91,8 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{TO_TARGET}{{large}}", "tokens without a row, of 289"),
     (f"{TO_TARGET}{{zero}}", "zero: model.embed_tokens.weight is all zeros"),
     (f"{TO_TARGET}{{quantised}}", "quantised: its weights are quantised"),
-    ("init --source {toy} --target-tokenizer {few.txt} --method fvt --out o", "few.txt"),
-    ("change --model {bare} --change blocks --option share=0.5 --out o", "bare"),
+    ("init fvt --source {toy} --target-tokenizer {few.txt} --out o", "few.txt"),
+    ("change blocks --model {bare} --share 0.5 --out o", "bare"),
     ("intersect --source {bare} --target {toy} --out o", "bare"),
     ("intersect --source {few.txt} --target {toy} --out o", "few.txt: a file, not a folder"),
     ("fertility --tokenizers a={bare} --corpora it={corpus} --out o", "bare: no tokenizer could"),
@@ -204,7 +207,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("fertility --tokenizers a={toy} --corpora it={toy} --out o", "toy: holds no corpus"),
     ("fertility --tokenizers a={toy} --corpora it={corpus} --split heldout --out o",
      "corpus: no held-out text; set heldout_bytes of corpus it"),
-    (f"{BUILD}vocabulary_size=400 'corpora={{it: 1.0}}' --corpora it={{toy}}", "it"),
+    (f"{BUILD}--vocabulary-size 400 --corpora it={{toy}}", "it"),
     ("pack_heldout --tokenizer {toy} --corpora it={corpus} --sequence-length 16 --out o",
      "no held-out text; set heldout_bytes of corpus it"),
     (f"{PACK}{{toy}} --corpora it={{corpus}}", "--rows: required and not given (steps times"),
@@ -235,10 +238,9 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("answer --out o", "--model: required and not given"),
     (f"{ANSWER}--chat-template {{bad.jinja}}", "bad.jinja, line 2: not a chat template"),
     (f"{ANSWER}--chat-template {{corpus}}", "and no template of this name"),
-    ("judge --out o", "required and not given"),
-    ("judge --conversations {chat.jsonl} --kind strict --out o", "strict"),
-    ("judge --conversations {chat.jsonl} --kind rule --option ended=maybe --out o",
-     "option.ended: "),
+    ("judge rule --out o", "required and not given"),
+    ("judge strict --conversations {chat.jsonl} --out o", "strict"),
+    ("judge rule --conversations {chat.jsonl} --checks ended=maybe --out o", "--checks: "),
     # Experiments.
     ("run none.yaml", "none.yaml: no such file"),
     ("run --configfile", "argument --configfile/--configfiles: "),

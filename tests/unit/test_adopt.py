@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN
+from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, construct
+from jobs import job_of
 from tokenizers import AddedToken
 
+from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.tokenizer_building.build import (
     build_from_folders,
-    build_tokenizer,
-    check_construction_options,
 )
 from revocab.tokenizer_building.construction import BuildInputs, TokenizerJob, find_construction
 from revocab.tokenizers.load import load_tokenizer
@@ -41,10 +41,9 @@ def chat_tokenizer(base):
 
 
 def adopted(base, chat, out):
-    given = {"base": load_tokenizer(base), "chat": chat}
-    manifest = build_tokenizer(
-        "adopt", {"base": "base", "chat": "chat"}, BuildInputs(tokenizers=given), out
-    )
+    tokenizers = {"base": load_tokenizer(base), "chat": chat}
+    places = {"base": base, "chat": base}
+    manifest = construct("adopt", BuildInputs(tokenizers=tokenizers, places=places), out)
     return load_tokenizer(out), manifest
 
 
@@ -101,7 +100,7 @@ def test_padding_comes_from_the_chat_tokenizer_where_it_has_some(bases, tmp_path
 
 def spoken(base, out, template="chatml", tokens=("<|im_start|>", "<|im_end|>")):
     """Build from a template as the command does."""
-    job = TokenizerJob(construction="adopt", option={"tokens": [*tokens]})
+    job = job_of(TokenizerJob, construction="adopt", tokens=[*tokens])
     manifest = build_from_folders(job, {}, {"base": base, "template": Path(template)}, out)
     return load_tokenizer(out), manifest
 
@@ -164,7 +163,7 @@ def test_a_template_and_tokens_that_do_not_belong_together(bases, tmp_path, temp
 )
 def test_one_origin_of_the_chat(given, told):
     with pytest.raises(RevocabError, match=told):
-        check_construction_options(find_construction("adopt"), {"base": "base", **given})
+        checked(find_construction("adopt").entry, {"base": "base", **given})
 
 
 def test_a_tokenizer_without_conversations_is_refused(bases, tmp_path):

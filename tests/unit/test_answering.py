@@ -7,12 +7,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from evaluation_toys import write_model
+from jobs import job_of
 
 from revocab.answering.answer import Dialogue, answer_all, read_dialogues, turns
-from revocab.answering.judge import JudgeInputs, find_judge, judge_options
+from revocab.answering.judge import JudgeInputs, JudgeJob, find_judge
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges.llm import grade
-from revocab.answering.options import AnswerJob, JudgeJob
+from revocab.answering.options import AnswerJob
 from revocab.chat.template import find_template
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
@@ -164,7 +165,7 @@ def verdicts(kind, rows, **options):
     judge = find_judge(kind)
     with TemporaryDirectory() as folder:
         inputs = JudgeInputs(options.pop("model", None), MACHINE, Records(Path(folder)))
-        return list(judge.judge(rows, judge_options(judge, options), inputs))
+        return list(judge.judge(rows, job_of(JudgeJob, kind=judge.name, **options), inputs))
 
 
 def test_rules_by_hand():
@@ -176,9 +177,9 @@ def test_rules_by_hand():
 
 def test_rules_that_are_none_are_told():
     with pytest.raises(RevocabError, match=r"option.checks: .* no check 'sentence' .*sentences"):
-        judge_options(find_judge("rule"), {"checks": {"sentence": 1}})
+        job_of(JudgeJob, kind="rule", checks={"sentence": 1})
     with pytest.raises(RevocabError, match=r"option.sorted: unknown key"):
-        judge_options(find_judge("rule"), {"sorted": 1})
+        job_of(JudgeJob, kind="rule", sorted=1)
     with pytest.raises(RevocabError, match=r"no judge 'rules' \(known: llm, rule\)"):
         find_judge("rules")
     plain = {"id": "7", "messages": said("q", "a")}
@@ -192,8 +193,8 @@ def test_what_is_kept_becomes_a_corpus(answered, tmp_path):
 
     conversations = answered / "conversations.jsonl.gz"
     main([
-        "judge", "--conversations", str(conversations), "--kind", "rule", "--option",
-        "ended=false", "own_checks=false", "--out", str(tmp_path / "judged"),
+        "judge", "rule", "--conversations", str(conversations), "--no-ended", "--no-own-checks",
+        "--out", str(tmp_path / "judged"),
     ])  # fmt: skip
     assert read_json(tmp_path / "judged" / "manifest.json")["kept"] == 3
     kept = tmp_path / "judged" / "conversations.jsonl.gz"
@@ -206,23 +207,23 @@ def test_what_is_kept_becomes_a_corpus(answered, tmp_path):
 def test_an_empty_answer_is_left_out_and_one_that_is_missing_is_an_error(tmp_path):
     path = tmp_path / "rows.jsonl"
     write_jsonl(path, [row(0, "q", " "), ROWS[0] | {"id": "1"}])
-    judge_folder(path, None, JudgeJob(kind="rule"), MACHINE, tmp_path / "out")
+    judge_folder(path, None, job_of(JudgeJob, kind="rule"), MACHINE, tmp_path / "out")
     manifest = read_json(tmp_path / "out/manifest.json")
     assert manifest["kept"] == 1 and manifest["left_out"] == {"empty answer": 1}
     assert [one["id"] for one in read_jsonl(tmp_path / "out/conversations.jsonl.gz")] == ["1"]
     write_jsonl(path, [{"id": "0", "messages": said("q")}])
     with pytest.raises(RevocabError, match="row 0: no answer in 'messages'; answer it first"):
-        judge_folder(path, None, JudgeJob(kind="rule"), MACHINE, tmp_path / "other")
+        judge_folder(path, None, job_of(JudgeJob, kind="rule"), MACHINE, tmp_path / "other")
 
 
 def test_a_judge_that_keeps_none_is_an_error(tmp_path):
     write_jsonl(tmp_path / "rows.jsonl", ROWS[1:3])
-    job = JudgeJob(kind="rule")
+    job = job_of(JudgeJob, kind="rule")
     with pytest.raises(RevocabError, match=r"keeps none of 2 conversations \(ended: 2\)"):
         judge_folder(tmp_path / "rows.jsonl", None, job, MACHINE, tmp_path / "out")
     with pytest.raises(RevocabError, match="judge 'rule' uses no --model"):
         judge_folder(tmp_path / "rows.jsonl", tmp_path / "model", job, MACHINE, tmp_path / "out")
-    job = JudgeJob(kind="llm")
+    job = job_of(JudgeJob, kind="llm")
     with pytest.raises(RevocabError, match="judge 'llm' needs a model that judges"):
         judge_folder(tmp_path / "rows.jsonl", None, job, MACHINE, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -9,13 +9,14 @@ import sys
 
 import pytest
 from evaluation_toys import write_model
+from jobs import job_of
 from safetensors.torch import load_file, save_file
 from waiting import wait_until
 
 from revocab.__main__ import main
+from revocab.answering.judge import JudgeJob
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges import llm
-from revocab.answering.options import JudgeJob
 from revocab.answering.recorded import BATCHES, recorded
 from revocab.chat.template import find_template
 from revocab.errors import RevocabError
@@ -90,8 +91,8 @@ def words_of(verb, given):
             "--max-new-tokens", "8", "--context-length", "512", *machine,
         ]  # fmt: skip
     return [
-        "judge", *model, "--conversations", rows, "--kind", "llm", "--option",
-        "engine=transformers", "threshold=1", "context_length=512", *machine,
+        "judge", "llm", *model, "--conversations", rows, "--engine", "transformers",
+        "--threshold", "1", "--context-length", "512", *machine,
     ]  # fmt: skip
 
 
@@ -156,7 +157,7 @@ def test_a_judge_without_a_tensor_is_one_error_before_any_work(given, tmp_path):
     model = tmp_path / "model"
     write_model(model, context_length=512, chat_template=CHATML)
     drop_tensor(model, "model.layers.1.mlp.up_proj.weight")
-    job = JudgeJob(kind="llm", option={"engine": "transformers"})
+    job = job_of(JudgeJob, kind="llm", engine="transformers")
     with pytest.raises(RevocabError, match=r"layers\.1\.mlp\.up_proj\.weight") as caught:
         judge_folder(
             given / "rows.jsonl", model, job, AnswerHardware(device="cpu"), tmp_path / "out"
@@ -171,7 +172,7 @@ def test_another_threshold_needs_no_new_grades(given, tmp_path, monkeypatch):
 
     def judge(threshold):
         option = {"engine": "transformers", "threshold": threshold, "context_length": 512}
-        job = JudgeJob(kind="llm", option=option)
+        job = job_of(JudgeJob, kind="llm", **option)
         judge_folder(given / "rows.jsonl", given / "chat", job, machine, out)
 
     with pytest.raises(RevocabError, match="keeps none of"):

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from change_toys import changed, tensors_of
 from damaged_models import DAMAGES, damaged
+from jobs import job_of
 from refusals import problems
 from toy_folders import shard
 
@@ -23,12 +24,12 @@ from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.folder import ModelFolder
 
-BLOCKS = ChangeJob(change="blocks", option={"share": 0.5})
+BLOCKS = job_of(ChangeJob, change="blocks", share=0.5)
 
 
 def test_an_unknown_change_is_named(toys, tmp_path):
     with pytest.raises(RevocabError, match="did you mean 'blocks'"):
-        change_model(ChangeJob(change="block"), toys / "untied", tmp_path / "out")
+        change_model(job_of(ChangeJob, change="block"), toys / "untied", tmp_path / "out")
 
 
 # Models that cannot be used. ---------------------------------------------------------------------
@@ -56,6 +57,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from revocab.models import changed_model, write
+from revocab.closed import checked
 from revocab.models.change import ChangeJob
 
 write_parts, seen = write.write_parts, []
@@ -68,7 +70,7 @@ def killed(out, parts, metadata, advance):
     write_parts(out, parts, metadata, advance)
 
 write.write_parts = killed
-job = ChangeJob.model_validate_json(sys.argv[1])
+job = checked(ChangeJob, sys.argv[1])
 changed_model.change_model(job, Path(sys.argv[2]), Path(sys.argv[3]))
 """
 
@@ -96,14 +98,14 @@ def test_a_kill_while_writing_leaves_the_place_as_it_was(toys, tmp_path, earlier
 
 
 def test_by_hand_a_change_is_a_verb(toys, tmp_path, capsys):
-    words = ["change", "--change", "blocks", "--model", toys / "untied"]
-    words += ["--option", "share=0.5", "--out", tmp_path / "out"]
+    words = ["change", "blocks", "--model", toys / "untied", "--share", "0.5"]
+    words += ["--out", tmp_path / "out"]
     entry.main([*map(str, words)])
     assert ModelFolder(tmp_path / "out").config["added_blocks"] == [2]
     assert "2 blocks have become 3" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        entry.main([*map(str, words), "--option", "shaer=3"])
-    assert "option.shaer: unknown key (allowed: share)" in capsys.readouterr().err
+        entry.main([*map(str, words), "--shaer", "3"])
+    assert "--shaer: no such flag; see revocab change blocks --help" in capsys.readouterr().err
 
 
 # The experiment file. ----------------------------------------------------------------------------
@@ -130,7 +132,7 @@ def test_a_changed_model_is_planned_from_its_model(given):
     assert layout.changed == ["grown", "more"] and not layout.fetched
     assert source_of(layout, "more").manifest == "results/small/models/grown/manifest.json"
     job = options.change(experiment, "more")
-    assert job == ChangeJob(change="blocks", option={"share": 1.0})
+    assert job == job_of(ChangeJob, change="blocks", share=1.0)
     assert layout.origin("mistral-sava").folder == "results/small/models/more"
 
 

@@ -6,12 +6,11 @@ import gzip
 import json
 
 import pytest
-from construction_toys import build_trained, change, edited, mixture
+from construction_toys import build_trained, change, construct, edited, mixture
 from toy_vocabularies import wordpiece
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer
@@ -126,6 +125,6 @@ def test_bases_that_cannot_be_changed(tmp_path, corpora, out):
 
 def test_constructions_without_a_base(out):
     with pytest.raises(RevocabError, match=r"no construction 'extent' .known: adopt, extend"):
-        build_tokenizer("extent", {}, BuildInputs(), out)
+        construct("extent", BuildInputs(), out)
     with pytest.raises(RevocabError, match="exactly one of path, hub"):
-        build_tokenizer("substitute", {}, BuildInputs(), out)
+        construct("substitute", BuildInputs(), out)

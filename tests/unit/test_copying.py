@@ -8,6 +8,7 @@ import pytest
 from evaluation_toys import write_model
 from hypothesis import given
 from hypothesis import strategies as st
+from jobs import job_of
 
 from revocab.corpora.copies import copying_task, sentences
 from revocab.corpora.copies import units as corpus_units
@@ -102,8 +103,8 @@ def files(tmp_path):
 
 def prompts(files, unit="sentence"):
     values = {"shots": 1, "seed": 17, "limit": 3}
-    job = PromptJob(
-        task="copy_it", kind="copying", direction=["it"], option={"unit": unit}, **values
+    job = job_of(
+        PromptJob, task="copy_it", kind="copying", direction=["it"], option={"unit": unit}, **values
     )
     return build_prompts(job, [files], [files])
 
@@ -119,16 +120,13 @@ def test_the_prompt_asks_for_a_copy(files):
     assert row["references"] == [text] and shot["text"] != text
 
 
-def test_what_is_copied_must_be_said(files):
-    job = PromptJob(task="c", kind="copying", direction=["it"], shots=0, seed=1)
-    with pytest.raises(RevocabError, match=r"'copying': unit: required .*alone: unit\)"):
-        build_prompts(job, [files], [files])
-    job = job.model_copy(update={"option": {"unit": "word", "units": 2}})
+def test_what_is_copied_must_be_said():
+    given = {"task": "c", "kind": "copying", "direction": ["it"], "shots": 0, "seed": 1}
+    with pytest.raises(RevocabError, match="unit: required"):
+        job_of(PromptJob, **given)
     with pytest.raises(RevocabError) as caught:
-        build_prompts(job, [files], [files])
-    unknown, wrong = caught.value.problems
-    assert unknown.startswith("--option units: kind 'copying' has no such option")
-    assert wrong.startswith("kind 'copying': unit: ")
+        job_of(PromptJob, **given, unit="word", units=2)
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["unit", "units"]
 
 
 def test_nothing_to_copy_is_said(files):

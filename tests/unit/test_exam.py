@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from jobs import job_of
 
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kinds.exam import KIND, Exam, marked, points
@@ -91,12 +92,12 @@ def test_rows_keep_how_they_are_marked(tmp_path):
     options = {"kind": "exam", "direction": ["ru"], "shots": 0, "seed": 1, "task": "use"}
     own = {"maximum": 34, "penalised": ["16"]}
     files = [[tmp_path / "rows.jsonl"]] * 2
-    matching, penalised = build_prompts(PromptJob(**options, option=own), *files)
+    matching, penalised = build_prompts(job_of(PromptJob, **options, **own), *files)
     assert matching["prompt"] == "Вопрос: q0.28\nОтвет:"
     kept = {name: penalised["query"][name] for name in KIND.kept}
     assert kept == {"rule": "penalised", "variant": "0", "maximum": "34"}
     with pytest.raises(RevocabError, match="limit: a variant is marked as a whole"):
-        build_prompts(PromptJob(**options, option=own, limit=3), *files)
+        build_prompts(job_of(PromptJob, **options, **own, limit=3), *files)
     write_jsonl(tmp_path / "rows.jsonl", [{"question": "?", "answer": "1", "type": "text"}])
     with pytest.raises(RevocabError, match="row 0: no field 'number'"):
-        build_prompts(PromptJob(**options, option=own), *files)
+        build_prompts(job_of(PromptJob, **options, **own), *files)

@@ -20,13 +20,14 @@ from construction_toys import (
     mixture,
     prepared,
 )
+from jobs import job_of
 from printed import printed
 from toy_models import build_model
 
 from revocab.export.export import export
 from revocab.io import read_json, write_json
-from revocab.tokenizer_building.build import build_tokenizer
-from revocab.tokenizer_building.construction import BuildInputs
+from revocab.tokenizer_building.build import build_from_folders
+from revocab.tokenizer_building.construction import TokenizerJob
 from revocab.tokenizers.golden_texts import golden_texts
 from revocab.tokenizers.load import load_tokenizer
 from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS
@@ -58,9 +59,9 @@ def tokenizers(tmp_path_factory) -> dict[str, Path]:
     for family in FAMILIES:
         base = bases[family]
         build_copied(base, place(f"substitute-{family}"))
-        options = {"base": family, "template": "chatml", "tokens": ["<|im_start|>", "<|im_end|>"]}
-        inputs = BuildInputs({}, {"base": load_tokenizer(base)})
-        build_tokenizer("adopt", options, inputs, place(f"adopt-{family}"))
+        job = job_of(TokenizerJob, construction="adopt", tokens=["<|im_start|>", "<|im_end|>"])
+        places = {"base": base, "template": Path("chatml")}
+        build_from_folders(job, {}, places, place(f"adopt-{family}"))
         for way, given in CHANGES.items():
             mixtures = {"corpora": mixture(corpora, el=1.0)}
             if way != "extend":

@@ -20,8 +20,6 @@ from revocab.corpora.read import texts
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.tokenizer_building.base_text import compare_lines, lines_sentence, with_marks_joined
-from revocab.tokenizer_building.build import build_tokenizer
-from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizers.alphabets import to_byte_level
 from revocab.tokenizers.load import load_tokenizer
 from revocab.tokenizers.splitter import repair_splitter
@@ -222,9 +220,7 @@ def test_by_how_much_text_grows(corpora, bases, tmp_path, way, family):
 def refusal(base: Path, corpora, **options):
     with pytest.raises(RevocabError) as caught:
         mixtures = {"corpora": mixture(corpora, hi=1.0)}
-        given = {"base": "b", "corpora": {"hi": 1.0}, "add": 5, "join_marks": True, **options}
-        inputs = BuildInputs(mixtures, {"base": load_tokenizer(base)})
-        build_tokenizer("extend", given, inputs, base.parent / "out")
+        change("extend", base, mixtures, base.parent / "out", add=5, join_marks=True, **options)
     assert not (base.parent / "out").exists()
     return str(caught.value)
 

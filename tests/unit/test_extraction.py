@@ -7,6 +7,7 @@ import random
 
 import pytest
 from evaluation_toys import write_model
+from jobs import job_of
 
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
@@ -48,7 +49,7 @@ def load(folder, chat=False, batch_size=4):
 
 def built(tmp_path, rows=ROWS):
     write_jsonl(tmp_path / "rows.jsonl", rows)
-    job = PromptJob(
+    job = job_of(PromptJob, 
         task="gazeta", kind="extraction", direction=["it"], shots=0, seed=1,
         layout={"instruction": "Scegli.", "labels": ["<<text>>", "Il più importante"]},
     )  # fmt: skip

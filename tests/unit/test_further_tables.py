@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from jobs import job_of
 from sound_models import WITH_TABLES, write_sound
 from toy_folders import adapt, initialise, load, shard
 from training_pico import at, changed, run_of, write_inputs
 
 from revocab.errors import RevocabError
-from revocab.initialise.options import check_options, find_method, table_method
+from revocab.initialise.options import ChosenMethod, find_method, table_method
 from revocab.initialise.rows.source_weights import read_source_weights
 from revocab.initialise.target_matrix import with_all_rows
 from revocab.io import read_json
@@ -101,8 +102,8 @@ def test_each_method_fills_them_or_says_which_does(made, method, options, filler
 def test_options_name_methods_that_can():
     for name in ("sava", "clp", "lapt", "nothing"):
         with pytest.raises(RevocabError, match="those that do: asymmetric, fvt, "):
-            check_options(find_method("random"), {"tables": name})
-    chosen = check_options(find_method("clp"), {"tables": "clp", "top_k": 3})
+            job_of(ChosenMethod, method="random", tables=name)
+    chosen = job_of(ChosenMethod, method="clp", tables="clp", top_k=3)
     assert table_method(find_method("clp"), chosen) == (find_method("clp"), chosen)
 
 

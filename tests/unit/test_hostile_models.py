@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 from huggingface_hub import snapshot_download
+from jobs import job_of
 from safetensors.torch import load_file
 from toy_folders import adapt, initialise, load, shard
 
@@ -31,7 +32,7 @@ from revocab.models.weights.files import read_header
 from revocab.training.outputs import checkpoints
 
 HEAD = "lm_head.weight"
-EVERY_BLOCK = ChangeJob(change="blocks", option={"share": 1.0})
+EVERY_BLOCK = job_of(ChangeJob, change="blocks", share=1.0)
 
 
 def everything(folder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 from evaluation_toys import write_model
+from jobs import job_of
 from test_chat_prompts import LLAMA
 
 from revocab.config import as_json
@@ -88,7 +89,7 @@ def test_wrong_checks_are_named(checks, said):
 
 def built(tmp_path, rows, shots=0):
     write_jsonl(tmp_path / "rows.jsonl", rows)
-    job = PromptJob(task="gate", kind="instructions", direction=["it"], shots=shots, seed=1)
+    job = job_of(PromptJob, task="gate", kind="instructions", direction=["it"], shots=shots, seed=1)
     return build_prompts(job, [tmp_path / "rows.jsonl"], [tmp_path / "rows.jsonl"])
 
 

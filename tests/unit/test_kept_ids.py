@@ -7,14 +7,13 @@ import json
 import numpy as np
 import pytest
 import torch
-from construction_toys import ITALIAN, mixture, prepared
+from construction_toys import ITALIAN, construct, mixture, prepared
 from toy_folders import initialise
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from revocab import __main__ as entry
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder
-from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizer_building.trainers import train_tokenizer
 from revocab.tokenizer_building.training_text import batched
@@ -71,9 +70,8 @@ def test_every_verb_keeps_ids_and_rows(shape, corpora, tmp_path, capsys):
     tokens = max([SIZE - 1, *kept.values()]) + 1
     assert len(base) == tokens and base.get_vocab().items() >= kept.items()
 
-    inputs = BuildInputs({"corpora": mixture(corpora, it=1.0)}, {"base": base}, (source,))
-    options = {"base": "source", "corpora": {"it": 1.0}, "add": 12}
-    assert build_tokenizer("extend", options, inputs, tmp_path / "extended")["ids_kept"]
+    inputs = BuildInputs({"corpora": mixture(corpora, it=1.0)}, {"base": base}, {"base": source})
+    assert construct("extend", inputs, tmp_path / "extended", add=12)["ids_kept"]
     out = initialise(source, tmp_path / "out", "fvt", target_tokenizer=tmp_path / "extended")
     assert load_tokenizer(out).get_vocab().items() >= base.get_vocab().items()
     assert np.load(out / "new_rows.npy").tolist() == [*range(tokens, tokens + 12)]

@@ -11,6 +11,7 @@ import torch
 from helper_toys import change_matrices
 from hypothesis import given
 from hypothesis import strategies as st
+from jobs import job_of
 from method_inputs import make, new_rows, random_inputs
 from safetensors.torch import load_file
 from toy_folders import initialise
@@ -19,7 +20,7 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 from revocab.errors import RevocabError
 from revocab.initialise.method import DonorRows
 from revocab.initialise.methods.lep import apply_change, change_of_rows
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ChosenMethod, find_method
 from revocab.initialise.rows import anchor_scaling
 from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
@@ -147,7 +148,7 @@ def test_rows_are_those_of_float32_rounded_once(map_):
     assert torch.equal(found, wanted.bfloat16())
     assert exact.notes == coarse.notes
     lep = find_method("lep")
-    matrix = fill(stored, coarse, lep, check_options(lep, {"map": map_}))
+    matrix = fill(stored, coarse, lep, job_of(ChosenMethod, method="lep", map=map_))
     assert torch.equal(matrix, found) and not matrix.is_inference()
 
 
@@ -158,7 +159,7 @@ def test_rows_too_large_for_the_source_s_dtype_are_told():
     source_VD = given.source_VD.half()
     given = replace(given, source_VD=source_VD, donor=donor)
     with pytest.raises(RevocabError, match=r"new rows are too large for torch.float16"):
-        fill(source_VD, given, lep, check_options(lep, {"map": "swap"}))
+        fill(source_VD, given, lep, job_of(ChosenMethod, method="lep", map="swap"))
 
 
 # Folders ------------------------------------------------------------------------------------------

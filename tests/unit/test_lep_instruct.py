@@ -10,6 +10,7 @@ import torch
 from helper_toys import change_matrices
 from hypothesis import given
 from hypothesis import strategies as st
+from jobs import job_of
 from safetensors.torch import load_file, save_file
 from toy_folders import initialise, load
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
@@ -41,7 +42,7 @@ def moved(seed: int):
 def adopt(out, base, **given):
     folders = {"base": base, **{key: one for key, one in given.items() if key != "tokens"}}
     option = {"tokens": given["tokens"]} if "tokens" in given else {}
-    build_from_folders(TokenizerJob(construction="adopt", option=option), {}, folders, out)
+    build_from_folders(job_of(TokenizerJob, construction="adopt", **option), {}, folders, out)
     return out
 
 

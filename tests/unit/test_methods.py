@@ -9,13 +9,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jobs import job_of
 from method_inputs import CHANGING, SOURCE, make, new_rows, random_inputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.methods import omp
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ChosenMethod, find_method
 from revocab.initialise.rows import weighted_means
 from revocab.initialise.rows.weighted_means import sparsemax
 from revocab.initialise.target_matrix import fill
@@ -268,10 +269,10 @@ def test_registry_imports_no_torch():
 
 def test_options_are_checked():
     # YAML 1.1 reads 1e-2 as text; pydantic turns it into the number that the option wants.
-    checked = check_options(find_method("sava"), {"learning_rate": "1e-2"})
+    checked = job_of(ChosenMethod, method="sava", learning_rate="1e-2")
     assert checked.learning_rate == 0.01
     with pytest.raises(RevocabError) as error:
-        check_options(find_method("sava"), {"anchor": 3, "steps": 0})
+        job_of(ChosenMethod, method="sava", anchor=3, steps=0)
     assert len(error.value.problems) == 2
     with pytest.raises(RevocabError, match=r"known: .*sava"):
         find_method("savva")

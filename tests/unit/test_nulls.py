@@ -9,12 +9,11 @@ import pytest
 from one_group import one_group
 from refusals import problems
 
-from revocab.closed import Closed, checked
+from revocab.closed import Closed, checked, models_of
 from revocab.config.load import validate, without_nulls
 from revocab.config.schema import RunGroup
 from revocab.initialise.method import methods
-from revocab.initialise.options import check_options
-from revocab.tokenizer_building.build import check_construction_options
+from revocab.initialise.options import ChosenMethod
 from revocab.tokenizer_building.construction import constructions
 from revocab.training.named_recipes import recipe_names, with_named_recipes
 from revocab.training.recipe import Recipe
@@ -60,11 +59,11 @@ def test_no_null_means_anything_but_the_default():
     assert seen > 300
 
 
-@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize("name", models_of(ChosenMethod))
 def test_a_null_option_of_a_method_is_its_default(name):
-    method = methods()[name]
-    for key in method.options.model_fields:
-        assert check_options(method, {key: None}) == check_options(method, {}), key
+    model = models_of(ChosenMethod)[name]
+    for key in model.model_fields.keys() - {"method"}:
+        assert checked(model, {"method": name, key: None}) == checked(model, {"method": name}), key
 
 
 @pytest.mark.parametrize("name", [name for name, one in methods().items() if one.trains])
@@ -76,11 +75,10 @@ def test_a_null_option_of_a_run_is_no_option(name):
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_null_option_of_a_construction_is_its_default(name):
-    construction, needed = constructions()[name], NEEDED[name]
-    plain = check_construction_options(construction, needed)
-    for key in construction.options.model_fields.keys() - needed.keys():
-        null = check_construction_options(construction, {**needed, key: None})
-        assert null == plain and null.given() == plain.given(), key
+    model, needed = constructions()[name].entry, NEEDED[name]
+    plain = checked(model, needed)
+    for key in model.model_fields.keys() - needed.keys():
+        assert checked(model, {**needed, key: None}) == plain, key
 
 
 @pytest.mark.parametrize("name", recipe_names())

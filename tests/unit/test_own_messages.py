@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from evaluation_toys import write_model
+from jobs import job_of
 
 from revocab.chat.messages import filled
 from revocab.device import Checkpoint
@@ -39,7 +40,7 @@ def built(tmp_path, test=None, **changes):
         "direction": ["ru"], "shots": 2, "seed": 1, "asked_by": "messages",
         "shot_order": "first", "layout": {"stop": "\n"}, "max_new_tokens": 9,
     } | changes  # fmt: skip
-    job = PromptJob(task="multiq", kind="question_answering", **options)
+    job = job_of(PromptJob, task="multiq", kind="question_answering", **options)
     return build_prompts(job, [tmp_path / "prompt.jsonl"], [tmp_path / "test.jsonl"])
 
 
@@ -98,8 +99,14 @@ def test_a_label_of_a_layout_may_begin_the_answer_too(tmp_path, folder):
     layout = {"label_begins_answer": True}
     rows = [{"context": "Кот спит.", "question": f"Кто {n}?", "answers": ["Кот"]} for n in (0, 1)]
     write_jsonl(tmp_path / "rows.jsonl", rows)
-    job = PromptJob(
-        task="qa", kind="question_answering", direction=["ru"], shots=1, seed=1, layout=layout
+    job = job_of(
+        PromptJob,
+        task="qa",
+        kind="question_answering",
+        direction=["ru"],
+        shots=1,
+        seed=1,
+        layout=layout,
     )
     first = build_prompts(job, *[[tmp_path / "rows.jsonl"]] * 2)[0]
     passages = [f"Контекст: Кот спит.\nВопрос: Кто {n}?" for n in (1, 0)]

@@ -9,13 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from jobs import job_of
 from method_inputs import CHANGING
 from safetensors.torch import load_file, save_file
 from toy_folders import adapt, initialise, load, shard
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ChosenMethod
 from revocab.initialise.rows.source_weights import SourceWeights, read_source_weights
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
@@ -57,9 +58,9 @@ def test_every_method_that_makes_rows_has_the_option():
     for name, method in methods().items():
         assert ("pad_to" in method.options.model_fields) != method.keeps_vocabulary, name
     with pytest.raises(RevocabError, match=r"'lapt', option pad_to = 64: .* options are: none"):
-        check_options(find_method("lapt"), {"pad_to": 64})
+        job_of(ChosenMethod, method="lapt", pad_to=64)
     with pytest.raises(RevocabError, match=r"option pad_to = 0: .*greater than or equal to 1"):
-        check_options(find_method("sava"), {"pad_to": 0})
+        job_of(ChosenMethod, method="sava", pad_to=0)
 
 
 @pytest.mark.parametrize(

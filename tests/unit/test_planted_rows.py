@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from jobs import job_of
 from method_inputs import new_rows, random_inputs
 from toy_models import TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ChosenMethod, find_method
 
 #: Methods whose new rows are convex combinations of source rows, whatever the helper holds.
 CONVEX: dict[str, dict[str, str]] = {
@@ -53,7 +54,7 @@ def case_of(benchmark, name):
         noise_NX = 0.3 * torch.randn(2048, len(lean_X), generator=generator)
         models.append(benchmark.Model(head_VX, *(3 * lean_X + noise_NX).split([512, 512, 1024])))
     method, given = benchmark.METHODS[name]
-    options = check_options(find_method(method), given)
+    options = job_of(ChosenMethod, method=method, **given)
     case = benchmark.Case(*models, inputs, find_method(method), options)
     return case, int(inputs.missing_N[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from jobs import job_of
 from pydantic import ValidationError
 
 from revocab.chat.layout import LayoutOptions
@@ -35,7 +36,7 @@ def files(tmp_path):
 
 def translations(files, task="flores_en_it", **changes):
     options = {"shots": 2, "seed": 17, "direction": ["en", "it"]} | changes
-    job = PromptJob(task=task, kind="translation", **options)
+    job = job_of(PromptJob, task=task, kind="translation", **options)
     return build_prompts(job, [files / "pool.jsonl.gz"], [files / "test.jsonl"])
 
 
@@ -113,7 +114,9 @@ def test_a_layout_in_words_of_a_language_needs_no_file_of_another(files):
 
 def test_question_prompt_reads_as_table_9_on_single_lines(files):
     passages = [files / "passages.jsonl"]
-    job = PromptJob(task="squad_it", kind="question_answering", direction=["it"], shots=1, seed=1)
+    job = job_of(
+        PromptJob, task="squad_it", kind="question_answering", direction=["it"], shots=1, seed=1
+    )
     row = build_prompts(job, passages, passages)[2]
     shot = row["shots"][0]
     assert shot["id"] != "s2"
@@ -127,7 +130,7 @@ def test_question_prompt_reads_as_table_9_on_single_lines(files):
 
 def test_questions_are_asked_in_the_languages_words(files):
     passages = [files / "passages.jsonl"]
-    job = PromptJob(task="q", kind="question_answering", direction=["ru"], shots=0, seed=1)
+    job = job_of(PromptJob, task="q", kind="question_answering", direction=["ru"], shots=0, seed=1)
     row = build_prompts(job, passages, passages)[1]
     assert row["prompt"] == "Контекст: Riga uno. Riga 1.\nВопрос: Quale riga è 1?\nОтвет:"
 
@@ -181,7 +184,7 @@ def test_rows_with_an_empty_field_are_left_out_aloud(files, capsys):
 def test_squad_answers_as_the_hub_has_them(files):
     row = {**PASSAGES[0], "answers": {"text": ["riga 0"], "answer_start": [4]}}
     write_jsonl(files / "hub.jsonl", [row])
-    job = PromptJob(task="q", kind="question_answering", direction=["it"], shots=1, seed=1)
+    job = job_of(PromptJob, task="q", kind="question_answering", direction=["it"], shots=1, seed=1)
     built = build_prompts(job, [files / "passages.jsonl"], [files / "hub.jsonl"])
     assert built[0]["references"] == ["riga 0"]
 
@@ -190,9 +193,9 @@ def test_squad_answers_as_the_hub_has_them(files):
     ("changes", "message"),
     [
         ({"direction": ["en", "la"]}, r"direction en la: translation: .*la\.yaml lacks .*: ar, bg"),
-        ({"direction": ["en"]}, "kind 'translation': direction: "),
+        ({"direction": ["en"]}, "direction: "),
         ({"direction": ["en", "en"]}, "direction: a translation is from one language into another"),
-        ({"option": {"unit": "sentence"}}, "--option unit: .* no such .*alone: repeat_instruction"),
+        ({"unit": "sentence"}, "unit: unknown key .*repeat_instruction"),
         ({"shots": 30}, "only 20 other"),
         ({"layout": {"labels": ["Text"]}}, r"layout\.labels: 1 given, 2 needed"),
         ({"layout": {"instruction": "<<greet>>"}}, r"it\.yaml lacks the words greet .*: none\)"),
@@ -232,7 +235,9 @@ def test_flores(shared_folder, direction, suffixes, begins):
     lines = {"kind": "lines", "languages": direction}
     options = {"shots": 5, "seed": 17, "pool": lines, "test": lines}
     rows = build_prompts(
-        PromptJob(task="flores", kind="translation", direction=direction, **options), pool, test
+        job_of(PromptJob, task="flores", kind="translation", direction=direction, **options),
+        pool,
+        test,
     )
     assert len(rows) == len(test[0].read_text("utf-8").split("\n")) - 1
     assert all(row["prompt"].count("\n\n") == 5 for row in rows)
@@ -243,7 +248,7 @@ def test_flores(shared_folder, direction, suffixes, begins):
 def test_squad_it(shared_folder):
     squad = shared_folder / "data/qa/squad_it"
     options = {"shots": 2, "seed": 17, "limit": 300, "pool_limit": 1000}
-    job = PromptJob(task="squad_it", kind="question_answering", direction=["it"], **options)
+    job = job_of(PromptJob, task="squad_it", kind="question_answering", direction=["it"], **options)
     rows = build_prompts(job, [squad / "train.jsonl.gz"], [squad / "test.jsonl.gz"])
     assert len(rows) == 300
     assert all(row["prompt"].count("\n\n") == 2 for row in rows)

@@ -8,13 +8,13 @@ import random
 import numpy as np
 import pytest
 import torch
+from construction_toys import construct
 from real_tokenizers import NAMES, real_tokenizer
 from toy_folders import initialise, load
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.models.folder import ModelFolder
-from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
@@ -55,9 +55,10 @@ def test_extended_given_to_a_model_saved_and_loaded(name, greek, repository, tmp
     for file in own.iterdir():
         (source / file.name).write_bytes(file.read_bytes())
     before = load_tokenizer(source)
-    inputs = BuildInputs({"corpora": [TrainingText("el", 1.0, greek)]}, {"base": before}, (source,))
-    options = {"base": "source", "corpora": {"el": 1.0}, "add": ADDED}
-    manifest = build_tokenizer("extend", options, inputs, tmp_path / "extended")
+    inputs = BuildInputs(
+        {"corpora": [TrainingText("el", 1.0, greek)]}, {"base": before}, {"base": source}
+    )
+    manifest = construct("extend", inputs, tmp_path / "extended", add=ADDED)
     assert manifest["ids_kept"]
     extended = tmp_path / "extended"
     out = initialise(source, tmp_path / "out", "fvt", target_tokenizer=extended)

@@ -10,11 +10,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from jobs import job_of
 from method_inputs import SOURCE, make, new_rows, random_inputs
 from toy_folders import adapt, shared_pairs
 
 from revocab.errors import RevocabError
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ChosenMethod
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.tokenizers.load import load_tokenizer
@@ -59,7 +60,7 @@ def test_the_norm_and_its_rows_are_noted():
 
 def test_no_script_of_unicode_is_refused():
     with pytest.raises(RevocabError, match=r"option script = 'Latn1': .* is no script"):
-        check_options(find_method("asymmetric"), {"script": "Latn1"})
+        job_of(ChosenMethod, method="asymmetric", script="Latn1")
 
 
 # Properties. -------------------------------------------------------------------------------------

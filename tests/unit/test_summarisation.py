@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jobs import job_of
 
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.evaluation.generation.task_scores import task_scores
@@ -50,7 +51,7 @@ def test_the_mean_of_both_by_counting(right, said):
 def test_lists_of_sentences_are_texts(tmp_path):
     rows = [{"text": [f"Снег {n}.", "Дороги\nзакрыты."], "summary": [f"Снег {n}."]} for n in (0, 1)]
     write_jsonl(tmp_path / "rows.jsonl", rows)
-    job = PromptJob(
+    job = job_of(PromptJob, 
         task="gazeta", kind="summarisation", direction=["ru"], shots=1, seed=1,
         layout={"instruction": "Кратко!"},
     )  # fmt: skip

@@ -9,6 +9,7 @@ import training_pico as pico
 from chat_toys import chat_model, write_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
+from jobs import job_of
 
 from revocab.chat.template import find_template
 from revocab.closed import checked
@@ -79,8 +80,14 @@ def test_a_model_is_asked_as_it_was_taught(tmp_path, layout):
     """The question of a pair is the prompt of the translation task without examples."""
     write_jsonl(tmp_path / "rows.jsonl", ROWS)
     prepare_corpus(ROWS, {"label": "rows"}, job(layout=layout), tmp_path / "corpus")
-    task = PromptJob(
-        kind="translation", direction=["en", "it"], shots=0, task="t", seed=1, layout=layout
+    task = job_of(
+        PromptJob,
+        kind="translation",
+        direction=["en", "it"],
+        shots=0,
+        task="t",
+        seed=1,
+        layout=layout,
     )
     prompts = build_prompts(task, [tmp_path / "rows.jsonl"], [tmp_path / "rows.jsonl"])
     asked = [(row["prompt"], row["references"][0]) for row in prompts]

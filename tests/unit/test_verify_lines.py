@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from chat_toys import SPECIAL
 from construction_toys import build_copied, build_trained, change, mixture
+from jobs import job_of
 from six_languages import lines_of_six_languages
 
-from revocab.tokenizer_building.build import build_tokenizer
-from revocab.tokenizer_building.construction import BuildInputs
-from revocab.tokenizers.load import load_tokenizer
+from revocab.tokenizer_building.build import build_from_folders
+from revocab.tokenizer_building.construction import TokenizerJob
 from revocab.verify.verify import VerifyOptions, verified_model
 
 pytestmark = [pytest.mark.long, pytest.mark.shared_data]
@@ -50,10 +50,9 @@ def build(way: str, name: str, bases: dict[str, Path], corpora: dict[str, Path],
     elif way == "substitute":
         build_copied(bases[name], out)
     elif way == "adopt":
-        given = {"base": name, "template": "chatml", "tokens": [*SPECIAL[2:4]]}
-        build_tokenizer(
-            "adopt", given, BuildInputs(tokenizers={"base": load_tokenizer(bases[name])}), out
-        )
+        places = {"base": bases[name], "template": Path("chatml")}
+        job = job_of(TokenizerJob, construction="adopt", tokens=[*SPECIAL[2:4]])
+        build_from_folders(job, {}, places, out)
     else:
         mixtures = {"corpora": mixture(corpora, it=0.5, el=0.5)}
         if way != "extend":

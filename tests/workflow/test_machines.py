@@ -98,7 +98,7 @@ class Started:
         before = words[: words.index("revocab")]
         python = [word for word in before if Path(word).name.startswith("python")][-1]
         options = call_of(job).arguments.options.model_dump()
-        engine = options.get("engine") or (options.get("option") or {}).get("engine")
+        engine = options.get("engine")
         environment = Path(str(job.conda_env_spec.file)).name
         return cls(job.resources.get("gpu", 0), taken, engine, python, environment)
 

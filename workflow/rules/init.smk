@@ -105,7 +105,7 @@ rule init_embeddings:
         ),
         adapted=lambda w: [model.manifest for model in LAYOUT.adapted(w.run)],
         base=lambda w: [model.manifest for model in LAYOUT.adapted_from(w.run)],
-        auxiliary=lambda w: LAYOUT.vector_files(w.run),
+        vectors=lambda w: LAYOUT.vector_files(w.run),
     output:
         manifest(f"{PATHS.run('{run}')}/init"),
     log:
@@ -122,14 +122,14 @@ rule init_embeddings:
             helper=lambda w: [model.folder for model in LAYOUT.helper(w.run)],
             adapted=lambda w: [model.folder for model in LAYOUT.adapted(w.run)],
             base=lambda w: [model.folder for model in LAYOUT.adapted_from(w.run)],
-            auxiliary=lambda w: LAYOUT.vectors(w.run),
+            vectors=lambda w: LAYOUT.vectors(w.run),
         ),
         machine=machine("init_embeddings"),
     shell:
         "{params.python:q} -m revocab init_embeddings --source {params.source:q}"
         " --target-tokenizer {input.target_tokenizer:q} --pairs {input.pairs:q}"
         " --helper {params.helper:q} --helper-pairs {input.helper_pairs:q}"
-        " --adapted {params.adapted:q} --base {params.base:q} --auxiliary {params.auxiliary:q}"
+        " --adapted {params.adapted:q} --base {params.base:q} --vectors {params.vectors:q}"
         " --out {output:q}"
         " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
         f"  # {code_of('init_embeddings')}"

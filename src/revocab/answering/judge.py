@@ -12,9 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from revocab.closed import Closed, Id, checked, kind_of, look_up
+from revocab.closed import Id, Job, OfKinds, kind_of, look_up
 from revocab.extensions import found_in
 
 if TYPE_CHECKING:
@@ -25,13 +23,18 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 
-class JudgeOptions(Closed):
+class JudgeOptions(OfKinds):
     """Base of a judge's options; each narrows ``kind`` to its own name."""
 
-    kind: Id = Field(description="such as rule; an unknown one lists them all")
+    kind: Id
 
-    def given(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude={"kind"})
+    @classmethod
+    def kinds(cls) -> dict[str, Judge]:
+        return judges()
+
+
+class JudgeJob(JudgeOptions, Job):
+    """A judge with its options."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,3 @@ def judges() -> dict[str, Judge]:
 
 def find_judge(name: str) -> Judge:
     return look_up("kind", name, judges(), "judge")
-
-
-def judge_options(judge: Judge, options: Mapping[str, Any]) -> Any:
-    """Return a judge's options, checked; raise :class:`RevocabError` for those that are wrong."""
-    return checked(judge.options, {**options, "kind": judge.name}, "option")

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from revocab.answering.judge import JudgeInputs, Verdict, find_judge, judge_options
-from revocab.answering.options import CONVERSATIONS, MESSAGES, JudgeJob
+from revocab.answering.judge import JudgeInputs, JudgeJob, Verdict, find_judge
+from revocab.answering.options import CONVERSATIONS, MESSAGES
 from revocab.answering.recorded import recording
 from revocab.chat.messages import answers, checked_messages, is_answered
 from revocab.errors import RevocabError, refuse
@@ -51,14 +51,13 @@ def judge_folder(
     """
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
     judge = find_judge(job.kind)
-    options = judge_options(judge, job.option)
     if (model is not None) != judge.needs_model:
         what = "needs a model that judges; give --model" if model is None else "uses no --model"
         raise RevocabError(f"judge {judge.name!r} {what}")
     rows = read_conversations(conversations)
     with recording(output) as (folder, records):
         able = [row for row in rows if is_answered(row[MESSAGES])]
-        judged = iter(judge.judge(able, options, JudgeInputs(model, machine, records)))
+        judged = iter(judge.judge(able, job, JudgeInputs(model, machine, records)))
         silent = Verdict(False, None, "empty answer")
         verdicts = [next(judged) if is_answered(row[MESSAGES]) else silent for row in rows]
         kept = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict.kept]
@@ -76,7 +75,7 @@ def judge_folder(
         )
         write_jsonl(folder / "verdicts.jsonl.gz", by_row)
         manifest = {
-            "judge": options.model_dump(mode="json"),
+            "judge": job.model_dump(mode="json"),
             **({"model": model_hash(model)} if model else {}),
             "input": sha256(conversations),
             "conversations": len(rows),

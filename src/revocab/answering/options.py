@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from revocab.chat.messages import Role
@@ -41,14 +39,4 @@ class AnswerJob(AnswerOptions, Job):
         default_factory=dict,
         exclude_if=lambda conditions: not conditions,
         description="answer only rows whose fields are as said, such as {score: {min: 8}}",
-    )
-
-
-class JudgeJob(Job):
-    """A judge and its options."""
-
-    kind: OneLine = Field(description="such as rule; an unknown one lists them all")
-    option: dict[str, Any] = Field(
-        default_factory=dict,
-        description="options of this judge, NAME=VALUE as in YAML; an unknown one lists them all",
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revocab.answering.options import MESSAGES, AnswerJob, JudgeJob
-from revocab.closed import Job
+from revocab.answering.judge import JudgeJob
+from revocab.answering.options import MESSAGES, AnswerJob
+from revocab.closed import Job, models_of
 from revocab.config.check_tasks import asked_as_taught
 from revocab.config.expand import as_json, stage_mixtures
 from revocab.config.lineage import compared_pairs
@@ -13,7 +14,6 @@ from revocab.corpora.options import CorpusJob
 from revocab.corpora.source import Form
 from revocab.demoworld.build import WorldJob
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob
-from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import PromptJob
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.multiple_choice.tasks import TaskJob
@@ -26,14 +26,14 @@ from revocab.evaluation.options import (
     ScoringJob,
 )
 from revocab.fertility.measure import FertilityJob
-from revocab.initialise.options import ChosenMethod, InitJob, ScaleJob
+from revocab.initialise.options import InitJob, ScaleJob
 from revocab.initialise.reading.fasttext import AuxiliaryJob
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.change import ChangeJob
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import ParametersJob, StandInJob
 from revocab.report.inputs import ExperimentJob, ScoresJob
-from revocab.tokenizer_building.construction import TokenizerJob
+from revocab.tokenizer_building.construction import SHARES, TokenizerJob
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.data.packing import PackingJob
 from revocab.training.recipe import DropJob, TrainingOptions
@@ -75,12 +75,13 @@ def answers(experiment: Experiment, corpus: str) -> AnswerJob:
 def judge(experiment: Experiment, corpus: str) -> JudgeJob:
     entry = experiment.corpora[corpus].answers
     assert entry is not None and entry.judge is not None  # or there would be no such job
-    return JudgeJob(kind=entry.judge.kind, option=entry.judge.given())
+    return models_of(JudgeJob)[entry.judge.kind].of(entry.judge)
 
 
 def tokenizer(experiment: Experiment, tokenizer: str) -> TokenizerJob:
-    construction, options = experiment.tokenizers[tokenizer].construction()
-    return TokenizerJob(construction=construction, option=options.given())
+    construction, entry = experiment.tokenizers[tokenizer].construction()
+    shares = {SHARES[name]: mixture for name, mixture in entry.named(entry.mixtures)}
+    return models_of(TokenizerJob)[construction].of(entry, construction=construction, **shares)
 
 
 def fertility(experiment: Experiment) -> FertilityJob:
@@ -118,7 +119,7 @@ def change(experiment: Experiment, model: str) -> ChangeJob:
     chosen = experiment.models[model].change()
     assert chosen is not None  # or there would be no such job
     name, options = chosen
-    return ChangeJob(change=name, option=options.given())
+    return models_of(ChangeJob)[name].of(options, change=name)
 
 
 def auxiliary(experiment: Experiment) -> AuxiliaryJob:
@@ -128,11 +129,12 @@ def auxiliary(experiment: Experiment) -> AuxiliaryJob:
 
 def init(layout: Layout, run: str) -> InitJob:
     entry = layout.runs[run]
+    chosen = layout.experiment.runs[entry.group].methods[entry.name]
     # The source's own tokenizer folder decides only where the vocabulary is kept.
-    decided: dict[str, Any] = {}
+    decided: dict[str, Any] = {"seed": entry.seed}
     if not entry.keeps_vocabulary:
-        decided = {"identity": entry.identity, "languages": layout.languages(run)}
-    return InitJob(method=entry.method, option=entry.options, seed=entry.seed, **decided)
+        decided |= {"identity": entry.identity, "languages": layout.languages(run)}
+    return models_of(InitJob)[entry.method].of(chosen, **decided)
 
 
 def parameters(experiment: Experiment) -> ParametersJob:
@@ -143,10 +145,7 @@ def scale(experiment: Experiment) -> ScaleJob:
     assert experiment.scale is not None  # or there would be no such job
     return ScaleJob.of(
         experiment.scale,
-        methods={
-            name: ChosenMethod(method=entry.method, option=entry.options)
-            for name, entry in experiment.scale.methods.items()
-        },
+        methods={name: entry.model_dump() for name, entry in experiment.scale.methods.items()},
         seed=experiment.seed,
     )
 
@@ -228,9 +227,8 @@ def scoring(experiment: Experiment, run: str) -> ScoringJob:
 
 def prompts(experiment: Experiment, task: str) -> PromptJob:
     entry = asked_as_taught(experiment, experiment.evaluation.generation.tasks[task])
-    return PromptJob.of(
+    return models_of(PromptJob)[entry.kind].of(
         entry,
-        option=entry.model_dump(mode="json", include=set(find_kind(entry.kind).own_options)),
         task=task,
         seed=experiment.seed,
         pool=entry.pool.form,

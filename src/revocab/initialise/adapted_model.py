@@ -13,7 +13,7 @@ from revocab.device import check_device
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import describe, draw, fewer_anchors, warn
-from revocab.initialise.method import Method, MethodInputs, RowsOptions
+from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.material import Material
@@ -62,7 +62,7 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     import torch
 
     made = NewMatrices({}, {}, {}, {}, {})
-    method, options, vocabularies = material.method, material.options, material.vocabularies
+    method, job, vocabularies = material.method, material.job, material.vocabularies
 
     def describe_rows(
         stored_VD: Tensor, matrix_VD: Tensor, inputs: MethodInputs, copies: bool
@@ -81,9 +81,9 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         say(f"{name}: {method.name}")
         source_VD = material.source.matrix(which, len(vocabularies.source_tokenizer))
         inputs = material.method_inputs(which, source_VD)
-        matrix_VD = made.matrices[which] = fill(source_VD, inputs, method, options)
+        matrix_VD = made.matrices[which] = fill(source_VD, inputs, method, job)
         if method.source_weights is not None:
-            made.source_weights[which] = with_shared(method.source_weights(inputs, options), inputs)
+            made.source_weights[which] = with_shared(method.source_weights(inputs, job), inputs)
         say(f"{name}: diagnostics")
         statistics = describe_rows(source_VD, matrix_VD, inputs, method.copies_overlap)
         made.described[which] = {**statistics, "method": inputs.notes}
@@ -94,7 +94,7 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     for which, name in material.source.vocabulary_tensors.items():
         inputs = fill_one(which, name)
         if which == "input":
-            for table in new_tables(material.source, own, inputs, method, options):
+            for table in new_tables(material.source, own, inputs, method, job):
                 say(f"{table.name}: diagnostics")
                 statistics = describe_rows(table.stored_RW, table.rows_TW, inputs, copies=True)
                 made.described_tables[table.name] = {**statistics, "method": table.notes}
@@ -126,14 +126,13 @@ def initialise_model(
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)
     method = find_method(job.method)
-    options = job.options()
-    inputs.check(method, options)
+    inputs.check(method, job)
     say(f"reading {inputs.source.name}")
     source = ModelFolder(inputs.source)
     source_tokenizer = inputs.source_tokenizer or inputs.source
     made_of: dict[str, Any] = {
         "method": method.name,
-        "options": options.model_dump(),
+        "options": job.own_options(),
         "seed": job.seed,
         "names": {"source": origin.name_of(inputs.source)},
         "source": origin.fingerprint(source, source_tokenizer),
@@ -167,9 +166,8 @@ def initialise_model(
     if new.described_tables:
         report["tables"] = new.described_tables
     say("writing the model folder")
-    assert isinstance(options, RowsOptions)  # of every method that makes rows
     target = material.vocabularies.target_tokenizer
-    rows = padding.padded_rows(len(target), options.pad_to)
+    rows = padding.padded_rows(len(target), getattr(job, "pad_to", None))
     matrices = {
         which: padding.filled(matrix_VD, len(target), rows)
         for which, matrix_VD in new.matrices.items()
@@ -226,9 +224,9 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
         made_of["names"][name] = origin.name_of(model.path)
     if coverage := material.coverage:
         made_of["helper_vocabulary"] = coverage.counts(material.method)
-    if material.method.needs(material.options) in ("fasttext", "file"):
-        assert material.inputs.auxiliary is not None  # inputs.check
-        made_of["auxiliary"] = vectors_hash(material.inputs.auxiliary)
+    if material.method.needs(material.job) in ("fasttext", "file"):
+        assert material.inputs.vectors is not None  # inputs.check
+        made_of["auxiliary"] = vectors_hash(material.inputs.vectors)
     made_of["names"]["target_tokenizer"] = origin.name_of(vocabularies.target)
     filled = {
         name: {

@@ -14,7 +14,7 @@ from pathlib import Path
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import norms
-from revocab.initialise.method import Method, MethodOptions
+from revocab.initialise.method import Method
 from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
 from revocab.initialise.reading.material import make_inputs
 from revocab.initialise.reading.vocabularies import Vocabularies
@@ -55,8 +55,8 @@ def random_matrix(rows: int, width: int, seed: int) -> Tensor:
     return matrix_VD.normal_(0, 0.02, generator=torch.Generator().manual_seed(seed))
 
 
-def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOptions]:
-    """Return a method and its options; raise for one that has nothing to measure."""
+def measured_method(name: str, chosen: ChosenMethod) -> Method:
+    """Return a method; raise for one that has nothing to measure."""
     method = find_method(chosen.method)
     if method.keeps_vocabulary:
         raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")
@@ -65,13 +65,12 @@ def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOpti
             f"methods.{name}: {method.name!r} takes rows of another model, and here all matrices"
             " are random; remove it"
         )
-    options = chosen.options()
-    if method.needs(options) == "fasttext":
+    if method.needs(chosen) == "fasttext":
         raise RevocabError(
             f"methods.{name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "
             "are random; use auxiliary 'helper'"
         )
-    return method, options
+    return method
 
 
 def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
@@ -87,12 +86,12 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
     helper_VD = random_matrix(target_rows, job.helper_hidden_size, job.seed + 1)
     shared = vocabularies.intersection
     rows = []
-    for name, (method, options) in (bar := tqdm(methods.items(), desc="scale")):
+    for name, method in (bar := tqdm(methods.items(), desc="scale")):
         bar.set_postfix_str(name)
         inputs = make_inputs(source_VD, vocabularies, seed=job.seed, helper_VD=helper_VD)
         started = time.perf_counter()
         with watched_memory() as peak:
-            target_VD = fill(source_VD, inputs, method, options)  # tokenisation included
+            target_VD = fill(source_VD, inputs, method, job.methods[name])  # tokenisation included
         seconds = time.perf_counter() - started
         new = inputs.missing_N if method.copies_overlap else slice(None)
         copied = inputs.overlap_target_N if method.copies_overlap else slice(0)
@@ -112,8 +111,8 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
         )
     manifest = {
         "methods": {
-            name: {"method": method.name, "options": options.model_dump()}
-            for name, (method, options) in methods.items()
+            name: {"method": chosen.method, "options": chosen.own_options()}
+            for name, chosen in job.methods.items()
         },
         "source_tokenizer": tokenizer_hash(vocabularies.source),
         "target_tokenizer": tokenizer_hash(vocabularies.target),

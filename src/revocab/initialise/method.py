@@ -31,12 +31,18 @@ class MethodOptions(Closed):
 class RowsOptions(MethodOptions):
     """Options of every method that makes a matrix for a new vocabulary."""
 
-    #: Rows are added up to a multiple of this (:mod:`revocab.models.vocabulary.padding`); none: no
-    #: row is, and a model's folder does not mention it.
-    pad_to: Size | None = Field(default=None, exclude_if=lambda multiple: multiple is None)
-    #: Which method fills further tensors with a row per token, such as embeddings per layer; none:
-    #: this one where it fills them (:attr:`Method.fills_tables`), else fvt.
-    tables: OneLine | None = Field(default=None, exclude_if=lambda name: name is None)
+    #: Where none is added, a model's folder does not mention it.
+    pad_to: Size | None = Field(
+        default=None,
+        exclude_if=lambda multiple: multiple is None,
+        description="rows are added up to a multiple of this; default: none is",
+    )
+    tables: OneLine | None = Field(
+        default=None,
+        exclude_if=lambda name: name is None,
+        description="the method that fills further tensors with a row per token, such as embeddings"
+        " per layer; default: this one where it can, else fvt",
+    )
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,24 @@
-"""What an initialisation is given: models and tokenizers, a method by its name, its options."""
+"""What an initialisation is given: models and tokenizers, a method with its options."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, field_validator
 
-from revocab.closed import Closed, Folder, Id, Job, Language, OneLine, look_up
-from revocab.errors import RevocabError, refuse
+from revocab.closed import (
+    Closed,
+    Folder,
+    Id,
+    Job,
+    Language,
+    OfKinds,
+    any_of,
+    kind_of,
+    look_up,
+)
+from revocab.errors import refuse
 from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
 from revocab.limits import Seed, Width
@@ -24,8 +33,8 @@ NEEDED = {
         "helper",
         "a model that has many of the target's tokens, ideally with the target tokenizer",
     ),
-    "fasttext": ("auxiliary", "a folder written by train_auxiliary, for auxiliary=fasttext"),
-    "file": ("auxiliary", "a file of vectors by token text (docs/methods.md), for auxiliary=file"),
+    "fasttext": ("vectors", "a folder written by train_auxiliary, for auxiliary fasttext"),
+    "file": ("vectors", "a file of vectors by token text (docs/methods.md), for auxiliary file"),
 }
 
 
@@ -56,10 +65,10 @@ class InitInputs(Closed):
     base: Path | None = model_field(
         "folder of the model that it was adapted from; for lep", default=None
     )
-    auxiliary: Path | None = Field(
+    vectors: Path | None = Field(
         default=None,
-        description="folder written by train_auxiliary, for auxiliary=fasttext; file of vectors by "
-        "token text, for auxiliary=file",
+        description="folder written by train_auxiliary, for --auxiliary fasttext; file of vectors "
+        "by token text, for --auxiliary file",
     )
 
     def check(self, method: Method, options: MethodOptions) -> None:
@@ -88,18 +97,27 @@ class InitInputs(Closed):
         refuse(problems)
 
 
-class ChosenMethod(Closed):
-    """A method and its options, as words of a command line or a job's text give them."""
+class ChosenMethod(MethodOptions, OfKinds):
+    """A method that makes a model, with its options."""
 
-    method: OneLine = Field(description="such as sava; an unknown one lists them all")
-    option: dict[str, Any] = Field(
-        default_factory=dict,
-        description="options of the method, NAME=VALUE as in YAML; an unknown one lists them all",
-    )
+    named_by: ClassVar[str] = "method"
 
-    def options(self) -> MethodOptions:
-        """Return the method's own options; raise :class:`RevocabError` for what is wrong."""
-        return check_options(find_method(self.method), self.option)
+    method: Id
+
+    @classmethod
+    def kinds(cls) -> dict[str, Method]:
+        return {name: method for name, method in methods().items() if method.trains}
+
+    @field_validator("tables", check_fields=False)
+    @classmethod
+    def _fills_tables(cls, tables: str | None) -> str | None:
+        able = able_to_fill(methods()[str(kind_of(cls))])
+        if tables is not None and tables not in able:
+            raise ValueError(
+                "fills no further tensors with a row per token; those that do: "
+                f"{', '.join(sorted(able))}"
+            )
+        return tables
 
 
 class InitJob(ChosenMethod, Job):
@@ -122,10 +140,16 @@ class ScaleOptions(Closed):
     helper_hidden_size: Width = 2560
 
 
+if TYPE_CHECKING:
+    AnyMethod = ChosenMethod
+else:
+    AnyMethod = any_of(ChosenMethod)
+
+
 class ScaleJob(ScaleOptions, Job):
     """Methods to measure, by the name of their row."""
 
-    methods: dict[Id, ChosenMethod]
+    methods: dict[Id, AnyMethod]
     identity: Identity = "bytes"
     seed: Seed
 
@@ -134,40 +158,18 @@ def find_method(name: str) -> Method:
     return look_up("method", name, methods(), "method")
 
 
-def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
-    """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
-    try:
-        chosen = method.options(**options)
-    except ValidationError as error:
-        known = ", ".join(method.options.model_fields) or "none"
-        raise RevocabError(
-            f"method {method.name!r}, option {'.'.join(map(str, wrong['loc']))} = "
-            f"{wrong['input']!r}: {wrong['msg'].lower()}; options are: {known}"
-            for wrong in error.errors()
-        ) from None
-    table_method(method, chosen)
-    return chosen
+def able_to_fill(method: Method) -> dict[str, Method]:
+    """Return what can fill further tensors with a row per token, beside a method or as it."""
+    return {
+        other.name: other
+        for other in methods().values()
+        if other.fills_tables and (other == method or other.needs(other.options()) is None)
+    }
 
 
 def table_method(method: Method, options: MethodOptions) -> tuple[Method, MethodOptions]:
-    """Return what fills further tensors with a row per token, and its options.
-
-    Raises :class:`RevocabError` where ``tables`` names a method that cannot.
-    """
-    name = getattr(options, "tables", None)
-    if name is None:
-        name = method.name if method.fills_tables else TABLES
-    if name == method.name and method.fills_tables:
+    """Return what fills further tensors with a row per token, and its options."""
+    name = getattr(options, "tables", None) or (method.name if method.fills_tables else TABLES)
+    if name == method.name:
         return method, options
-    able = {
-        other.name: other
-        for other in methods().values()
-        if other.fills_tables and other.needs(other.options()) is None
-    }
-    if name not in able:
-        known = sorted({*able, *([method.name] if method.fills_tables else [])})
-        raise RevocabError(
-            f"method {method.name!r}, option tables = {name!r}: fills no further tensors with a row"
-            f" per token; those that do: {', '.join(known)}"
-        )
-    return able[name], able[name].options()
+    return methods()[name], methods()[name].options()

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Tag
 
-from revocab.closed import Closed, Job, ModelId, OneLine, RunStep
+from revocab.closed import Closed, Id, Job, ModelId, OfKinds, RunStep
 from revocab.extensions import found_in
 from revocab.models.folder import ModelFolder
 from revocab.models.weights.files import Part
@@ -36,18 +36,17 @@ class ChangeOptions(Closed):
         """
         return blocks
 
-    def given(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude_none=True)
 
+class ChangeJob(ChangeOptions, OfKinds, Job):
+    """A change with its options."""
 
-class ChangeJob(Job):
-    """A change and its options."""
+    named_by: ClassVar[str] = "change"
 
-    change: OneLine = Field(description="such as blocks; an unknown one lists them all")
-    option: dict[str, Any] = Field(
-        default_factory=dict,
-        description="options, NAME=VALUE as in YAML; an unknown one lists them all",
-    )
+    change: Id
+
+    @classmethod
+    def kinds(cls) -> dict[str, Change]:
+        return changes()
 
 
 @dataclass(frozen=True)

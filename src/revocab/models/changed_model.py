@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from revocab.closed import checked, look_up
+from revocab.closed import look_up
 from revocab.io import write_json, write_text
 from revocab.models import origin
-from revocab.models.change import Change, Changed, ChangeJob, ChangeOptions, changes
+from revocab.models.change import Change, Changed, ChangeJob, changes
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
 from revocab.models.write import write_weights
@@ -24,23 +25,23 @@ def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> N
 
     Shards, dtypes and tying are the body's, and so are its tokenizer and all documents but the
     model card; ``config.json`` has what the change sets. ``manifest.json``, written last, says what
-    it was made of. Raises :class:`RevocabError`, before anything is written, for options that are
-    wrong and all that :func:`revocab.models.load.check_model` refuses.
+    it was made of. Raises :class:`RevocabError`, before anything is written, for all that
+    :func:`revocab.models.load.check_model` refuses.
     """
     output = OutputFolder(out, "changed model", [model])
     change = look_up("change", job.change, changes(), "change")
-    options = checked(change.options, job.option, "option")
     say(f"reading {model}")
     check_model(model)
     check_tokenizer_folder(model)
     body = ModelFolder(model)
     say(f"{change.name}: {change.summary}")
-    changed = change.apply(body, options)
+    changed = change.apply(body, job)
+    options = job.model_dump(mode="json", exclude={"change"}, exclude_none=True)
     for note in changed.notes:
         say(note)
     made_of = {
         "change": change.name,
-        "options": options.given(),
+        "options": options,
         **changed.facts,
         "body": {"name": origin.name_of(body.path), **origin.fingerprint(body, body.path)},
         "libraries": origin.library_versions(),
@@ -55,7 +56,7 @@ def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> N
     say("done")
 
 
-def _card(body: ModelFolder, change: Change, options: ChangeOptions, changed: Changed) -> str:
+def _card(body: ModelFolder, change: Change, options: dict[str, Any], changed: Changed) -> str:
     base, licence = origin.base_id(body.path), origin.licence_of(body.path)
     if licence:
         terms = f"The licence is that of its model: {licence['license']}."
@@ -75,7 +76,7 @@ def _card(body: ModelFolder, change: Change, options: ChangeOptions, changed: Ch
         "",
         f"`{change.name}` is {change.summary}.",
         "",
-        f"- Options: `{json.dumps(options.given(), ensure_ascii=False)}`",
+        f"- Options: `{json.dumps(options, ensure_ascii=False)}`",
         *(f"- {note}" for note in changed.notes),
         f"- Described in: {change.citation}",
         "",

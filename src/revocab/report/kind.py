@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, OneLine, Step, kind_of
+from revocab.closed import Closed, OfKinds, OneLine, Step, kind_of
 from revocab.extensions import found_in
 from revocab.report.annotations import Experiment, Figure, Layout, Run
 from revocab.report.references import of_runs
@@ -54,7 +54,7 @@ class Shows(Closed):
             yield from value.needs(layout, runs)
 
 
-class KindOptions(Shows):
+class KindOptions(Shows, OfKinds):
     """What an experiment file says of a table or figure.
 
     A kind narrows ``kind`` to its own name: ``kind: Literal["parity"]``.
@@ -82,6 +82,10 @@ class KindOptions(Shows):
 
 class TableOptions(KindOptions):
     """A kind of table."""
+
+    @classmethod
+    def kinds(cls) -> dict[str, type[TableOptions]]:
+        return table_kinds()
 
     #: Whether its numbers depend on the experiment's text, which may be synthetic.
     of_text: ClassVar[bool] = True
@@ -116,6 +120,10 @@ class TableOptions(KindOptions):
 
 class FigureOptions(KindOptions):
     """A kind of figure."""
+
+    @classmethod
+    def kinds(cls) -> dict[str, type[FigureOptions]]:
+        return figure_kinds()
 
     #: What stands under it, of a kind that has no macro in ``templates/notes.j2``.
     caption: ClassVar[str] = ""

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
 from revocab.output import OutputFolder
 from revocab.tokenizer_building.construction import (
+    INPUTS,
+    SHARES,
     BuildInputs,
-    Construction,
-    ConstructionOptions,
     TokenizerJob,
     find_construction,
 )
@@ -27,26 +25,6 @@ from revocab.verb import flag_of
 KIND = "tokenizer"
 #: Text that shows whether a saved tokenizer is the one that was built.
 PROBE = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
-
-
-def check_construction_options(
-    construction: Construction, options: dict[str, Any]
-) -> ConstructionOptions:
-    """Return a construction's options; raise :class:`RevocabError` naming each that is wrong."""
-    try:
-        return construction.options(**options)
-    except ValidationError as error:
-        known = ", ".join(construction.options.model_fields)
-        problems = []
-        for problem in error.errors():
-            option = ".".join(map(str, problem["loc"]))
-            received = f", option {option} = {problem['input']!r}" if option else ""
-            message = problem["msg"].removeprefix("Value error, ")
-            problems.append(
-                f"construction {construction.name!r}{received}: {message.lower()};"
-                f" options are: {known}"
-            )
-        raise RevocabError(problems) from None
 
 
 def save_tokenizer(
@@ -84,69 +62,68 @@ def save_tokenizer(
     return manifest
 
 
-def build_tokenizer(
-    name: str, raw_options: dict[str, Any], inputs: BuildInputs, out: str | Path
-) -> dict[str, Any]:
-    """Build by the construction ``name`` with options ``given``; return the manifest of ``out``.
+def build_tokenizer(job: TokenizerJob, inputs: BuildInputs, out: str | Path) -> dict[str, Any]:
+    """Build a tokenizer; return the manifest of ``out``.
 
-    ``inputs`` holds the corpora and tokenizers that the options name. Raises :class:`RevocabError`
-    before anything is written.
+    Raises :class:`RevocabError`, before anything is written, naming every input that the
+    construction lacks or does not take.
     """
-    construction = find_construction(name)
-    options = check_construction_options(construction, raw_options)
-    own = [Path(path) for _, path in options.named(options.folders)]
-    OutputFolder(Path(out), KIND, [*inputs.folders, *own])
-    built = construction.build(inputs, options)
-    manifest = {"construction": name, **built.facts}
+    construction = find_construction(job.construction)
+    where = f"construction {job.construction!r}"
+    problems = [
+        f"{flag_of(name)}: {where} takes none; leave it out"
+        for name in sorted(inputs.names.difference(job.inputs()))
+    ]
+    problems += [
+        f"{flag_of(name)}: {where} needs it ({INPUTS[name][1]})"
+        for name in job.needs
+        if name not in inputs.names
+    ]
+    if not problems and (conflict := job.conflict(inputs.names)):
+        problems = [f"{where}: {conflict}"]
+    refuse(problems)
+    corpora = [part.folder for mixture in inputs.mixtures.values() for part in mixture]
+    files = [place for name, place in inputs.places.items() if name not in job.templates]
+    OutputFolder(Path(out), KIND, [*corpora, *files])
+    built = construction.build(inputs, job)
+    manifest = {"construction": construction.name, **built.facts}
     return save_tokenizer(built.tokenizer, manifest, out, built.changes)
 
 
 def build_from_folders(
     job: TokenizerJob,
     mixtures: Mapping[str, Mapping[str, Path]],
-    folders: Mapping[str, Path],
+    places: Mapping[str, Path],
     out: str | Path,
 ) -> dict[str, Any]:
-    """Build a tokenizer from a job and the folders behind its options; return the manifest.
+    """Build a tokenizer from a job and its files; return the manifest.
 
-    ``mixtures`` are corpora by id, by option; ``folders`` tokenizers and chat templates, by option.
-    Raises :class:`RevocabError` naming every one that the construction does not take or lacks.
+    ``mixtures`` are folders of corpora by id, ``places`` tokenizers and chat templates, both by
+    what they are to the construction. Raises :class:`RevocabError` naming every corpus without a
+    share, and every share without a corpus.
     """
-    allowed = find_construction(job.construction).options
-    taken = (*allowed.mixtures, *allowed.tokenizers, *allowed.folders, *allowed.templates)
-    problems = [
-        f"construction {job.construction!r} takes no {name}"
-        for name in (*mixtures, *folders)
-        if name not in taken
-    ]
-    options = dict(job.option)
+    problems: list[str] = []
     texts: dict[str, list[TrainingText]] = {}
-    for name, corpora in mixtures.items():
-        shares = options.setdefault(
-            name, {corpus: 1.0 for corpus in corpora} if len(corpora) == 1 else {}
-        )
+    for name, key in SHARES.items():
+        corpora, shares = mixtures.get(name, {}), getattr(job, key)
+        if len(corpora) == 1:
+            shares = shares or dict.fromkeys(corpora, 1.0)
         if without := sorted(corpora.keys() - shares.keys()):
-            equal = ", ".join(f"{corpus}: {1 / len(corpora):.2g}" for corpus in corpora)
+            equal = " ".join(f"{corpus}={1 / len(corpora):.2g}" for corpus in corpora)
             problems.append(
-                f"--option {name}: no share of {', '.join(without)}; several corpora need shares:"
-                f" --option '{name}={{{equal}}}'"
+                f"{flag_of(key)}: no share of {', '.join(without)}; several corpora need shares:"
+                f" {flag_of(key)} {equal}"
             )
         problems += [
             f"{flag_of(name)}: no folder of {corpus!r}, which has a share; give {corpus}=FOLDER"
             for corpus in sorted(shares.keys() - corpora.keys())
         ]
-        texts[name] = [
-            TrainingText(corpus, share, corpora[corpus])
-            for corpus, share in shares.items()
-            if corpus in corpora
-        ]
+        if corpora:
+            texts[name] = [
+                TrainingText(corpus, share, corpora[corpus])
+                for corpus, share in shares.items()
+                if corpus in corpora
+            ]
     refuse(problems)
-    for name in (*allowed.folders, *allowed.templates):
-        if name in folders:
-            options[name] = str(folders[name])
-    built_from = {name: folders[name] for name in allowed.tokenizers if name in folders}
-    for name, folder in built_from.items():
-        options.setdefault(name, folder.resolve().name)
-    loaded = {name: load_tokenizer(folder) for name, folder in built_from.items()}
-    inputs = BuildInputs(texts, loaded, tuple(built_from.values()))
-    return build_tokenizer(job.construction, options, inputs, out)
+    loaded = {name: load_tokenizer(places[name]) for name in job.tokenizers if name in places}
+    return build_tokenizer(job, BuildInputs(texts, loaded, dict(places)), out)

@@ -11,7 +11,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions
+from revocab.tokenizer_building.construction import BuildInputs, Built
 from revocab.tokenizer_building.continued_bpe import learn
 from revocab.tokenizer_building.donor import donor_candidates, take_bpe
 from revocab.tokenizer_building.editable import EditableVocabulary, Merge
@@ -214,11 +214,11 @@ class Change:
     base: EditableVocabulary
     corpus: ExpansionCorpus
     counted: ExpansionCorpus
-    donor: PreTrainedTokenizerFast | None
-    options: ChangeOptions
+    options: Any
+    inputs: BuildInputs
 
     @classmethod
-    def read(cls, inputs: BuildInputs, options: ChangeOptions) -> Change:
+    def read(cls, inputs: BuildInputs, options: Any) -> Change:
         base = EditableVocabulary.read(inputs.tokenizers["base"])
         corpus = ExpansionCorpus.read(base, inputs.mixtures["corpora"], options.limit_bytes)
         counted = corpus
@@ -226,7 +226,7 @@ class Change:
             counted = ExpansionCorpus.read(
                 base, inputs.mixtures["count_corpora"], options.limit_bytes
             )
-        return cls(base, corpus, counted, inputs.tokenizers.get("donor"), options)
+        return cls(base, corpus, counted, options, inputs)
 
     @cached_property
     def base_counts(self) -> Counter[str]:
@@ -247,16 +247,17 @@ class Change:
         """
         if wanted == 0:
             return Expansion(vocabulary, [], Counter(), 0)
-        if self.donor is None:
+        donor = self.inputs.tokenizers.get("donor")
+        if donor is None:
             assert wanted is not None  # all that a donor has
             expansion = learn_tokens(vocabulary, self.corpus, wanted, forbidden)
         else:
             top = self.options.donor_top
-            expansion = _donated(vocabulary, self.corpus, wanted, forbidden, self.donor, top)
+            expansion = _donated(vocabulary, self.corpus, wanted, forbidden, donor, top)
         if wanted is not None and len(expansion.tokens) < wanted:
             where = (
                 f"the donor has {len(expansion.tokens)} that the base can take"
-                if self.donor is not None
+                if donor is not None
                 else f"the corpora give {len(expansion.tokens)} (pairs of pieces seen at least"
                 f" {MINIMUM_COUNT} times)"
             )
@@ -280,7 +281,7 @@ class Change:
 
         facts = {
             "alphabet": base.style,
-            "options": self.options.model_dump(mode="json"),
+            "options": self.inputs.recorded(self.options),
             "base_size": len(base),
             "kept": len(base) - len(dropped),
             "dropped": len(dropped),

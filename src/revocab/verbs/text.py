@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.options import AnswerJob, JudgeJob
+from revocab.answering.judge import JudgeJob
+from revocab.answering.options import AnswerJob
 from revocab.corpora.options import CorpusJob
 from revocab.demoworld.build import WorldJob
 from revocab.evaluation.inference.chat_prompts import chat_template_input

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, create_model, model_validator
 
-from revocab.answering.judge import JudgeOptions, judges
+from revocab.answering.judge import JudgeOptions
 from revocab.answering.options import AnswerOptions
 from revocab.closed import Closed, HubId, OneLine, Revision, any_of, exactly_one
 from revocab.corpora.options import CorpusOptions
 from revocab.corpora.source import Source
 from revocab.models.change import ModelReference
-from revocab.tokenizer_building.construction import ConstructionOptions, constructions
+from revocab.tokenizer_building.construction import ConstructionEntry, constructions
 
 if TYPE_CHECKING:
     JudgeChoice = JudgeOptions
 else:
-    JudgeChoice = any_of(judge.options for judge in judges().values())
+    JudgeChoice = any_of(JudgeOptions)
 
 
 class OwnAnswers(AnswerOptions):
@@ -60,12 +60,12 @@ class TokenizerPlace(Closed):
     def _one_way(self) -> TokenizerPlace:
         return exactly_one(self, ("hub", "path", *BUILT))
 
-    def construction(self) -> tuple[str, ConstructionOptions]:
+    def construction(self) -> tuple[str, ConstructionEntry]:
         for name in BUILT:
             options = getattr(self, name)
             if options is not None:
                 return name, options
-        substitute: Any = constructions()["substitute"].options
+        substitute: Any = constructions()["substitute"].entry
         return "substitute", substitute(hub=self.hub, revision=self.revision, path=self.path)
 
 
@@ -83,5 +83,5 @@ else:
         "Tokenizer",
         __base__=TokenizerPlace,
         __doc__="A tokenizer: from the Hub, from a folder, or built here by one construction.",
-        **{name: (kind.options | None, None) for name, kind in BUILT.items()},
+        **{name: (kind.entry | None, None) for name, kind in BUILT.items()},
     )

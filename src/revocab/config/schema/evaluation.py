@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
 from revocab.closed import (
     Closed,
@@ -19,7 +19,7 @@ from revocab.closed import (
 )
 from revocab.corpora.source import ANY, Kind, Source
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityOptions
-from revocab.evaluation.generation.kind import PromptOptions, generation_kinds
+from revocab.evaluation.generation.kind import PromptOptions
 from revocab.evaluation.metric import COMET_METRICS
 from revocab.evaluation.multiple_choice.tasks import TaskOptions
 from revocab.evaluation.options import (
@@ -79,39 +79,25 @@ class TaskText(Source):
         return "path" if self.heldout else super().kind
 
 
-def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
-    """Return the model of a generation task: queries from ``test``, shots drawn from ``pool``."""
-    score = Field(
+class GenerationTask(PromptOptions):
+    """A generation task: queries from ``test``, shots drawn from ``pool``."""
+
+    pool: TaskText
+    test: TaskText
+    score: OneLine | None = Field(
         default=None,
         description="metric that is the task's score in means; default: the first of its kind",
     )
-    taught_by = Field(
+    taught_by: CorpusId | None = Field(
         default=None,
         description="a corpus of parallel text: asked as that asks, in place of layout",
-    )
-    return create_model(
-        f"{options.__name__}Task",
-        __base__=options,
-        pool=(TaskText, ...),
-        test=(TaskText, ...),
-        score=(OneLine | None, score),
-        taught_by=(CorpusId | None, taught_by),
     )
 
 
 if TYPE_CHECKING:
-
-    class GenerationTask(PromptOptions):
-        """What the generation tasks of all kinds have."""
-
-        pool: TaskText
-        test: TaskText
-        score: str | None
-        taught_by: str | None
-
+    AnyGenerationTask = GenerationTask
 else:
-    #: A generation task, the options of its kind with its sources.
-    GenerationTask = any_of(with_sources(kind.options) for kind in generation_kinds().values())
+    AnyGenerationTask = any_of(GenerationTask)
 
 
 class Generation(GenerationOptions):
@@ -124,7 +110,7 @@ class Generation(GenerationOptions):
     #: The same for xCOMET.
     xcomet_model: OneLine | None = None
     #: The tasks, by id.
-    tasks: dict[Id, GenerationTask] = Field(default_factory=dict)
+    tasks: dict[Id, AnyGenerationTask] = Field(default_factory=dict)
 
     @property
     def comet_models(self) -> dict[str, str]:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     TableOptions = kind.TableOptions
     FigureOptions = kind.FigureOptions
 else:
-    TableOptions = any_of(kind.table_kinds().values())
-    FigureOptions = any_of(kind.figure_kinds().values())
+    TableOptions = any_of(kind.TableOptions)
+    FigureOptions = any_of(kind.FigureOptions)
 
 
 class Experiment(Closed):

@@ -38,9 +38,6 @@ class ChangedModel(ChangeOptions):
 
     model: ModelReference
 
-    def given(self) -> dict[str, Any]:
-        return {key: value for key, value in super().given().items() if key != "model"}
-
 
 class ModelPlace(Closed):
     """A place to take a model from, or one way to make it."""

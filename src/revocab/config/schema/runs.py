@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    WrapSerializer,
-    create_model,
-    field_validator,
-    model_serializer,
-)
+from pydantic import BeforeValidator, Field, WrapSerializer, field_validator, model_serializer
 
 from revocab.closed import (
     Closed,
@@ -24,10 +17,11 @@ from revocab.closed import (
     RecipeId,
     RunStep,
     TokenizerId,
+    any_of,
 )
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.initialise.method import methods
-from revocab.initialise.options import ScaleOptions
+from revocab.initialise.options import ChosenMethod, ScaleOptions
 from revocab.initialise.reading.fasttext import FastTextOptions
 from revocab.limits import Seed, ShotCount, StepNumber, Steps, Tokens
 
@@ -67,13 +61,12 @@ class Several(Layered):
         return seeds
 
 
-class NamedMethod(Layered):
-    """A method; it is one of the models of :func:`entries`, which have its options, too."""
-
-    method: Id
+class NamedMethod(Layered, ChosenMethod):
+    """A method with its options, of which those that are written are told."""
 
     @property
     def options(self) -> dict[str, Any]:
+        """Return the options that are written."""
         written = self.model_dump(mode="json", exclude_unset=True)
         known = methods()[self.method].options.model_fields
         return {key: written[key] for key in known if written.get(key) is not None}
@@ -88,20 +81,6 @@ class NamedMethod(Layered):
             if key in keys or not (value is None or key in options)
         }
         return {**{key: kept[key] for key in kept if key not in options}, **kept}
-
-
-def entries(base: type[NamedMethod]) -> Any:
-    """Return the type of an entry: of ``base`` and the options of the method that it names.
-
-    ``base``, the model that is scored as it is, can be named by none.
-    """
-    models = []
-    for name, method in methods().items():
-        if method.trains:
-            only: Any = Literal[name]
-            bases = (base, method.options)
-            models.append(create_model(f"{base.__name__}_{name}", __base__=bases, method=only))
-    return Annotated[Union[tuple(models)], Field(discriminator="method")]  # noqa: UP007
 
 
 def name_methods(entries: Any) -> Any:
@@ -151,8 +130,8 @@ if TYPE_CHECKING:
     RunEntry = RunMethod
     ScaleEntry = NamedMethod
 else:
-    RunEntry = entries(RunMethod)
-    ScaleEntry = entries(NamedMethod)
+    RunEntry = any_of(RunMethod)
+    ScaleEntry = any_of(NamedMethod)
 #: Entries by their names, which may be those of their methods.
 Named = (BeforeValidator(name_methods), WrapSerializer(unnamed))
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from revocab.chat.layout import Languages, Layout, LayoutOptions
 from revocab.chat.messages import Message
-from revocab.closed import Closed, Id, Language, kind_of, look_up
+from revocab.closed import Id, Language, OfKinds, kind_of, look_up
 from revocab.evaluation.expected_items import ExpectedItems
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
 from revocab.extensions import found_in
@@ -29,14 +29,14 @@ from revocab.limits import Count, Positions, ShotCount
 Row = dict[str, Any]
 
 
-class PromptOptions(Closed):
+class PromptOptions(OfKinds):
     """A generation task: what is asked, in which languages, with how many examples.
 
     A kind narrows ``kind`` to its own name, ``kind: Literal["translation"]``, and adds options of
     its own.
     """
 
-    kind: Id = Field(description="such as translation; an unknown one lists them all")
+    kind: Id
     direction: list[Language] = Field(
         min_length=1, max_length=2, description="languages: en it, it en, or it"
     )
@@ -73,6 +73,10 @@ class PromptOptions(Closed):
         exclude_if=lambda items: items is None,
         description="number of queries that its test source should have; default: any",
     )
+
+    @classmethod
+    def kinds(cls) -> dict[str, GenerationKind]:
+        return generation_kinds()
 
 
 class OneLanguage(PromptOptions):
@@ -141,12 +145,6 @@ class GenerationKind:
     @property
     def name(self) -> str:
         return kind_of(self.options)
-
-    @property
-    def own_options(self) -> list[str]:
-        return [
-            name for name in self.options.model_fields if name not in PromptOptions.model_fields
-        ]
 
     def needed(self, options: Any) -> Sequence[str]:
         fields = self.fields(options.direction)

@@ -21,11 +21,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from revocab.chat.layout import Languages, Layout
 from revocab.chat.messages import ASSISTANT, Message, checked_messages, filled
-from revocab.closed import Id, Job, problems_of
+from revocab.closed import Id, Job
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.expected_items import compare_items
@@ -45,36 +45,12 @@ from revocab.output import check_files
 class PromptJob(PromptOptions, Job):
     """The prompts of one task, and where their rows come from."""
 
-    option: dict[str, Any] = Field(
-        default_factory=dict,
-        description="options of this kind, NAME=VALUE as in YAML; an unknown one lists them all",
-    )
     task: Id = Field(description="name of the task, which also seeds its shots")
     seed: Seed
     pool: Form = Field(default=Form(), description="form of the pool's files, or a Hub data set")
     test: Form = Field(
         default=Form(), description="form of the files of queries, or a Hub data set"
     )
-
-    def options(self) -> PromptOptions:
-        """Return the options of the kind.
-
-        Raises :class:`RevocabError` naming each option that is wrong, and those that there are.
-        """
-        kind = find_kind(self.kind)
-        own = ", ".join(kind.own_options) or "none"
-        strange = [name for name in self.option if name not in kind.own_options]
-        problems = [f"--option {name}: kind {kind.name!r} has no such option" for name in strange]
-        shared = self.model_dump(include=set(PromptOptions.model_fields))
-        own_values = {name: value for name, value in self.option.items() if name not in strange}
-        try:
-            options = kind.options.model_validate({**shared, **own_values})
-        except ValidationError as error:
-            wrong = problems_of(error, kind.options)
-            problems += [f"kind {kind.name!r}: {problem}" for problem in wrong]
-        if problems:
-            raise RevocabError(f"{line} (options of this kind alone: {own})" for line in problems)
-        return options
 
 
 def build_prompts(
@@ -85,27 +61,27 @@ def build_prompts(
     With a limit, that many queries are taken at equal distances over the whole test source, because
     neighbours there often share a passage.
     """
-    kind, options = find_kind(job.kind), job.options()
+    kind = find_kind(job.kind)
     try:
-        kind.layout_in(options.direction, kind.changed(options))
+        kind.layout_in(job.direction, kind.changed(job))
     except RevocabError as error:
-        where = f"--direction {' '.join(options.direction)}: {kind.name}"
+        where = f"--direction {' '.join(job.direction)}: {kind.name}"
         raise RevocabError(f"{where}: {problem}" for problem in error.problems) from None
     pool, test = place(job.pool, pool_files), place(job.test, test_files)
     pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
     queries = read_numbered(job.test, test_files)
-    pool_rows = usable_rows(kind, options, pool_rows, pool)
-    queries = usable_rows(kind, options, queries, test)
+    pool_rows = usable_rows(kind, job, pool_rows, pool)
+    queries = usable_rows(kind, job, queries, test)
     if job.items:
         pin = f"; write 'revision: {job.items.revision}' under its test.hub"
         advice = pin if job.items.revision else ""
         compare_items(job.task, test, len(queries), job.items, advice)
     queries = spread(queries, job.limit)
     shots = [draw_shots(job, query, pool_rows, pool) for query in queries]
-    changes = kind.changed(options)
+    changes = kind.changed(job)
     most = {} if job.max_new_tokens is None else {"max_new_tokens": job.max_new_tokens}
     return [
-        {**prompt_row(kind.name, options.direction, query, own, changes), **most}
+        {**prompt_row(kind.name, job.direction, query, own, changes), **most}
         for query, own in zip(queries, shots, strict=True)
     ]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows import weighted_means
@@ -13,10 +15,13 @@ from revocab.limits import Size
 class ClpOptions(RowsOptions):
     """How many shared tokens are looked at, and how similarities become weights."""
 
-    #: Use only the k most similar shared tokens; none: all, as published.
-    top_k: Size | None = None
-    #: Cosines divided by their sum, or their sparsemax.
-    weights: Literal["cosine", "sparsemax"] = "cosine"
+    top_k: Size | None = Field(
+        default=None,
+        description="use only the k most similar shared tokens; default: all, as published",
+    )
+    weights: Literal["cosine", "sparsemax"] = Field(
+        default="cosine", description="cosines divided by their sum, or their sparsemax"
+    )
 
 
 def weighted_rows(inputs: MethodInputs, options: ClpOptions) -> Tensor:

@@ -5,6 +5,8 @@ He et al. 2015, equation 10: as of a layer with as many inputs as a row has numb
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from revocab.initialise.method import Method, RowsOptions
 from revocab.initialise.rows.means import Distribution, zero_mean_rows
 
@@ -12,8 +14,7 @@ from revocab.initialise.rows.means import Distribution, zero_mean_rows
 class KaimingOptions(RowsOptions):
     """The shape of the distribution; its variance is the same."""
 
-    #: What is drawn from.
-    distribution: Distribution = "normal"
+    distribution: Distribution = Field(default="normal", description="what is drawn from")
 
 
 METHOD = Method(

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
+from pydantic import Field
+
 from revocab.heavy_types import Device, Tensor
 from revocab.initialise.method import DonorRows, Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.alignment import LeastSquares
@@ -23,11 +25,16 @@ Solve = Literal["least_change", "minimum_norm"]
 class LepOptions(RowsOptions):
     """Which rows say how the relative differs from the base."""
 
-    #: swap: none, rows are taken as they are; overlap: those of tokens that old and new vocabulary
-    #: share; conversion: the subword means of every new token.
-    map: Literal["swap", "overlap", "conversion"] = "conversion"
-    #: Where rows do not determine the map: the smallest change, or the least norm, as released.
-    solve: Solve = "least_change"
+    map: Literal["swap", "overlap", "conversion"] = Field(
+        default="conversion",
+        description="swap: none, rows are taken as they are; overlap: those of tokens that old and "
+        "new vocabulary share; conversion: the subword means of every new token",
+    )
+    solve: Solve = Field(
+        default="least_change",
+        description="where rows do not determine the map: the smallest change, or the least norm, "
+        "as released",
+    )
 
 
 def initialise(inputs: MethodInputs, options: LepOptions) -> Tensor:

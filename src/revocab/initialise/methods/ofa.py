@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.methods import wechsel
@@ -12,8 +14,10 @@ from revocab.limits import Width
 class OfaOptions(wechsel.WechselOptions):
     """The factorisation's rank, and WECHSEL's options with its defaults, as published."""
 
-    #: Width of the low-rank space; the paper tries 100, 200 and 400.
-    rank: Width = 400
+    rank: Width = Field(
+        default=400,
+        description="width of the low-rank space; the paper tries 100, 200 and 400",
+    )
 
 
 def right_singular_vectors(source_VD: Tensor, rank: int) -> tuple[Tensor, float]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pydantic import Field
+
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.weighted_means import blocks
@@ -20,8 +22,9 @@ TIE = 1e-12
 class OmpOptions(RowsOptions):
     """How many shared tokens a new token is made of."""
 
-    #: tokensurgeon's default.
-    k: Size = 64
+    k: Size = Field(
+        default=64, description="most shared tokens of a new one; the default is tokensurgeon's"
+    )
 
 
 class Code(NamedTuple):

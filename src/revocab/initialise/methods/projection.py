@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
@@ -19,10 +21,15 @@ from revocab.limits import NotNegative
 class ProjectionOptions(RowsOptions):
     """How the map is fitted."""
 
-    #: Penalty on the squared entries of W; 0: plain least squares, as published.
-    ridge: NotNegative = 0.0
-    #: What is mapped. helper: its rows. file: vectors by token text.
-    auxiliary: Literal["helper", "file"] = "helper"
+    ridge: NotNegative = Field(
+        default=0.0,
+        description="penalty on the squared entries of the map; 0: plain least squares, as "
+        "published",
+    )
+    auxiliary: Literal["helper", "file"] = Field(
+        default="helper",
+        description="what is mapped; helper: its rows; file: vectors by token text",
+    )
 
 
 def initialise(inputs: MethodInputs, options: ProjectionOptions) -> Tensor:

@@ -18,19 +18,31 @@ from revocab.limits import NotNegative, Rate, Seed, Size, Steps
 class SavaOptions(RowsOptions):
     """How the map is fitted. The defaults are the published ones."""
 
-    #: sgd: full-batch Adam, as published. lstsq: its minimiser. procrustes: orthogonal.
-    solver: Literal["sgd", "lstsq", "procrustes"] = "sgd"
-    #: Fit on this many shared tokens, drawn by the run's seed; none: all.
-    anchors: Size | None = None
+    solver: Literal["sgd", "lstsq", "procrustes"] = Field(
+        default="sgd",
+        description="sgd: full-batch Adam, as published; lstsq: its minimiser; procrustes: "
+        "orthogonal",
+    )
+    anchors: Size | None = Field(
+        default=None,
+        description="fit on this many shared tokens, drawn by the run's seed; default: all",
+    )
     steps: Steps = Field(default=1000, description="sgd only")
     learning_rate: Rate = Field(default=1e-3, description="sgd only")
     ridge: NotNegative = Field(default=0.0, description="lstsq only")
-    #: Seed of the map's initial weights (sgd only); the release fixes it.
-    fit_seed: Seed = 42
-    #: Share of the anchors that a second fit leaves out, to measure a map on what it has not seen;
-    #: the map in use is fitted on all. None: a tenth, or nothing where a fit takes minutes. Only
-    #: for sgd and procrustes on all anchors: other cases are measured without a second fit.
-    held_out: float | None = Field(default=None, ge=0, le=0.5)
+    fit_seed: Seed = Field(
+        default=42,
+        description="seed of the map's initial weights (sgd only); the release fixes it",
+    )
+    held_out: float | None = Field(
+        default=None,
+        ge=0,
+        le=0.5,
+        description="share of the anchors that a second fit leaves out, to measure a map on what it"
+        " has not seen; the map in use is fitted on all. Default: a tenth, or nothing where a fit"
+        " takes minutes. Only for sgd and procrustes on all anchors: other cases are measured"
+        " without a second fit",
+    )
 
 
 def choose_anchors(shared: int, wanted: int | None, seed: int) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
@@ -13,8 +15,7 @@ class SimilarityOptions(AuxiliaryOptions):
     """How many neighbours count."""
 
     # ASSUME: the paper reports one best k, which our copy of its text has lost.
-    #: Tokens whose rows are averaged.
-    neighbours: Size = 5
+    neighbours: Size = Field(default=5, description="number of tokens whose rows are averaged")
 
 
 def _weights(scores_NK: Tensor) -> Tensor:

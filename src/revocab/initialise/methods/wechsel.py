@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
@@ -12,10 +14,8 @@ from revocab.limits import Size, Temperature
 class WechselOptions(AuxiliaryOptions):
     """How many neighbours count, and how sharply. The defaults are the published ones."""
 
-    #: Tokens whose rows are averaged.
-    neighbours: Size = 10
-    #: Of the softmax of their cosines.
-    temperature: Temperature = 0.1
+    neighbours: Size = Field(default=10, description="number of tokens whose rows are averaged")
+    temperature: Temperature = Field(default=0.1, description="of the softmax of their cosines")
 
 
 def initialise(inputs: MethodInputs, options: WechselOptions) -> Tensor:

@@ -5,6 +5,8 @@ Glorot & Bengio 2010, equations 12 and 16: as of a layer with the matrix' output
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from revocab.initialise.method import Method, RowsOptions
 from revocab.initialise.rows.means import Distribution, zero_mean_rows
 
@@ -12,8 +14,7 @@ from revocab.initialise.rows.means import Distribution, zero_mean_rows
 class XavierOptions(RowsOptions):
     """The shape of the distribution; its variance is the same."""
 
-    #: What is drawn from.
-    distribution: Distribution = "uniform"
+    distribution: Distribution = Field(default="uniform", description="what is drawn from")
 
 
 METHOD = Method(

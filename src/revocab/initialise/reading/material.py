@@ -47,7 +47,7 @@ class Material:
         Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
         of the models, and for folders that do not fit each other.
         """
-        method, options = find_method(job.method), job.options()
+        method = find_method(job.method)
         source = ModelFolder(inputs.source)
         assert inputs.target_tokenizer is not None  # InitInputs.check
         check_tokenizer_folder(inputs.target_tokenizer)
@@ -58,7 +58,7 @@ class Material:
             inputs.pairs,
         )
         tables = further_tables(source, len(vocabularies.source_tokenizer))
-        check_tables(source, tables, options)
+        check_tables(source, tables, job)
         check_model(inputs.source)
         shared = vocabularies.intersection
         say(
@@ -66,7 +66,7 @@ class Material:
             f" the source's too; {len(shared.missing):,} are new"
         )
         helper = donor = None
-        needed = method.needs(options)
+        needed = method.needs(job)
         if needed == "helper":
             assert inputs.helper is not None  # InitInputs.check
             target = vocabularies.target_tokenizer
@@ -81,23 +81,19 @@ class Material:
             assert inputs.adapted is not None and inputs.base is not None  # InitInputs.check
             donor = Donor.open(inputs.adapted, inputs.base, source, vocabularies)
         auxiliary = None
-        if reads_auxiliary(method, options):
+        if reads_auxiliary(method, job):
             if helper is not None:
                 auxiliary = Auxiliary(helper.matrix("input").to(device).float())
             else:
-                assert inputs.auxiliary is not None  # InitInputs.check
+                assert inputs.vectors is not None  # InitInputs.check
                 load = load_auxiliary if needed == "fasttext" else load_token_vectors
                 tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
-                auxiliary = load(inputs.auxiliary, *tokenizers, device)
+                auxiliary = load(inputs.vectors, *tokenizers, device)
         return cls(inputs, job, device, source, vocabularies, helper, auxiliary, donor, tables)
 
     @cached_property
     def method(self) -> Method:
         return find_method(self.job.method)
-
-    @cached_property
-    def options(self) -> MethodOptions:
-        return self.job.options()
 
     @cached_property
     def coverage(self) -> Coverage | None:

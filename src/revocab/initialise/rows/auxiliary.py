@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
@@ -22,9 +24,11 @@ from revocab.initialise.rows.weighted_means import combine
 class AuxiliaryOptions(RowsOptions):
     """Which auxiliary embeddings a method compares tokens in."""
 
-    #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text. file:
-    #: vectors by token text.
-    auxiliary: Literal["helper", "fasttext", "file"] = "helper"
+    auxiliary: Literal["helper", "fasttext", "file"] = Field(
+        default="helper",
+        description="helper: the helper's input rows; fasttext: vectors trained on target-tokenised"
+        " text; file: vectors by token text",
+    )
 
 
 #: A note: how many new tokens have no auxiliary embedding.

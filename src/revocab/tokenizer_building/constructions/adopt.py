@@ -5,10 +5,11 @@ Or with a chat template that is given, and the tokens that it writes.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from revocab.chat.template import end_of_answers, find_template, load_template
 from revocab.closed import OneLine
@@ -31,26 +32,26 @@ class AdoptOptions(ConstructionOptions):
 
     tokenizers: ClassVar[tuple[str, ...]] = ("base", "chat")
     templates: ClassVar[tuple[str, ...]] = ("template",)
+    needs: ClassVar[tuple[str, ...]] = ("base",)
 
-    #: Tokenizer that is changed.
-    base: str
-    #: The tokenizer of an instruction-tuned model.
-    chat: str | None = None
-    #: A chat template: a Jinja file that marks answers, or the name of one of the package.
-    template: OneLine | None = None
-    #: The special tokens that the template writes, in the order of their new ids.
-    tokens: list[OneLine] = Field(default_factory=list)
+    tokens: list[OneLine] = Field(
+        default_factory=list,
+        description="the special tokens that the template writes, in the order of their new ids",
+    )
 
-    @model_validator(mode="after")
-    def _one_origin(self) -> AdoptOptions:
-        if (self.chat is None) == (self.template is None):
-            raise ValueError("exactly one of chat, template must be given")
-        if self.chat is not None and self.tokens:
-            raise ValueError("tokens belong to template; those of chat are its own")
-        repeated = sorted({token for token in self.tokens if self.tokens.count(token) > 1})
-        if repeated:
+    @field_validator("tokens")
+    @classmethod
+    def _differ(cls, tokens: list[str]) -> list[str]:
+        if repeated := sorted({token for token in tokens if tokens.count(token) > 1}):
             raise ValueError(f"tokens name {', '.join(repeated)} more than once")
-        return self
+        return tokens
+
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        if ("chat" in inputs) == ("template" in inputs):
+            return "exactly one of chat, template must be given"
+        if "chat" in inputs and self.tokens:
+            return "tokens belong to template; those of chat are its own"
+        return None
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
@@ -64,13 +65,13 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     tokenizer without a template or an end token, and for a template that cannot be learned from.
     """
     base = EditableVocabulary.read(inputs.tokenizers["base"])
-    if options.template:
+    if template := inputs.places.get("template"):
         plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
         tokens = [{"id": 0, "content": text, **plain, "special": True} for text in options.tokens]
         grown = with_added_tokens(base, tokens)
         tokenizer = grown.tokenizer()
-        tokenizer.chat_template = find_template(options.template).read_text(encoding="utf-8")
-        _end_as_the_template(tokenizer, options)
+        tokenizer.chat_template = find_template(template).read_text(encoding="utf-8")
+        _end_as_the_template(tokenizer, str(template), options.tokens)
     else:
         chat = inputs.tokenizers["chat"]
         problems = []
@@ -91,7 +92,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     added = [token for token in grown.ids if token not in base.ids]
     facts = {
         "alphabet": tokenizer_style(tokenizer),
-        "options": options.given(),
+        "options": inputs.recorded(options, nulls=False),
         "base_size": len(base),
         "added": len(added),
         "ids_kept": True,
@@ -101,22 +102,22 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     return Built(tokenizer, facts, {"added": listed, "dropped": []})
 
 
-def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> None:
+def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, named: str, tokens: list[str]) -> None:
     """Make the token that ends the template's answers the tokenizer's end token.
 
     Raises :class:`RevocabError` for a template that no model can learn from with these tokens, and
     for tokens that it never writes.
     """
-    where = f"construction 'adopt', option template = {options.template}"
+    where = f"construction 'adopt', option template = {named}"
     try:
-        template = load_template(tokenizer, find_template(options.template), options.template)
+        template = load_template(tokenizer, find_template(named), named)
     except RevocabError as error:
         raise RevocabError(
             f"{where}: {problem}; 'tokens' names the special tokens that a template writes "
-            f"(received: {', '.join(options.tokens) or 'none'})"
+            f"(received: {', '.join(tokens) or 'none'})"
             for problem in error.problems
         ) from None
-    unused = [token for token in options.tokens if token not in template.text]
+    unused = [token for token in tokens if token not in template.text]
     if unused:
         raise RevocabError(
             f"{where}: it never writes {', '.join(unused)}; leave that out of 'tokens'"

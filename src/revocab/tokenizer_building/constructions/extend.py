@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,22 +19,30 @@ from revocab.tokenizer_building.expansion import Change
 class ExtendOptions(ChangeOptions):
     """How many new tokens: exactly one of ``add``, ``add_share``, ``size``."""
 
-    #: Number of new tokens; all: everything that the donor has and the base has not.
-    add: Size | Literal["all"] | None = None
-    #: New tokens as a share of the base's size: 1.0 doubles it.
-    add_share: Positive | None = None
-    #: Size of the result.
-    size: Size | None = None
-    #: Repair the base's splitter where it cuts words at their marks (vowel signs of Hindi, Thai and
-    #: others), so that new tokens can be whole words. Text with marks has other tokens then.
-    join_marks: bool = Field(default=False, exclude_if=lambda value: not value)
+    add: Size | Literal["all"] | None = Field(
+        default=None,
+        description="number of new tokens; all: everything that the donor has and the base has not",
+    )
+    add_share: Positive | None = Field(
+        default=None, description="new tokens as a share of the base's size: 1.0 doubles it"
+    )
+    size: Size | None = Field(default=None, description="size of the result")
+    join_marks: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="repair the base's splitter where it cuts words at their marks (vowel signs of"
+        " Hindi, Thai and others), so that new tokens can be whole words; text with marks has other"
+        " tokens then",
+    )
 
     @model_validator(mode="after")
     def _one_number(self) -> ExtendOptions:
-        exactly_one(self, ("add", "add_share", "size"))
-        if self.donor is None and self.add == "all":
-            raise ValueError("add: all needs a donor; without one give a number")
-        return self
+        return exactly_one(self, ("add", "add_share", "size"))
+
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        if self.add == "all" and "donor" not in inputs:
+            return "add: all needs a donor; without one give a number"
+        return super().conflict(inputs)
 
 
 def wanted(options: Any, base_size: int) -> int | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from revocab.errors import RevocabError
 from revocab.limits import Positive, Size
@@ -18,23 +18,35 @@ from revocab.tokenizer_building.expansion import Change
 class OptimiseOptions(DropOptions):
     """How much of the base is kept, and the size of the result."""
 
-    #: How much of the base is kept, special and byte tokens included: a share of its tokens (below
-    #: 1), or their number.
-    keep: Positive = 0.5
-    #: Size of the result; none given: the base's; all: everything that the donor has; kept:
-    #: nothing is added, the base is only shrunk.
-    size: Size | Literal["all", "kept"] | None = None
-    #: Which of the base's tokens are kept: those that ``count_corpora`` use most, or the lowest
-    #: ids, in BPE the first merges of the base's own training (as LEP's release cuts Llama-3's).
-    keep_by: Literal["use", "id"] = Field(default="use", exclude_if=lambda value: value == "use")
+    keep: Positive = Field(
+        default=0.5,
+        description="how much of the base is kept, special and byte tokens included: a share of its"
+        " tokens (below 1), or their number",
+    )
+    size: Size | Literal["all", "kept"] | None = Field(
+        default=None,
+        description="size of the result; default: the base's; all: everything that the donor has;"
+        " kept: nothing is added, the base is only shrunk",
+    )
+    keep_by: Literal["use", "id"] = Field(
+        default="use",
+        exclude_if=lambda value: value == "use",
+        description="which of the base's tokens are kept: those that count_corpora use most, or the"
+        " lowest ids, in BPE the first merges of the base's own training (as LEP's release cuts"
+        " Llama-3's)",
+    )
 
-    @model_validator(mode="after")
-    def _fitting(self) -> OptimiseOptions:
-        if self.keep >= 1 and self.keep != int(self.keep):
-            raise ValueError(f"keep is a share below 1 or a whole number, received {self.keep}")
-        if self.donor is None and self.size == "all":
-            raise ValueError("size: all needs a donor; without one give a number")
-        return self
+    @field_validator("keep")
+    @classmethod
+    def _share_or_number(cls, keep: float) -> float:
+        if keep >= 1 and keep != int(keep):
+            raise ValueError("keep is a share below 1 or a whole number")
+        return keep
+
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        if self.size == "all" and "donor" not in inputs:
+            return "size: all needs a donor; without one give a number"
+        return super().conflict(inputs)
 
 
 def number_kept(keep: float, base_size: int) -> int:

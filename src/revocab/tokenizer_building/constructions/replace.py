@@ -15,8 +15,7 @@ from revocab.tokenizer_building.expansion import Change
 class ReplaceOptions(DropOptions):
     """How much is replaced."""
 
-    #: Share of the base's tokens to replace.
-    share: float = Field(gt=0, lt=1)
+    share: float = Field(gt=0, lt=1, description="share of the base's tokens to replace")
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Collection
 from typing import Any, ClassVar
 
-from pydantic import model_validator
+from pydantic import Field
 
 from revocab.closed import HubId, Revision
 from revocab.hub import resolve
@@ -24,27 +24,24 @@ class SubstituteOptions(ConstructionOptions):
 
     folders: ClassVar[tuple[str, ...]] = ("path",)
 
-    #: Folder or file.
-    path: str | None = None
-    #: Repository of the Hub.
-    hub: HubId | None = None
-    #: Commit, tag or branch of the repository.
-    revision: Revision | None = None
+    hub: HubId | None = Field(default=None, description="repository of the Hub")
+    revision: Revision | None = Field(
+        default=None, description="commit, tag or branch of the repository"
+    )
 
-    @model_validator(mode="after")
-    def _one_place(self) -> SubstituteOptions:
-        if (self.path is None) == (self.hub is None):
-            raise ValueError("exactly one of path, hub must be given")
-        if self.path is not None and self.revision is not None:
-            raise ValueError("revision belongs to hub; a folder has none")
-        return self
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        if ("path" in inputs) == (self.hub is not None):
+            return "exactly one of path, hub must be given"
+        if "path" in inputs and self.revision is not None:
+            return "revision belongs to hub; a folder has none"
+        return None
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
     """Return the tokenizer as it is; raise :class:`RevocabError` if it cannot be used."""
-    if options.path is not None:
-        tokenizer = load_tokenizer(Path(options.path))
-        origin = {"path": Path(options.path).name}
+    if path := inputs.places.get("path"):
+        tokenizer = load_tokenizer(path)
+        origin = {"path": path.name}
     else:
         origin = resolve(options.hub, options.revision, "model")
         tokenizer = load_tokenizer(options.hub, revision=origin["commit"])

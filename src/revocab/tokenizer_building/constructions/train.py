@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.limits import VOCABULARY, Bytes, Share
+from revocab.limits import VOCABULARY, Bytes
 from revocab.tokenizer_building.construction import (
     BuildInputs,
     Built,
@@ -32,21 +32,27 @@ class TrainOptions(ConstructionOptions):
     """What is trained. Shares are shares of training bytes."""
 
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
+    needs: ClassVar[tuple[str, ...]] = ("corpora",)
 
-    #: Shares of bytes.
-    corpora: dict[str, Share]
-    #: How text outside the vocabulary is spelt: bytes as tokens of their own, or all text as bytes.
-    alphabet: Literal["byte_fallback", "byte_level"]
-    #: Tokens in all: reached exactly, or an error.
-    vocabulary_size: Annotated[int, Field(ge=300), VOCABULARY]
-    #: Read about so much of them in all.
-    limit_bytes: Bytes | None = None
-    #: How it splits words.
-    model: Literal["bpe", "unigram"] = "bpe"
-    #: How numbers are split; none given: into digits (byte_fallback), groups of three (byte_level).
-    digits: Literal["individual", "groups_of_three", "none"] | None = None
-    #: Whether spaces in a row may become one token.
-    whitespace: Literal["grouped", "single"] = "grouped"
+    alphabet: Literal["byte_fallback", "byte_level"] = Field(
+        description="how text outside the vocabulary is spelt: bytes as tokens of their own, or all"
+        " text as bytes"
+    )
+    vocabulary_size: Annotated[int, Field(ge=300), VOCABULARY] = Field(
+        description="tokens in all: reached exactly, or an error"
+    )
+    limit_bytes: Bytes | None = Field(
+        default=None, description="read about so much of the corpora in all"
+    )
+    model: Literal["bpe", "unigram"] = Field(default="bpe", description="how it splits words")
+    digits: Literal["individual", "groups_of_three", "none"] | None = Field(
+        default=None,
+        description="how numbers are split; default: into digits (byte_fallback), groups of three"
+        " (byte_level)",
+    )
+    whitespace: Literal["grouped", "single"] = Field(
+        default="grouped", description="whether spaces in a row may become one token"
+    )
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:

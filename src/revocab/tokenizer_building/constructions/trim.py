@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
@@ -62,21 +63,17 @@ class TrimOptions(Measure, ConstructionOptions):
 
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
     tokenizers: ClassVar[tuple[str, ...]] = ("base",)
+    needs: ClassVar[tuple[str, ...]] = ("base",)
 
-    #: Tokenizer that is trimmed.
-    base: str
-    #: Text in which its tokens are counted, each corpus by itself; shares of bytes.
-    corpora: dict[str, Share] | None = None
-    #: Use at most this much text.
-    limit_bytes: Bytes | None = None
-    #: Tokens that are kept in any case, as the base spells them.
-    tokens: list[str] = Field(default_factory=list)
+    limit_bytes: Bytes | None = Field(default=None, description="use at most this much text")
+    tokens: list[str] = Field(
+        default_factory=list,
+        description="tokens that are kept in any case, as the base spells them",
+    )
 
-    @model_validator(mode="after")
-    def _counted(self) -> TrimOptions:
-        if self.languages is None and self.corpora is None:
-            raise ValueError("keep and coverage need corpora to count tokens in")
-        return self
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        uncounted = self.languages is None and "corpora" not in inputs
+        return "keep and coverage need corpora to count tokens in" if uncounted else None
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
@@ -94,7 +91,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     compare_lines(trim, training_texts(mixture, budgets))
     facts = {
         "alphabet": base.style,
-        "options": options.given(),
+        "options": inputs.recorded(options, nulls=False),
         **describe(trim, [part.corpus for part in mixture]),
         "corpora": describe_training_text(mixture, budgets),
     }

@@ -1,0 +1,12 @@
+"""Jobs of kinds as Python writes them: ``job_of(PromptJob, kind="copying", …)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from revocab.closed import checked
+
+
+def job_of(model: type, **options: Any) -> Any:
+    """Return a job of the kind that its options name."""
+    return checked(model, options)
