@@ -240,9 +240,8 @@ def kinds_page(verb: Verb, name: str, words: Sequence[str]) -> NoReturn:
 
     what = verb.options.named_by
     if set(words) - {"--help", "-h"}:
-        raise UsageError(
-            f"{words[0]}: the {what} comes before: {name} {what.upper()} …; see --help"
-        )
+        flag = flag_of(what) if flag_of(what) in words else words[0]
+        raise UsageError(f"{flag}: write the {what} after the verb: {name} {what.upper()} …")
     app = App(
         name=name, usage=f"Usage: {name} {what.upper()} [flags]", help_format="plaintext",
         help=paragraphs(verb.function.__doc__), version_flags=[],
@@ -375,8 +374,14 @@ class CommandLine:
         )  # fmt: skip
         app["--help"].show = False
         app.default(values)
+        joined: list[str] = []
+        for word in words:  # cyclopts takes a lone "-" for a flag
+            if word == "-" and joined:
+                joined[-1] += "=-"
+            else:
+                joined.append(word)
         try:
-            found = app(list(words))
+            found = app(joined)
         except CycloptsError as error:
             raise UsageError(f"{' '.join(str(error).split())}; see {self.name} --help") from None
         if found is None:  # the help was printed

@@ -28,9 +28,9 @@ RULE = "init_embeddings --job 'init_embeddings r' --out o "
 WRONG_CALLS: list[tuple[str, str]] = [
     # Options and numbers.
     ("judge rule --conversations {chat.jsonl} --out o --checks 'x=[1'", "'[1', line 2: not valid"),
-    (f"{FVT}--solver lstsq", "--solver: no such flag"),
-    (f"init{SOURCE}--method fvt", "--method: write the method after the verb: revocab init fvt"),
-    (f"init{SOURCE}", "write a method after the verb: "),
+    (f"{FVT}--solver lstsq", "--solver"),
+    (f"init{SOURCE}--method fvt", "--method: write the method after the verb"),
+    (f"init{SOURCE}", "write the method after the verb"),
     (f"{FVT}--device cuda:7", "--device cuda:7: not available here"),
     (f"{FVT}--identity names", "--identity: "),
     (f"{FVT}--helpr x", "--helpr. Did you mean --helper"),
