@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from types import ModuleType
@@ -13,7 +13,8 @@ from typing import Any, Literal, get_args, get_origin
 from reference_pages import Model, about, cell, code, default, sentence
 
 from revocab.__main__ import dispatch
-from revocab.closed import plain
+from revocab.closed import OfKinds, models_of, plain
+from revocab.flags import flag_of, leaves, metavar
 
 
 def command_page() -> str:
@@ -61,7 +62,14 @@ def command_part(name: str, verb: str) -> list[str]:
     command = module.COMMAND
     models = [*command.parts.values(), command.shorthand]
     out = f"| `--out PATH` | **required** | {cell(sentence(command.out))} |"
-    return [f"### {verb}", "", *paragraphs(module.__doc__), *flag_table(models, out)]
+    lines = [f"### {verb}", "", *paragraphs(module.__doc__), *flag_table(models, out)]
+    if issubclass(command.job, OfKinds):
+        lines += [f"After the verb stands a {command.job.named_by}, with flags of its own:", ""]
+        for kind, model in models_of(command.job).items():
+            lines += paragraphs(f"**{kind}**: {model.__doc__}")
+            own = [key for key, _ in leaves(model) if key not in command.job.model_fields]
+            lines += flag_table([model], only=own) if own else []
+    return lines
 
 
 def paragraphs(text: str | None) -> list[str]:
@@ -69,12 +77,14 @@ def paragraphs(text: str | None) -> list[str]:
     return [line for part in words for line in (cell(sentence(part)), "")]
 
 
-def flag_table(models: Iterable[Model], *more: str) -> list[str]:
-    from revocab.flags import flag_of, leaves, metavar
-
+def flag_table(
+    models: Iterable[Model], *more: str, only: Collection[str] | None = None
+) -> list[str]:
     rows = []
     for model in models:
         for key, field in leaves(model):
+            if only is not None and key not in only:
+                continue
             kind = plain(field.annotation)
             value = "" if kind is bool else f" {value_name(kind, metavar(kind))}"
             rows.append(

@@ -33,7 +33,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"init{SOURCE}", "write a method after the verb: "),
     (f"{FVT}--device cuda:7", "--device cuda:7: not available here"),
     (f"{FVT}--identity names", "argument --identity: invalid choice: 'names'"),
-    (f"{FVT}--helpr x", "--helpr: no such flag; see revocab init --help; did you mean '--helper'?"),
+    (f"{FVT}--helpr x", "--helpr: no such flag; see revocab init fvt --help; did you mean '"),
     (f"init fvtt{SOURCE}", "did you mean 'fvt'?"),
     (f"{SAVA}--anchors -1", "--anchors: "),
     (f"{SAVA}--ridge inf", "--ridge: "),

@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel
 
 from revocab import __main__ as entry
-from revocab.closed import Job
+from revocab.closed import Job, OfKinds, models_of
 from revocab.command import Command, read
 from revocab.errors import RevocabError
 
@@ -46,7 +46,8 @@ def inside(annotation: Any) -> set[Any]:
 def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
     parts = command(name)
     assert issubclass(parts.job, Job)
-    assert not {one for one in inside(parts.job) if issubclass(one, Path)}
+    jobs = models_of(parts.job).values() if issubclass(parts.job, OfKinds) else [parts.job]
+    assert not {one for job in jobs for one in inside(job) if issubclass(one, Path)}
     for key, field in parts.inputs.model_fields.items():
         assert Path in inside(field.annotation), key
     assert not {one for one in inside(parts.machine) if issubclass(one, Path)}

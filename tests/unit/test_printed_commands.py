@@ -22,6 +22,7 @@ from printed import Printed, pages, printed
 
 from revocab import __main__ as entry
 from revocab import config
+from revocab.closed import OfKinds, models_of
 from revocab.command import of_flags, read
 from revocab.flags import Parser, flag_of, leaves
 from revocab.workflow import plan as bill_plan
@@ -101,6 +102,9 @@ def test_the_flags_of_a_command_are_its_own(line):
     command = import_module(f"revocab.commands.{name}").COMMAND
     if line.is_part or not words:
         models = [*command.parts.values(), command.shorthand]
+        if issubclass(command.job, OfKinds):
+            kinds = models_of(command.job)
+            models += [kinds[words[0]]] if words and words[0] in kinds else [*kinds.values()]
         known = {flag_of(key) for model in models for key, _ in leaves(model)} | {"--out"}
         assert {word for word in words if word.startswith("--")} <= known
     else:
