@@ -22,7 +22,7 @@ def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> st
     return (
         f"{out}/report.md: {report['overlap']:,} of the target's {report['target_size']:,} tokens"
         f" take a row of the source; {report['missing']:,} are new\n"
-        f"next: revocab init METHOD --source MODEL --target-tokenizer {inputs.target} makes their rows"
+        f"next: revocab init METHOD --source MODEL --target-tokenizer {inputs.target} makes rows"
     )
 
 
