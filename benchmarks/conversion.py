@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 METHODS = {
     "fvt": ["fvt"],
     "clp": ["clp"],
-    "sava-lstsq": ["sava", "--option", "solver=lstsq"],
+    "sava-lstsq": ["sava", "--solver", "lstsq"],
 }
 SHAPES = {
     "mistral-7b": {
@@ -215,8 +215,8 @@ def main() -> None:
     )
     try:
         for name in arguments.methods:
-            flags = ["--source", str(source), "--helper", str(helper), "--target-tokenizer"]
-            flags += [str(arguments.target_tokenizer), "--method", *METHODS[name]]
+            flags = [*METHODS[name], "--source", str(source), "--helper", str(helper)]
+            flags += ["--target-tokenizer", str(arguments.target_tokenizer)]
             measure_init(name, arguments.work / f"adapted-{name}", flags)
     finally:
         if not arguments.keep:

@@ -61,8 +61,8 @@ def compare(work: Path, texts: Iterable[str], checkout: Path, added: int) -> Non
         "--heldout-bytes",
         "40000",
     ]
-    build = [*revocab, "tokenizer", "--construction", "extend", "--base", str(base)]
-    build += ["--corpora", f"it={corpus}", "--option", f"add={added}", "--out", str(ours)]
+    build = [*revocab, "tokenizer", "extend", "--base", str(base)]
+    build += ["--corpora", f"it={corpus}", "--add", str(added), "--out", str(ours)]
     commands = {
         "text": [*prepare, "--files", str(work / "it.jsonl.gz"), "--out", str(corpus)],
         "ours": build,

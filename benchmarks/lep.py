@@ -125,10 +125,10 @@ def main() -> None:
     )
     try:
         for name in arguments.maps:
-            flags = ["--source", str(folders["instruct"]), "--base", str(folders["base"])]
+            flags = ["lep", "--map", name, "--source", str(folders["instruct"])]
+            flags += ["--base", str(folders["base"])]
             flags += ["--adapted", str(folders["adapted"])]
             flags += ["--target-tokenizer", str(folders["target"])]
-            flags += ["--method", "lep", "--option", f"map={name}"]
             measure_init(name, arguments.work / f"carried-{name}", flags)
     finally:
         if not arguments.keep:

@@ -33,10 +33,10 @@ def both(*flags: str) -> dict[str, list[str]]:
 
 
 COMPARISONS = {
-    "omp, k=8": Comparison(["-a", "omp", "-k", "8"], both("omp", "--option", "k=8")),
-    "omp, k=64": Comparison(["-a", "omp", "-k", "64"], both("omp", "--option", "k=64")),
+    "omp, k=8": Comparison(["-a", "omp", "-k", "8"], both("omp", "--k", "8")),
+    "omp, k=64": Comparison(["-a", "omp", "-k", "64"], both("omp", "--k", "64")),
     "nearest 10 by cosine": Comparison(
-        ["-a", "common_interpolation", "-c", "-k", "10"], both("clp", "--option", "top_k=10")
+        ["-a", "common_interpolation", "-c", "-k", "10"], both("clp", "--top-k", "10")
     ),
     "subword mean": Comparison(["-a", "subword", "-s", "mean"], both("fvt")),
     "mean": Comparison(["-a", "mean"], both("mean")),
@@ -115,8 +115,7 @@ def main() -> None:
     work.mkdir(parents=True)
     make_inputs(work, arguments.rows, arguments.width, arguments.alphabet)
     source, helper = str(work / "source"), str(work / "helper")
-    ours = [sys.executable, "-m", "revocab", "init", "--quiet", "--source", source]
-    ours += ["--target-tokenizer", helper]
+    ours = ["--quiet", "--source", source, "--target-tokenizer", helper]
     for number, name in enumerate(arguments.only):
         comparison, out = COMPARISONS[name], work / f"theirs-{number}"
         places = ["-m", "mergekit.scripts.tokensurgeon", source, helper, str(out)]
@@ -132,7 +131,8 @@ def main() -> None:
             folder = work / f"ours-{number}-{method[0]}"
             if not folder.exists():
                 guide = ["--helper", helper] if methods()[method[0]].needs_helper else []
-                command = [*ours, *guide, "--method", *method, "--out", str(folder)]
+                command = [sys.executable, "-m", "revocab", "init", *method, *ours, *guide]
+                command += ["--out", str(folder)]
                 seconds, _, peak = measure(command, work / f"ours-{number}.log")
                 print(f"  ours ({method[0]}) {seconds:.1f} s, {peak:.2f} GiB")
             print(f"  {compare_rows(folder, out, matrix)}", flush=True)

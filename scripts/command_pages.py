@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import io
+from collections.abc import Mapping
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from typing import Any, Literal, get_args, get_origin
 
-from reference_pages import cell, code, default, sentence
+from reference_pages import Model, about, cell, code, default, sentence
 
 from revocab.__main__ import dispatch
-from revocab.verb import CommandLine, Leaf, Verb, command_line, flag_of, metavar
+from revocab.closed import plain
+from revocab.verb import Leaf, Verb, command_line, flag_of, metavar
 from revocab.verbs import find, places
 from revocab.workflow.plan import plan
 
@@ -47,13 +49,18 @@ def command_page() -> str:
 
 
 def verb_part(name: str, verb: Verb) -> list[str]:
-    """Return a verb's flags; of one with kinds, those of each."""
+    """Return a verb's flags, and after them those of each kind alone."""
+    line = command_line(verb, name)
     lines = [f"### {name}", "", *paragraphs(verb.function.__doc__)]
-    for kind in verb.kinds or [""]:
-        line = command_line(verb, name, kind)
-        if kind:
-            lines += [f"#### {name} {kind}", "", *paragraphs(line.about)]
-        lines += flag_table(line)
+    named_by = verb.options.named_by if verb.kinds else ""
+    lines += flag_table(line.model, {key: line.known[key] for key in line.known if key != named_by})
+    if verb.kinds:
+        lines += [f"After the verb stands a {named_by}, with flags of its own:", ""]
+    for kind in verb.kinds:
+        own = command_line(verb, name, kind)
+        lines += paragraphs(f"**{kind}**: {own.about}")
+        flags = {key: leaf for key, leaf in own.known.items() if key not in line.known}
+        lines += flag_table(own.model, flags) if flags else []
     return lines
 
 
@@ -62,15 +69,23 @@ def paragraphs(text: str | None) -> list[str]:
     return [line for part in words for line in (cell(sentence(part)), "")]
 
 
-def flag_table(line: CommandLine) -> list[str]:
+def flag_table(model: Model, known: Mapping[str, Leaf]) -> list[str]:
     rows = []
-    for key, leaf in line.known.items():
+    for key, leaf in known.items():
         value = "" if leaf.kind is bool else f" {value_name(leaf)}"
-        meaning = leaf.field.description or ""
-        rows.append(
-            f"| {code(flag_of(key) + value)} | {default(leaf.field)} | {cell(sentence(meaning))} |"
-        )
+        meaning = cell(sentence(flag_about(model, leaf)))
+        rows.append(f"| {code(flag_of(key) + value)} | {default(leaf.field)} | {meaning} |")
     return ["| flag | default | meaning |", "| --- | --- | --- |", *rows, ""]
+
+
+def flag_about(model: Model, leaf: Leaf) -> str:
+    if leaf.field.description:
+        return leaf.field.description
+    for part in leaf.path[:-1]:
+        if part not in model.model_fields:  # a shorthand
+            return ""
+        model = plain(model.model_fields[part].annotation)
+    return about(model, leaf.path[-1]) if leaf.path[-1] in model.model_fields else ""
 
 
 def value_name(leaf: Leaf) -> str:

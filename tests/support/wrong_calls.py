@@ -62,7 +62,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     (f"{ANSWER}--chat-template plain --dtype fp17", "--dtype: "),
     (f"compare {{toy}} {{toy}} {TEXT} --device tpu", "--device tpu"),
     (f"{FVT}--seed {'1' * 20_000}", "--seed"),
-    (f"{SAVA}--solver {'1' * 5000}", "'1111"),
+    (f"judge rule --conversations {{chat.jsonl}} --out o --checks x={'1' * 5000}", "'1111"),
     (f"generate{CONTEXT} --run r --models 0={{toy}} --prompts p={{prompts.jsonl}}", "4,096"),
     (f"answer{CONTEXT} --files {{chat.jsonl}} --model {{toy}}", "context_length: received 4,096"),
     # Flags that nothing reads.

@@ -176,9 +176,9 @@ def test_rules_by_hand():
 
 
 def test_rules_that_are_none_are_told():
-    with pytest.raises(RevocabError, match=r"option.checks: .* no check 'sentence' .*sentences"):
+    with pytest.raises(RevocabError, match=r"checks: .* no check 'sentence' .*sentences"):
         job_of(JudgeJob, kind="rule", checks={"sentence": 1})
-    with pytest.raises(RevocabError, match=r"option.sorted: unknown key"):
+    with pytest.raises(RevocabError, match=r"sorted: unknown key"):
         job_of(JudgeJob, kind="rule", sorted=1)
     with pytest.raises(RevocabError, match=r"no judge 'rules' \(known: llm, rule\)"):
         find_judge("rules")

@@ -188,7 +188,7 @@ def test_of_a_file_that_does_not_fit_nothing_that_may_follow_is_told(demo):
             {"helper": "mistral"},
             "runs.mistral.methods.sava: helper 'mistral' uses tokenizer 'source', the source's",
         ),
-        (("runs", "mistral", "methods", "magic"), {}, "runs.mistral.methods.magic: "),
+        (("runs", "mistral", "methods", "magic"), {}, "runs.mistral.methods.magic.method: "),
         (("recipes", "adapt", "checkpoint_every"), 1000, "recipes.adapt.checkpoint_every: 1000"),
         (("recipes", "adapt", "heldout_every"), 1000, "recipes.adapt.heldout_every: 1000 is more"),
         (("corpora", "world-it", "source"), {"path": "nowhere.jsonl"}, "corpora.world-it.source"),

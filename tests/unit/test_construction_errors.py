@@ -102,7 +102,7 @@ REFUSED = [
     ("size = 600: the base has 600", "extend", "llama", {"size": 600}),
     ("exactly one of add, add_share, size .*received none", "extend", "mistral", {}),
     ("exactly one of .*received add, size", "extend", "mistral", {"add": 1, "size": 9}),
-    ("ad = 5: extra inputs.*options are: base, corpora", "extend", "mistral", {"add": 3, "ad": 5}),
+    ("ad: unknown key .*did you mean 'add'", "extend", "mistral", {"add": 3, "ad": 5}),
     ("add: all needs a donor", "extend", "mistral", {"add": "all"}),
     ("donor_top needs a donor", "replace", "mistral", {"share": 0.1, "donor_top": 5}),
     ("keep is a share below 1 or a whole number", "optimise", "mistral", {"keep": 1.5}),

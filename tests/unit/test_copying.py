@@ -103,9 +103,7 @@ def files(tmp_path):
 
 def prompts(files, unit="sentence"):
     values = {"shots": 1, "seed": 17, "limit": 3}
-    job = job_of(
-        PromptJob, task="copy_it", kind="copying", direction=["it"], option={"unit": unit}, **values
-    )
+    job = job_of(PromptJob, task="copy_it", kind="copying", direction=["it"], unit=unit, **values)
     return build_prompts(job, [files], [files])
 
 

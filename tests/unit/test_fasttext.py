@@ -154,9 +154,9 @@ def test_too_little_text_is_an_error(world, tmp_path):
 def test_a_model_is_initialised_without_a_helper(world, tmp_path, method):
     model = build_model(world / "source", tmp_path / "model", seed=1)
     keys = {"target_tokenizer": world / "target", "options": {"auxiliary": "fasttext"}}
-    with pytest.raises(RevocabError, match="--auxiliary"):
+    with pytest.raises(RevocabError, match="--vectors"):
         initialise(model, tmp_path / "out", method, **keys)
-    initialise(model, tmp_path / "out", method, auxiliary=world / "vectors", **keys)
+    initialise(model, tmp_path / "out", method, vectors=world / "vectors", **keys)
     assert len(read_json(tmp_path / "out/provenance.json")["auxiliary"]) == 64
     notes = read_json(tmp_path / "out/diagnostics.json")["matrices"]["input"]["method"]
     assert notes["candidates"] > 0

@@ -105,8 +105,8 @@ def test_the_command_names_every_problem_and_writes_nothing(toys, tmp_path, caps
     index["weight_map"] |= {HEAD: "../victim.safetensors", "model.norm.weight": "/x.safetensors"}
     write_json(source / INDEX, index)
     before = everything(tmp_path / "work")
-    words = ["init", "--source", source, "--target-tokenizer", toys / "target-tokenizer"]
-    words += ["--method", "fvt", "--out", tmp_path / "work" / "out"]
+    words = ["init", "fvt", "--source", source, "--target-tokenizer", toys / "target-tokenizer"]
+    words += ["--out", tmp_path / "work" / "out"]
     with pytest.raises(SystemExit) as caught:
         entry_point.main([*map(str, words)])
     assert caught.value.code == 1 and "error: 2 problems" in capsys.readouterr().err

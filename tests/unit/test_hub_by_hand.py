@@ -28,12 +28,12 @@ def root(tmp_path_factory, toys):
 
 def test_a_model_is_adapted_from_ids_alone(job, hub, tmp_path):
     commit = (hub / "models--mistralai--Mistral-7B-v0.1/refs/main").read_text()
-    words = ["--source", f"mistralai/Mistral-7B-v0.1@{commit}", "--method", "fvt"]
+    words = ["fvt", "--source", f"mistralai/Mistral-7B-v0.1@{commit}"]
     words += ["--target-tokenizer", "toys/tokenizer", "--out", tmp_path / "out"]
     job("init_embeddings", *words)
     assert ModelFolder(tmp_path / "out").matrix("input", 1).shape[0] == 1
     with pytest.raises(RevocabError, match="toys/none: no such folder here"):
-        job("init_embeddings", "--source", "toys/none", *words[2:-1], tmp_path / "other")
+        job("init_embeddings", "fvt", "--source", "toys/none", *words[3:-1], tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 

@@ -182,7 +182,7 @@ def pairs(job, hub, tmp_path):
 
     def run(pool: list[str], test: list[str]) -> tuple[list[tuple[str, str]], dict]:
         out = tmp_path / "prompts.jsonl"
-        task = ("--task", "f", "--kind", "translation", "--direction", "en", "it")
+        task = ("translation", "--task", "f", "--direction", "en", "it")
         job("build_prompts", *task, "--shots", "2", "--seed", "1", *pool, *test, "--out", out)
         found = [(row["query"]["en"], row["references"][0]) for row in read_jsonl(out)]
         return found, read_json(out.with_suffix(".manifest.json"))

@@ -273,7 +273,7 @@ def test_a_single_file_replaces_a_plain_file_and_nothing_else(world, tmp_path, m
         (
             "build_prompts",
             [
-                *("--task", "t", "--kind", "question_answering", "--direction", "it"),
+                *("question_answering", "--task", "t", "--direction", "it"),
                 *("--shots", "0", "--seed", "1", "--pool-files", "text/it.jsonl"),
                 *("--test-files", "text/it.jsonl"),
             ],

@@ -54,7 +54,7 @@ def test_translation_prompt_reads_as_table_8(files):
 
 
 def test_the_instruction_may_stand_before_every_shot_and_the_query(files):
-    row = translations(files, option={"repeat_instruction": True})[0]
+    row = translations(files, repeat_instruction=True)[0]
     first, second = row["shots"]
     assert row["prompt"] == (
         "Traduci dall'Inglese all'Italiano\n"
@@ -96,9 +96,7 @@ def test_a_layout_is_text_and_no_template(files, text):
 
 
 def test_fields_that_a_layout_leaves_out_are_the_kinds(files):
-    row = translations(
-        files, layout={"instruction": ""}, shots=0, option={"repeat_instruction": True}
-    )[0]
+    row = translations(files, layout={"instruction": ""}, shots=0, repeat_instruction=True)[0]
     assert row["prompt"] == "Text: trial 0\nTranslation:"
     row = translations(files, layout={"after_label": " =", "before_text": "\n"}, shots=0)[0]
     assert row["prompt"] == ("Traduci dall'Inglese all'Italiano\nText =\ntrial 0\nTranslation =")

@@ -122,12 +122,10 @@ def test_a_new_vocabulary_arrives_in_llama_cpp(real_llama, smollm2, shared_folde
     prepared, target, made = tmp_path / "it", tmp_path / "target", tmp_path / "made"
     revocab("prepare", "--files", text, "--language", "it", "--corpus", "it", "--out", prepared)
     revocab(
-        "tokenizer", "--construction", "extend", "--base", smollm2, "--corpora", f"it={prepared}",
-        "--option", "add=2048", "--option", "corpora={it: 1.0}", "--out", target,
+        "tokenizer", "extend", "--base", smollm2, "--corpora", f"it={prepared}", "--add", "2048",
+        "--out", target,
     )  # fmt: skip
-    revocab(
-        "init", "--source", smollm2, "--target-tokenizer", target, "--method", "fvt", "--out", made
-    )
+    revocab("init", "fvt", "--source", smollm2, "--target-tokenizer", target, "--out", made)
     revocab("export", made, "--to", "gguf", tmp_path / "gguf", "--lines", unseen)
     gguf = tmp_path / "gguf/model.gguf"
     revocab("verify", made, "--gguf", gguf, "--runtime", "llama.cpp", "--text", unseen)

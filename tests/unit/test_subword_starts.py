@@ -59,7 +59,7 @@ def test_the_norm_and_its_rows_are_noted():
 
 
 def test_no_script_of_unicode_is_refused():
-    with pytest.raises(RevocabError, match=r"option script = 'Latn1': .* is no script"):
+    with pytest.raises(RevocabError, match="script: 'Latn1' is no script"):
         job_of(ChosenMethod, method="asymmetric", script="Latn1")
 
 

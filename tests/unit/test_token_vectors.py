@@ -169,9 +169,9 @@ def test_a_model_is_initialised_from_them_and_tokens_without_one_are_counted(tmp
     path = written(tmp_path, "▁the 1 0\n▁cat 0 1\n▁il 2 1\n▁gatto 0 3\n")
     keys = {"target_tokenizer": target, "options": {"auxiliary": "file", "neighbours": 1}}
     keys["figure"] = False
-    with pytest.raises(RevocabError, match="--auxiliary, a file of vectors"):
+    with pytest.raises(RevocabError, match="--vectors, a file of vectors"):
         initialise(model, tmp_path / "out", "similarity", **keys)
-    initialise(model, tmp_path / "out", "similarity", auxiliary=path, **keys)
+    initialise(model, tmp_path / "out", "similarity", vectors=path, **keys)
     assert read_json(tmp_path / "out/provenance.json")["auxiliary"] == vectors_hash(path)
     notes = read_json(tmp_path / "out/diagnostics.json")["matrices"]["input"]["method"]
     made = read_json(tmp_path / "out/manifest.json")["counts"]
@@ -234,7 +234,7 @@ def test_an_affine_relation_to_a_files_vectors_is_recovered(toys, tmp_path):
 
     source = shutil.copytree(toys / "untied", tmp_path / "source")
     change_matrices(source, related)
-    keys = {"target_tokenizer": toys / "target-tokenizer", "auxiliary": path, "figure": False}
+    keys = {"target_tokenizer": toys / "target-tokenizer", "vectors": path, "figure": False}
     out = tmp_path / "out"
     initialise(source, out, "projection", {"auxiliary": "file"}, **keys)
     adapted = load_file(out / "model.safetensors")
@@ -250,6 +250,6 @@ def test_an_affine_relation_to_a_files_vectors_is_recovered(toys, tmp_path):
 
 def test_vectors_of_no_shared_token_determine_no_map(toys, tmp_path):
     keys = {"target_tokenizer": toys / "target-tokenizer", "figure": False}
-    keys["auxiliary"] = written(tmp_path, "▁il 1 2\n")
+    keys["vectors"] = written(tmp_path, "▁il 1 2\n")
     with pytest.raises(RevocabError, match="has none of the tokens that source and target share"):
         initialise(toys / "untied", tmp_path / "out", "projection", {"auxiliary": "file"}, **keys)

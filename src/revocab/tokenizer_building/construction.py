@@ -26,8 +26,7 @@ INPUTS: dict[str, tuple[Any, str]] = {
     "base": (str, "tokenizer that is changed"),
     "corpora": (
         dict[str, Share],
-        "text that tokens are learned from or, with a donor and where they are dropped, counted in;"
-        " shares of bytes",
+        "text that tokens are learned from or, with a donor, counted in; shares of bytes",
     ),
     "count_corpora": (
         dict[str, Share],

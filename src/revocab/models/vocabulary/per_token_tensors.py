@@ -158,8 +158,8 @@ def further_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
             f"{model.path}: {name} {shape} has as many {what} as a vocabulary ({match}:"
             f" {sizes[match]}); only tensors with a row for each of the embedding's {rows} get new"
             " rows: remove the tensor where the model runs without it (a prediction or"
-            " classification head), choose another source model, or keep the vocabulary with"
-            " --method lapt"
+            " classification head), choose another source model, or keep the vocabulary"
+            " (method lapt)"
         )
     if problems:
         raise RevocabError(first_of(problems))
