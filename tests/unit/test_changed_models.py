@@ -105,7 +105,7 @@ def test_by_hand_a_change_is_a_verb(toys, tmp_path, capsys):
     assert "2 blocks have become 3" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         entry.main([*map(str, words), "--shaer", "3"])
-    assert "--shaer: no such flag; see revocab change blocks --help" in capsys.readouterr().err
+    assert "--shaer. Did you mean --share?" in capsys.readouterr().err
 
 
 # The experiment file. ----------------------------------------------------------------------------

@@ -38,6 +38,7 @@ SLOW = (
     "revocab.evaluation.inference.engines.transformers",
     "revocab.evaluation.multiple_choice.scoring",
     "matplotlib.figure",
+    "cyclopts",
 )
 #: Variables that no library reads when it is loaded; CUDA reads its own when it is first used.
 OWN = ("_", "SHLVL", "PWD", "OLDPWD", "TMPDIR", "TMP", "TEMPDIR", "TEMP", VISIBLE, FOLDER)
