@@ -5,8 +5,7 @@ eight of the demo take 45 s of CPU time with this process and 69 s without. It l
 A job connects to it, sends its words, environment, folder and standard streams, and gets a handle
 of a fork that does its work; it passes signals on, and asks how the fork has ended. Where there is
 no such process, or it differs in what is read at start-up, the job does its work itself: no result
-depends on which. ``multiprocessing.forkserver`` and pools serve the program that began them alone,
-with its environment and streams; Snakemake starts ours as commands.
+depends on which. ``multiprocessing``'s servers and pools serve the program that began them alone.
 """
 
 from __future__ import annotations
