@@ -1,8 +1,8 @@
 """From a YAML mapping to a validated :class:`Experiment`.
 
 Null means an option's default, or that a thing goes away: an overlay takes away what an earlier
-file gives (``runs: {llama: null}``, ``evaluation: {generation: null}``). Only ``recipe``,
-``matrix``, ``hold`` and ``seeds`` of a run say something themselves: not that of its group.
+file gives (``runs: {llama: null}``, ``evaluation: {generation: null}``). Only ``recipe`` and
+``for`` of a run say something themselves: not that of its group.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
 
 #: Keys of a group or run of which null is a value.
-SAID = ("recipe", "matrix", "hold", "seeds")
+SAID = ("recipe", "for")
 
 
 def substitute(value: Any, data_root: str) -> Any:
