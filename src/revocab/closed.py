@@ -86,7 +86,7 @@ class Closed(BaseModel):
     True and false are no numbers, nor are infinities; bounds are in :mod:`revocab.limits`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
     #: Keys of an earlier version, and what is written now.
     renamed: ClassVar[Mapping[str, str]] = {}
     #: The type under keys that a file names freely beside those of a model.

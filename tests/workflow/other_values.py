@@ -109,7 +109,10 @@ SWEEP_OF_GROUP = {
     "runs.third.for.hold.it": 1000,
     "runs.third.methods.swept": {"method": "mean", "evaluate": False},
 }
-OTHER_SWEEP = {"*.*.*": ("rate.low.recipe.learning_rate", 2.0e-4), "hold.*": ("hold.it", 2000)}
+OTHER_SWEEP: dict[str, tuple[str, Any]] = {
+    "*.*.*": ("rate.low.recipe.learning_rate", 2.0e-4), "hold.*": ("hold.it", 2000),
+    "seed": ("seed", [4]),
+}  # fmt: skip
 for pattern, (key, value) in OTHER_SWEEP.items():
     BY_HAND[f"runs.*.for.{pattern}"] = {**SWEEP_OF_GROUP, f"runs.third.for.{key}": value}
     BY_HAND[f"runs.*.methods.*.for.{pattern}"] = {f"runs.third.methods.swept.for.{key}": value}

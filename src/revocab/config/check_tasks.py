@@ -50,7 +50,8 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
 def harness_files() -> list[str]:
     spec = find_spec("lm_eval")
     folder = Path(spec.origin).parent if spec and spec.origin else Path("lm_eval")
-    return [f"{place}/{name}" for place, _, names in os.walk(folder / "tasks") for name in names]
+    files = (f"{place}/{name}" for place, _, names in os.walk(folder / "tasks") for name in names)
+    return [file for file in files if file.endswith(".yaml")]
 
 
 @cache
@@ -59,13 +60,11 @@ def ships_task(name: str) -> bool:
 
     The harness itself takes 14 s to read them. Files with a similar name are searched first.
     """
-    files = [file for file in harness_files() if file.endswith(".yaml")]
     named = re.compile(rf"^[ -]*(?:\w+: *)?[\"']?{re.escape(name)}[\"']? *$", re.MULTILINE)
-    files.sort(
-        key=lambda file: (f"/{name}.yaml" not in file, f"/{name.partition('_')[0]}" not in file)
-    )
+    alike = (f"/{name}.yaml", f"/{name.partition('_')[0]}", "")
+    files = (file for part in alike for file in harness_files() if part in file)
     texts = (Path(file).read_text(encoding="utf-8", errors="ignore") for file in files)
-    return not files or any(map(named.search, texts))
+    return not harness_files() or any(map(named.search, texts))
 
 
 def task_data_problems(key: str, source: Source) -> Iterator[str]:

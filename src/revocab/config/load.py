@@ -206,9 +206,9 @@ def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
     defined: set[tuple[str, ...]] = set()
     for name, content in files:
         leaves = dict(_leaves(content))
-        for path, value in leaves.items():
+        for path in (path for path, value in leaves.items() if value is None):
             by_id = get_origin(located(Experiment, path[:-1])[1]) is dict
-            if value is None and by_id and path not in defined:
+            if by_id and path not in defined:
                 yield (
                     f"{'.'.join(path)}: null in {name} removes it, but no earlier file sets it; "
                     "remove the line, or write {} for an entry with all defaults"
