@@ -30,11 +30,18 @@ def check_trainings(experiment: Experiment) -> Iterator[str]:
     yield from best_problems(experiment)
     for name, model in experiment.models.items():
         recipe = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
-        if model.pretrain and recipe and recipe.keep != ALL:
-            yield (
-                f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} has keep:"
-                f" {recipe.keep}, which only runs can have; give the stand-in a recipe without it"
-            )
+        if not (recipe and model.pretrain):
+            continue
+        unfit = {
+            f"has keep: {recipe.keep}, which only runs can have": recipe.keep != ALL,
+            "trains new_rows, but a stand-in has no source": recipe.trains_new_rows,
+            "trains vocabulary adapters, but a stand-in has no source": recipe.adapter,
+        }
+        yield from (
+            f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} {why}; name another recipe"
+            for why, wrong in unfit.items()
+            if wrong
+        )
 
 
 def recipe_problems(experiment: Experiment) -> Iterator[str]:
