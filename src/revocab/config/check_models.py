@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 
 from revocab.answering.judge import judges
 from revocab.closed import RunStep
@@ -54,35 +55,26 @@ def check_models(experiment: Experiment) -> Iterator[str]:
                 " no blocks between embedding and head; name another, or fetch all of it"
             )
     for name, key, change in changed_models(experiment):
+        own = experiment.models[name].tokenizer
         if isinstance(change.model, RunStep):
             yield from checkpoint_problems(experiment, f"{key}.model", change.model)
-        yield from _tokenizer_problems(experiment, name, change)
-        yield from _block_problems(experiment, key, change)
-
-
-def _tokenizer_problems(experiment: Experiment, name: str, change: ChangedModel) -> Iterator[str]:
-    own = experiment.models[name].tokenizer
-    if isinstance(change.model, str):
-        what, tokenizer = f"model {change.model!r}", tokenizer_of(experiment, change.model)
-    else:
-        run = experiment.expanded.get(change.model.run)
-        what, tokenizer = f"run {change.model.run!r}", run.target if run else None
-    if tokenizer not in (None, own):
-        yield (
-            f"models.{name}.tokenizer: {own!r}, but it is made from {what}, which has"
-            f" {tokenizer!r}, and a change keeps the tokenizer; name {tokenizer!r}, or give the"
-            " model another vocabulary in a run"
-        )
-
-
-def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> Iterator[str]:
-    body = _model_behind(experiment, change.model)
-    try:
-        blocks = number_of_blocks(experiment, body) if body else None
-    except RevocabError:
-        return  # reported for the model that cannot be made
-    if blocks is not None:
-        yield from (f"{key}: {problem}" for problem in refused(change.blocks_after, blocks))
+            run = experiment.expanded.get(change.model.run)
+            what, tokenizer = f"run {change.model.run!r}", run.target if run else None
+        else:
+            what, tokenizer = f"model {change.model!r}", tokenizer_of(experiment, change.model)
+        if tokenizer not in (None, own):
+            yield (
+                f"models.{name}.tokenizer: {own!r}, but it is made from {what}, which has"
+                f" {tokenizer!r}, and a change keeps the tokenizer; name {tokenizer!r}, or give the"
+                " model another vocabulary in a run"
+            )
+        body = _model_behind(experiment, change.model)
+        try:
+            blocks = number_of_blocks(experiment, body) if body else None
+        except RevocabError:
+            continue  # reported for the model that cannot be made
+        if blocks is not None:
+            yield from (f"{key}: {problem}" for problem in refused(change.blocks_after, blocks))
 
 
 def number_of_blocks(experiment: Experiment, model: str) -> int | None:
@@ -99,30 +91,27 @@ def number_of_blocks(experiment: Experiment, model: str) -> int | None:
 
 
 def check_lengths(experiment: Experiment) -> Iterator[str]:
-    e = experiment
+    e, written = experiment, experiment.evaluation
     for name, model in e.models.items():
         if model.pretrain is None:
             continue
         adapted = {key for key, group in e.runs.items() if bodies(e, group.source)[-1] == name}
         trained = {run.recipe for run in e.expanded.values() if run.group in adapted}
-        recipes = {model.pretrain.recipe, *trained}
         lengths = {
             f"recipes.{recipe}.sequence_length": e.recipes[recipe].sequence_length
-            for recipe in sorted(filter(None, recipes))
-            if recipe in e.recipes
+            for recipe in sorted({model.pretrain.recipe, *filter(None, trained)} & {*e.recipes})
         }
-        if adapted and e.evaluation.generation.tasks:
-            generated = e.evaluation.generation.context_length
-            lengths["evaluation.generation.context_length"] = generated
-        if adapted and e.evaluation.efficiency:
-            lengths["evaluation.efficiency.new_tokens"] = e.evaluation.efficiency.new_tokens
+        if adapted and written.generation.tasks:
+            lengths["evaluation.generation.context_length"] = written.generation.context_length
+        if adapted and written.efficiency:
+            lengths["evaluation.efficiency.new_tokens"] = written.efficiency.new_tokens
         allowed = model.pretrain.context_length
-        for key, length in lengths.items():
-            if length > allowed:
-                yield (
-                    f"models.{name}.pretrain.context_length: {allowed} tokens, but {key} is"
-                    f" {length}; raise the first or lower the second"
-                )
+        yield from (
+            f"models.{name}.pretrain.context_length: {allowed} tokens, but {key} is {length}; raise"
+            " the first or lower the second"
+            for key, length in lengths.items()
+            if length > allowed
+        )
 
 
 def own_answers(experiment: Experiment) -> Iterator[tuple[str, str, OwnAnswers]]:
@@ -157,9 +146,9 @@ def check_answers(experiment: Experiment) -> Iterator[str]:
 
 # --- no corpus, tokenizer, model or run may be made from itself ----------------------------------
 
-#: The message about a cycle that contains a thing of this kind; the first kind that it contains
-#: decides. Ids hold no space, so a kind and an id name a thing.
-TOLD = {
+#: What is said of a circle that holds a thing of this kind; the first kind that it holds decides.
+#: Ids hold no space, so a kind and an id name a thing.
+CIRCLES = {
     "corpus": (
         "corpora.{id}.answers: answered by a model that is trained on it ({ring}); name another"
         " model, or train on another corpus"
@@ -173,16 +162,20 @@ TOLD = {
 
 
 def check_cycles(experiment: Experiment) -> Iterator[str]:
-    children = made_of(experiment)
-    reported: set[str] = set()
-    for kind, message in TOLD.items():
-        for thing in children:
-            what, _, identifier = thing.partition(" ")
-            path = first_cycle(children, thing) if what == kind else []
-            if path and not reported & {*path}:
-                reported |= {*path}
-                names = [thing.removeprefix(f"{kind} ") for thing in path]
-                yield message.format(id=identifier, ring=" from ".join(names))
+    parts = made_of(experiment)
+    while True:
+        try:
+            TopologicalSorter(parts).prepare()
+            return
+        except CycleError as error:
+            ring = error.args[1][:0:-1]
+        kind = next(kind for kind in CIRCLES if any(thing.startswith(kind) for thing in ring))
+        # Of the circle, what the file names first.
+        first = min((thing for thing in ring if thing.startswith(kind)), key=[*parts].index)
+        at = ring.index(first)
+        names = [thing.removeprefix(f"{kind} ") for thing in [*ring[at:], *ring[:at], first]]
+        yield CIRCLES[kind].format(id=names[0], ring=" from ".join(names))
+        parts = {thing: parts[thing] for thing in parts if thing not in ring}
 
 
 def node(reference: ModelReference) -> str:
@@ -190,7 +183,14 @@ def node(reference: ModelReference) -> str:
 
 
 def made_of(experiment: Experiment) -> dict[str, list[str]]:
+    """Return what each thing is made of, things by kind and id."""
     e = experiment
+
+    def texts(mixture: str | None, recipe: str | None) -> list[str]:
+        training = e.recipes.get(recipe or "")
+        named = training.mixtures(mixture or "") if training else []
+        return [f"corpus {corpus}" for name in named for corpus in e.mixtures.get(name, ())]
+
     parts = {
         f"corpus {name}": [node(model) for _, model in named_models(answers)]
         for name, _, answers in own_answers(e)
@@ -198,47 +198,21 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
     for name, tokenizer in e.tokenizers.items():
         options = tokenizer.construction()[1]
         mixtures = [mixture for _, mixture in options.named(options.mixtures)]
-        parts[f"tokenizer {name}"] = [
-            f"corpus {corpus}" for mixture in mixtures for corpus in mixture
-        ]
-        others = options.named(options.tokenizers)
-        parts[f"tokenizer {name}"] += [f"tokenizer {other}" for _, other in others]
+        others = [f"tokenizer {other}" for _, other in options.named(options.tokenizers)]
+        corpora = [f"corpus {corpus}" for mixture in mixtures for corpus in mixture]
+        parts[f"tokenizer {name}"] = [*corpora, *others]
     for name, model in e.models.items():
-        parts[f"model {name}"] = [f"tokenizer {model.tokenizer}"]
-        if model.pretrain:
-            parts[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
-    for name, _, change in changed_models(e):
-        parts[f"model {name}"].append(node(change.model))
+        pretrain, change = model.pretrain, model.change()
+        trained = texts(pretrain.mixture, pretrain.recipe) if pretrain else []
+        body = [node(change[1].model)] if change else []
+        parts[f"model {name}"] = [f"tokenizer {model.tokenizer}", *trained, *body]
     for run in e.expanded.values():
-        read = parts[f"run {run.id}"] = [f"model {run.source}"]
-        if not run.made:
-            continue
-        entry = e.runs[run.group].methods[run.name]
-        if entry.start:
-            read.clear()
-        read += [node(named) for _, named in parents(entry)]
-        read += [f"model {run.helper}"] * bool(run.helper)
-        if not methods()[run.method].keeps_vocabulary:
-            read += [f"tokenizer {run.target}"]
-        read += _trained_on(e, run.mixture, run.recipe)
+        entry = e.runs[run.group].methods[run.name] if run.made else None
+        read = [] if entry and entry.start else [f"model {run.source}"]
+        if entry:
+            read += [node(named) for _, named in parents(entry)]
+            read += [f"model {run.helper}"] * bool(run.helper)
+            read += [f"tokenizer {run.target}"] * (not methods()[run.method].keeps_vocabulary)
+            read += texts(run.mixture, run.recipe)
+        parts[f"run {run.id}"] = read
     return parts
-
-
-def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None) -> list[str]:
-    training = experiment.recipes.get(recipe or "")
-    named = training.mixtures(mixture or "") if training else []
-    return [f"corpus {corpus}" for name in named for corpus in experiment.mixtures.get(name, ())]
-
-
-def first_cycle(children: Mapping[str, Collection[str]], name: str) -> list[str]:
-    waiting = [[name]]
-    seen: set[str] = set()
-    while waiting:
-        path = waiting.pop()
-        for other in children.get(path[-1], ()):
-            if other == name:
-                return [*path, other]
-            if other not in seen:
-                seen.add(other)
-                waiting.append([*path, other])
-    return []
