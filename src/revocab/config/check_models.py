@@ -1,21 +1,40 @@
-"""Checks on models made of another, on corpora answered by a model, on lengths, and on cycles."""
+"""Checks on models: how they are made and trained, and that nothing is made from itself.
+
+Only models pretrained here or stored in a folder are looked at; one on the Hub is not here yet.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 from revocab.answering.judge import judges
 from revocab.closed import RunStep
 from revocab.config.check_ids import references
 from revocab.config.check_runs import checkpoint_problems
-from revocab.config.lineage import parents, tokenizer_of
+from revocab.config.lineage import (
+    holds_conversations,
+    parents,
+    text_corpora,
+    tokenizer_of,
+    trainings,
+)
 from revocab.config.schema import Experiment
 from revocab.config.schema.data import OwnAnswers
 from revocab.config.schema.models import ChangedModel
 from revocab.errors import RevocabError, refused
 from revocab.initialise.method import methods
+from revocab.limits import ALL_CHECKPOINTS
 from revocab.models.change import ModelReference
+from revocab.models.changes.blocks import ADDED_BLOCKS
+from revocab.models.folder import ModelFolder
+from revocab.models.parameters import parameter_names
+from revocab.training.adapters.lora import LORA, lora_problems
+from revocab.training.recipe import ALL, ANSWERS
+from revocab.training.stage import Stage
+from revocab.training.stages import MATRICES, PATTERNS
 
 
 def changed_models(experiment: Experiment) -> Iterator[tuple[str, str, ChangedModel]]:
@@ -142,6 +161,154 @@ def check_answers(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.judge_model: judge {kind!r} " + (
                 "needs a model; name one" if needs else "uses no model; remove it"
             )
+
+
+# --- trainings ------------------------------------------------------------------------------------
+
+
+def check_trainings(experiment: Experiment) -> Iterator[str]:
+    yield from recipe_problems(experiment)
+    yield from corpus_problems(experiment)
+    for name, model in experiment.models.items():
+        recipe = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
+        if not (recipe and model.pretrain):
+            continue
+        unfit = {
+            f"has keep: {recipe.keep}, which only runs can have": recipe.keep != ALL,
+            "trains new_rows, but a stand-in has no source": recipe.trains_new_rows,
+            "trains vocabulary adapters, but a stand-in has no source": recipe.adapter,
+        }
+        yield from (
+            f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} {why}; name another recipe"
+            for why, wrong in unfit.items()
+            if wrong
+        )
+
+
+def recipe_problems(experiment: Experiment) -> Iterator[str]:
+    for name, recipe in experiment.recipes.items():
+        for key in ("checkpoint_every", "heldout_every"):
+            if (getattr(recipe, key) or 0) > recipe.steps:
+                yield (
+                    f"recipes.{name}.{key}: {getattr(recipe, key)} is more than the {recipe.steps}"
+                    f" steps; choose at most {recipe.steps}"
+                )
+        lengths = {"": (recipe.warmup_steps, recipe.steps)}
+        for stage in recipe.stages or ():
+            lengths[f"stages.{stage.name}."] = (stage.warmup_steps, stage.steps)
+        yield from (
+            f"recipes.{name}.{part}warmup_steps: {warmup} must be below {steps}"
+            for part, (warmup, steps) in lengths.items()
+            if warmup >= steps
+        )
+    for key, mixture, name in trainings(experiment):
+        keeping = experiment.recipes.get(name)
+        if not (keeping and keeping.keep_best):
+            continue
+        corpora = [
+            corpus
+            for other in sorted(keeping.mixtures(mixture))
+            for corpus in experiment.mixtures.get(other, ())
+        ]
+        if corpora and not {*corpora} & {*experiment.evaluation.heldout}:
+            yield (
+                f"{key}.recipe: {name!r} keeps the best checkpoint, but evaluation.heldout names no"
+                f" corpus that is trained on ({', '.join(dict.fromkeys(corpora))}); name one there,"
+                " or set keep_best: false"
+            )
+
+
+def corpus_problems(experiment: Experiment) -> Iterator[str]:
+    trained = list(dict.fromkeys(trained_on(experiment)))
+    for mixture, recipe in trained:
+        answers = experiment.recipes[recipe].loss == ANSWERS
+        for corpus in experiment.mixtures[mixture]:
+            conversations = holds_conversations(experiment, corpus)
+            if corpus not in experiment.corpora or answers == conversations:
+                continue
+            yield f"mixtures.{mixture}: corpus {corpus!r} holds " + (
+                f"text, but recipe {recipe!r} trains on answers; give corpora.{corpus} a"
+                " messages_field, copying or translation, or use another mixture"
+                if answers
+                else f"conversations, but recipe {recipe!r} trains on every token of text; set"
+                " loss: answers in the recipe, or use another mixture"
+            )
+    heldout = experiment.evaluation.heldout
+    text = [recipe for _, recipe in trained if experiment.recipes[recipe].loss != ANSWERS]
+    if text and heldout and not text_corpora(experiment, heldout):
+        yield (
+            f"evaluation.heldout: names only conversations, but recipe {text[0]!r} trains on"
+            " text; name a corpus of text too"
+        )
+
+
+def trained_on(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield mixture and recipe of all that is trained, once for each mixture of its stages."""
+    for _, mixture, recipe in trainings(experiment):
+        training = experiment.recipes.get(recipe)
+        for named in training.mixtures(mixture) if training else ():
+            if named in experiment.mixtures:
+                yield named, recipe
+
+
+def check_number_of_checkpoints(experiment: Experiment) -> Iterator[str]:
+    runs = experiment.expanded.values()
+    total = sum(len(run.steps) for run in runs)
+    if total > ALL_CHECKPOINTS:
+        largest = max(runs, key=lambda run: len(run.steps))
+        yield (
+            f"recipes.{largest.recipe}.checkpoint_every: gives {len(largest.steps) - 1:,}"
+            f" checkpoints, and the runs have {total:,} in all; an experiment may have at most"
+            f" {ALL_CHECKPOINTS:,}; raise checkpoint_every"
+        )
+
+
+def check_parameters(experiment: Experiment) -> Iterator[str]:
+    e = experiment
+    trained = {(model.pretrain.recipe, name) for name, model in e.models.items() if model.pretrain}
+    trained |= {(run.recipe, run.source) for run in e.expanded.values() if run.recipe and run.made}
+    for recipe, model in sorted(trained):
+        stages = e.recipes[recipe].stages if recipe in e.recipes else None
+        names, width, expanded = parameters_of(e, model) if stages else ([], 0, False)
+        for stage in stages or () if names else ():
+            for problem in stage_problems(stage, names, width, expanded=expanded):
+                yield f"recipes.{recipe}.stages.{stage.name}.{problem} (model {model!r})"
+
+
+def parameters_of(experiment: Experiment, model: str) -> tuple[list[str], int, bool]:
+    """Return the names of a model's parameters, its width, and whether block expansion made it.
+
+    The list of names is empty if they are not known.
+    """
+    *changed, root = bodies(experiment, model)
+    entry = experiment.models.get(root)
+    try:
+        if entry is not None and entry.pretrain:
+            blocks = number_of_blocks(experiment, model)
+            shape = entry.pretrain.architecture.model_copy(update={"layers": blocks})
+            return parameter_names(shape), shape.hidden_size, len(changed) > 0
+        if entry is not None and entry.path and not changed:
+            folder = ModelFolder(Path(entry.path))
+            expanded = ADDED_BLOCKS in folder.config
+            return list(folder.tensors), folder.text_config["hidden_size"], expanded
+    except (RevocabError, KeyError):
+        pass  # reported for the model, or by the job that reads its folder
+    return [], 0, False
+
+
+def stage_problems(stage: Stage, names: list[str], width: int, *, expanded: bool) -> Iterator[str]:
+    for key, parts in (("train", stage.train), ("groups", stage.groups)):
+        for part in parts:
+            if part == ADDED_BLOCKS and not expanded:
+                yield f"{key}: {part!r}: block expansion did not make the model; train one it made"
+            known = part in (LORA, ADDED_BLOCKS, *MATRICES)
+            if not known and not any(re.search(PATTERNS.get(part, part), name) for name in names):
+                yield f"{key}: {part!r} fits no parameter; name a group, or correct the pattern"
+    if stage.lora:
+        linear = [name.removesuffix(".weight") for name in names if name.endswith("_proj.weight")]
+        yield from (f"lora.{problem}" for problem in lora_problems(stage.lora, linear))
+        if stage.lora.rank > width:
+            yield f"lora.rank: {stage.lora.rank} is more than the {width} dimensions; lower it"
 
 
 # --- no corpus, tokenizer, model or run may be made from itself ----------------------------------

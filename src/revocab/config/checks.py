@@ -11,14 +11,17 @@ from typing import Any
 from revocab.closed import EVERY, unknown
 from revocab.config.check_files import check_sources
 from revocab.config.check_ids import check_names, check_references
-from revocab.config.check_models import check_answers, check_cycles, check_lengths, check_models
-from revocab.config.check_runs import check_identities, check_runs
-from revocab.config.check_tasks import check_tasks, holds_out_nothing, unasked_layouts
-from revocab.config.check_trainings import (
+from revocab.config.check_models import (
+    check_answers,
+    check_cycles,
+    check_lengths,
+    check_models,
     check_number_of_checkpoints,
     check_parameters,
     check_trainings,
 )
+from revocab.config.check_runs import check_identities, check_runs
+from revocab.config.check_tasks import check_tasks, holds_out_nothing, unasked_layouts
 from revocab.config.schema import Experiment
 from revocab.errors import refused
 from revocab.evaluation.inference.engine import engines_for
@@ -74,10 +77,10 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
 
 def check_scored_steps(experiment: Experiment) -> Iterator[str]:
     for section in ("multiple_choice", "generation"):
-        asked = getattr(experiment.evaluation, section).steps or ()
-        steps = [step for step in asked if step != EVERY]
+        steps = getattr(experiment.evaluation, section).steps or ()
+        named = [step for step in steps if step != EVERY]
         for group in experiment.runs:
-            yield from wrong_steps(experiment, f"evaluation.{section}.steps", group, steps)
+            yield from wrong_steps(experiment, f"evaluation.{section}.steps", group, named)
 
 
 def check_engines(experiment: Experiment) -> Iterator[str]:
@@ -96,16 +99,13 @@ def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:
-    parallel = experiment.fertility.parallel
-    if parallel is None:
-        return
-    if len(set(parallel.languages)) < len(parallel.languages):
-        yield f"fertility.parallel.languages: {parallel.languages} has duplicates; name each once"
-    known = parallel.source.lines
-    if known is not None:
-        for language in parallel.languages:
-            if language not in known:
-                yield unknown("fertility.parallel.languages", language, known, "language in lines")
+    parallel, key = experiment.fertility.parallel, "fertility.parallel.languages"
+    if parallel and len(set(parallel.languages)) < len(parallel.languages):
+        yield f"{key}: {parallel.languages} has duplicates; name each once"
+    known = parallel.source.lines if parallel else None
+    for language in parallel.languages if parallel and known is not None else ():
+        if known is not None and language not in known:
+            yield unknown(key, language, known, "language in lines")
 
 
 #: In the order in which their problems are reported.
@@ -136,15 +136,16 @@ def all_warnings(experiment: Experiment) -> list[str]:
     return list(unasked_layouts(experiment))
 
 
-def all_problems(experiment: Experiment) -> list[str]:
+def check(experiment: Experiment) -> list[str]:
     """Return every problem of a well-formed experiment, in a stable order. If the experiment is too
     large, that is the only problem reported.
     """
-    too_many = [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]
-    if too_many:
-        return too_many
-    found = (refused_or_found(check, experiment) for check in CHECKS)
-    return list(dict.fromkeys(problem for problems in found for problem in problems))
+    problems = [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]
+    for find in CHECKS if not problems else ():
+        found: list[str] = []
+        # Of a file that cannot be read, with what was found before.
+        problems += [*refused(lambda into, by: into.extend(by(experiment)), found, find), *found]
+    return list(dict.fromkeys(problems))
 
 
 def check_entries(experiment: Experiment) -> Iterator[str]:
@@ -157,11 +158,3 @@ def check_entries(experiment: Experiment) -> Iterator[str]:
     for key, entries in sections.items():
         if isinstance(entries, dict | list) and len(entries) > ENTRIES:
             yield f"{key}: {len(entries):,} entries; give at most {ENTRIES:,} to one experiment"
-
-
-def refused_or_found(
-    check: Callable[[Experiment], Iterator[str]], experiment: Experiment
-) -> list[str]:
-    """Return the problems that a check yields, or why it cannot read the files that it looks at."""
-    problems: list[str] = []
-    return refused(lambda: problems.extend(check(experiment))) + problems

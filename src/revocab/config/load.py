@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
-from revocab.config.checks import all_problems
+from revocab.config.checks import check
 from revocab.config.moved import moved
 from revocab.config.schema import Experiment
 from revocab.config.written_out import WrittenOut, as_in_file
@@ -67,7 +67,7 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
         experiment = rest
     written = WrittenOut(experiment, values.get("recipes") or {})
     known = dict.fromkeys([*wrong, *written.problems])
-    problems = [*known, *as_in_file(all_problems(written.result), written)]
+    problems = [*known, *as_in_file(check(written.result), written)]
     if problems:
         raise RevocabError(problems)
     return written.result
