@@ -12,7 +12,7 @@ from pathlib import Path
 from revocab.closed import plain
 from revocab.command import of_flags
 from revocab.config import read
-from revocab.config.checks import all_warnings
+from revocab.config.check_tasks import unasked_layouts
 from revocab.costs.devices import known, short
 from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, Costs, costs_of
 from revocab.errors import RevocabError
@@ -33,7 +33,7 @@ def plan(words: Sequence[str]) -> str:
     }
     options = of_flags(CostOptions, values)
     layout = layout_of(arguments)
-    for warning in all_warnings(layout.experiment):
+    for warning in unasked_layouts(layout.experiment):
         print(f"warning: {warning}", file=sys.stderr)
     costs = costs_of(layout, options)
     if arguments.json:
