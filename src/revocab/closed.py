@@ -89,7 +89,11 @@ class Closed(BaseModel):
     True and false are no numbers, nor are infinities; bounds are in :mod:`revocab.limits`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+    #: Keys of an earlier version, and what is written now.
+    renamed: ClassVar[Mapping[str, str]] = {}
+    #: The type under keys that a file names freely beside those of a model.
+    others: ClassVar[Any] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -301,16 +305,22 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
         keys.append(str(part))
         if is_model(model):
             field = model.model_fields.get(str(part))
-            model = plain(field.annotation) if field else None
+            model = plain(field.annotation if field else getattr(model, "others", None))
         else:
             # dict[Id, X] and list[X]: the part is a name or an index, X says what is allowed there.
             model = plain((get_args(model) or (None,))[-1])
     return keys, model
 
 
-def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterator[str]:
+def problems_of(
+    error: ValidationError, model: Any, prefix: str = "", places: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Yield what is wrong with values below ``prefix``, or of some keys below other ``places``."""
+
     def key_of(fault: Any) -> str:
-        return ".".join(part for part in (prefix, *located(model, fault["loc"])[0]) if part != "")
+        keys = located(model, fault["loc"])[0]
+        place = (places or {}).get(keys[0] if keys else "", prefix)
+        return ".".join(part for part in (place, *keys) if part != "")
 
     # Of a value that might have several types, each says what it is not.
     for key, errors in groupby(error.errors(include_url=False), key_of):
@@ -338,6 +348,8 @@ def key_problem(key: str, fault: Any, model: Any) -> str:
         field = (fields or {}).get(fault["loc"][-1])
         meaning = f" ({field.description})" if field and field.description else ""
         return f"{key}: required and not given{meaning}"
+    if now := getattr(model, "renamed", {}).get(fault["loc"][-1]):
+        return f"{key}: has another name; write '{now}'"
     allowed = sorted(fields or ())
     listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
     return f"{key}: unknown key{listed}{near(fault['loc'][-1], allowed)}"

@@ -1,5 +1,7 @@
 """YAML files that mean what they seem to: a repeated key would silently replace what was said
 before, and YAML reads 017 as 15 and 1:30 as 90.
+
+Read as Snakemake reads ``--configfile``, by PyYAML, so that a file says one thing to both.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ def one_group(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
     return values
 
 
-def experiment(matrix: Any = None, /, **run: Any) -> dict[str, Any]:
-    """Return one with a run of a matrix; ``run`` has keys of it."""
-    entry = {"evaluate": False, **({"matrix": matrix} if matrix is not None else {}), **run}
+def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
+    """Return one with a run of a sweep; ``run`` has keys of it."""
+    entry = {"evaluate": False, **({"for": sweep} if sweep is not None else {}), **run}
     values = one_group({"sava": entry}, recipe="gosal")
     values["models"]["mistral"]["pretrain"]["context_length"] = 4096
     values["models"]["helper"]["pretrain"]["context_length"] = 4096

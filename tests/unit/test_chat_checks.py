@@ -9,6 +9,8 @@ from refusals import problems
 from revocab.config import validate
 from revocab.experiment import options
 from revocab.experiment.layout import Layout
+from revocab.training.named_recipes import named_recipe
+from revocab.training.recipe import Recipe
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
 
@@ -95,7 +97,6 @@ def test_a_tuned_run_is_measured_on_text_and_answers(values):
 
 
 @pytest.mark.parametrize(("name", "schedule"), [("answers", "linear"), ("answers-lora", "cosine")])
-def test_the_shipped_recipes_take_the_tokenizers_own_template(values, name, schedule):
-    values["recipes"]["one"] = {"from": name}
-    recipe = validate(values).recipes["one"]
+def test_the_shipped_recipes_take_the_tokenizers_own_template(name, schedule):
+    recipe = Recipe.model_validate(named_recipe("one", {"like": name})[0])
     assert (recipe.loss, recipe.chat_template, recipe.schedule) == ("answers", None, schedule)

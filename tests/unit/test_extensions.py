@@ -56,7 +56,7 @@ from revocab.training.named_recipes import named_recipe
 print(json.dumps({
     "names": [*methods(), *engines(), *table_kinds(), *figure_kinds(), *claim_kinds(),
               *generation_kinds(), *languages(), *chats(), *constructions(), *changes()],
-    "recipe": named_recipe("recipes.a", {"from": "mine"})[0],
+    "recipe": named_recipe("recipes.a", {"like": "mine"})[0],
     "template": load_template(find_template("riddle")),
     "words": fill(["<<question>>"], "nds"),
 }))
@@ -188,7 +188,7 @@ def experiment(folder, toys) -> Path:
             "trimmed": {"prune": {"base": "old", "corpora": {"nds": 1.0}}},
         },
         "mixtures": {"all": {"nds": 1.0}},
-        "recipes": {"mine": {"from": "mine", "repeat_corpora": True}},
+        "recipes": {"mine": {"like": "mine", "repeat_corpora": True}},
         "models": {
             "toy": {"tokenizer": "old", **place},
             "ablated": {"tokenizer": "old", "ablate": {"model": "toy", "ending": "o_proj.weight"}},

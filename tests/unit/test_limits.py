@@ -21,9 +21,9 @@ HUGE = 10**15
 
 
 def swept(*names: str, number: int, **more: Any) -> dict[str, Any]:
-    """Return a run with a matrix of so many values along each axis."""
-    matrix = {name: of_key(name, range(1, number + 1)) for name in names}
-    return {"method": "sava", "evaluate": False, "matrix": matrix, **more}
+    """Return a run with a sweep of so many values along each axis; ``more`` has its other keys."""
+    axes = {name: of_key(name, range(1, number + 1)) for name in names}
+    return {"method": "sava", "evaluate": False, "for": {**axes, **more}}
 
 
 SAVA = "runs.mistral.methods.many"
@@ -53,19 +53,19 @@ TOO_LARGE: dict[str, tuple[str, Any, str]] = {
         },
         "recipes.long: heldout_every: 1 gives",
     ),
-    "tokens that a matrix holds": (
-        SAVA, swept("anchors", number=2, hold={"world-it": HUGE}), f"{SAVA}.hold.world-it:",
+    "tokens that a sweep holds": (
+        SAVA, swept("anchors", number=2, hold={"world-it": HUGE}), f"{SAVA}.for.hold.world-it:",
     ),
     "steps that follow from what is held": (
         SAVA,
-        swept("anchors", number=2, hold={"world-it": 10**13}), f"{SAVA}.hold.world-it.steps:",
+        swept("anchors", number=2, hold={"world-it": 10**13}), f"{SAVA}.for.hold.world-it.steps:",
     ),
-    "a matrix": (
+    "a sweep": (
         SAVA,
-        swept("anchors", "steps", "fit_seed", number=60), f"{SAVA}: its matrix and seeds give 216",
+        swept("anchors", "steps", "fit_seed", number=60), f"{SAVA}.for: gives 216",
     ),
     "seeds": (
-        SAVA, {"method": "sava", "seeds": [*range(RUNS + 1)]}, f"{SAVA}: its matrix and seeds give",
+        SAVA, {"method": "sava", "for": {"seed": [*range(RUNS + 1)]}}, f"{SAVA}.for: gives",
     ),
     "a seed": ("seed", 2**64, "seed:"),
     "documents of the world": ("world.documents", HUGE, "world.documents:"),
@@ -116,7 +116,7 @@ def test_a_number_that_nothing_can_hold_is_one_line(case):
 def test_the_checkpoints_of_all_runs_are_limited():
     values = changed({"recipes.train.steps": 10_000})
     values["recipes"]["train"]["checkpoint_every"] = 1
-    values["runs"]["mistral"]["seeds"] = [*range(200)]
+    values["runs"]["mistral"]["for"] = {"seed": [*range(200)]}
     (line,) = problems(values)
     assert line.startswith("recipes.train.checkpoint_every:") and f"{ALL_CHECKPOINTS:,}" in line
 

@@ -86,7 +86,7 @@ def test_a_null_over_a_named_recipe_is_what_the_recipe_says(name):
     """Also where keys stand for one another: ``steps: null`` takes no ``tokens`` away."""
 
     def recipe(changes: dict) -> Recipe:
-        given = {"recipes": {"one": {"from": name, **changes}}}
+        given = {"recipes": {"one": {"like": name, **changes}}}
         values, problems = with_named_recipes(without_nulls(given))
         assert problems == []
         return checked(Recipe, values["recipes"]["one"])
@@ -102,7 +102,7 @@ def test_a_null_over_a_named_recipe_is_what_the_recipe_says(name):
 def test_a_recipe_from_nowhere_and_a_stage_with_nulls_are_plain_ones():
     given = {"sequence_length": 8, "batch_size": 1, "steps": 10, "learning_rate": 1e-4,
              "checkpoint_every": 5, "warmup_share": 0.2}  # fmt: skip
-    recipes = {"recipes": {"one": {**given, "from": None}}}
+    recipes = {"recipes": {"one": {**given, "like": None}}}
     values, problems = with_named_recipes(without_nulls(recipes))
     assert problems == [] and checked(Recipe, values["recipes"]["one"]) == checked(Recipe, given)
     stage = {"name": "everything", "steps": 10}

@@ -44,7 +44,7 @@ def seeded(*groups: str) -> dict:
     values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     runs = {group: dict(values["runs"]["mistral"]) for group in groups}
     for group, entry in runs.items():
-        entry |= {"label": group.capitalize(), "seeds": [1, 2, 3], "references": {}}
+        entry |= {"label": group.capitalize(), "for": {"seed": [1, 2, 3]}, "references": {}}
         entry["methods"] = {name: {"evaluate": False} for name in LOSSES}
     values |= {"runs": runs, "tables": {"t": RANKING}, "figures": {"f": CURVES}}
     values["scale"] = None

@@ -122,7 +122,7 @@ def test_an_experiment_takes_a_recipe_by_name(repository):
     values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     plain = validate(values)
     assert plain.recipes["adapt"].stages is None
-    values["recipes"]["adapt"] = {"from": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
+    values["recipes"]["adapt"] = {"like": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
     adapt = validate(values).recipes["adapt"]
     assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [35, 93])
 
@@ -144,7 +144,7 @@ def staged_demo(repository, **mixtures):
     """Return the demo's values with Gosal et al.'s recipe, its stages' mixtures given by name."""
     values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     stages = {stage: {"mixture": mixture} for stage, mixture in mixtures.items()}
-    changes = {"from": "gosal", **SHAPE, "steps": 128, "checkpoint_every": 64}
+    changes = {"like": "gosal", **SHAPE, "steps": 128, "checkpoint_every": 64}
     values["recipes"]["adapt"] = {**changes, "stages": stages}
     return values
 
@@ -186,11 +186,51 @@ def test_a_run_that_keeps_its_vocabulary_has_no_new_rows_to_train(repository):
 
 def test_stages_are_changed_by_name_only_where_they_are_named(repository):
     values = staged_demo(repository, embedings="adaptation")
-    with pytest.raises(RevocabError, match="no stage in recipe 'gosal' named 'embedings'"):
+    with pytest.raises(RevocabError, match="no stage 'embedings'"):
         validate(values)
-    del values["recipes"]["adapt"]["from"]
+    del values["recipes"]["adapt"]["like"]
     with pytest.raises(RevocabError, match=r"recipes\.adapt\.stages: stages by name change those"):
         validate(values)
+
+
+def test_a_recipe_like_another_of_the_file_and_one_of_its_own_name(repository):
+    """A recipe's own name is that of the package; other names are those of the file first."""
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
+    values["recipes"]["gosal"] = {"like": "gosal", **SHAPE, "steps": 110, "checkpoint_every": 55}
+    stages = {"everything": {"learning_rate": 1e-3}}
+    values["recipes"]["last"] = {"like": "faster", "adam_beta2": 0.9}
+    values["recipes"]["faster"] = {"like": "gosal", "stages": stages}
+    recipes = validate(values).recipes
+    assert [stage.steps for stage in recipes["faster"].stages] == [30, 80]
+    assert recipes["faster"].stages[1].learning_rate == 1e-3
+    assert recipes["last"] == recipes["faster"].model_copy(update={"adam_beta2": 0.9})
+
+
+WRONG_LIKE = {
+    "a circle": (
+        {"a": {"like": "b"}, "b": {"like": "c"}, "c": {"like": "a"}}, ["recipes.c.like"]
+    ),
+    "itself, and no such": ({"a": {"like": "a"}}, ["recipes.a.like"]),
+    "like a wrong one": (
+        {"a": {"like": "b"}, "b": {"like": "sava", "steps": 0}}, ["recipes.b.steps"]
+    ),
+    "like no mapping": ({"a": {"like": "b"}, "b": [1]}, ["recipes.b"]),
+    "no name": ({"a": {"like": [1]}}, ["recipes.a.like"]),
+    "the old key": ({"a": {"from": "sava"}}, ["recipes.a.from"]),
+    "a stage of another": (
+        {"a": {"like": "b", "stages": {"third": {}}}, "b": {"like": "gosal"}}, ["recipes.a.stages"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_LIKE)
+def test_a_recipe_that_is_like_no_other_is_one_line(repository, case):
+    recipes, keys = WRONG_LIKE[case]
+    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
+    values["recipes"] |= recipes
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    assert [line.partition(": ")[0] for line in caught.value.problems] == keys
 
 
 def test_a_mixture_by_size_needs_room(repository):
@@ -284,7 +324,7 @@ def by_hand(command: str, words: str):
 @pytest.mark.parametrize("name", recipe_names())
 def test_a_named_recipe_by_hand_is_that_of_an_experiment(name):
     """The jobs of packing, held-out text and training: what a rule would pass."""
-    values, _ = with_named_recipes({"recipes": {"one": {"from": name}}})
+    values, _ = with_named_recipes({"recipes": {"one": {"like": name}}})
     recipe = Recipe.model_validate(values["recipes"]["one"])
     training = by_hand("train_model", f"{TRAINING} --recipe {name}")
     options = recipe.model_dump(include=set(TrainingOptions.model_fields))

@@ -25,7 +25,7 @@ def planned(methods: dict[str, Any], **group: Any) -> Layout:
 
 
 def test_a_run_for_each_seed():
-    runs = planned({"sava": {"seeds": [1, 2], "anchors": 20}, "fvt": {}}).runs
+    runs = planned({"sava": {"for": {"seed": [1, 2]}, "anchors": 20}, "fvt": {}}).runs
     assert [*runs] == ["g-base", "g-sava-seed1", "g-sava-seed2", "g-fvt"]
     told = {run.id: (run.method, run.seed, run.replicate_of) for run in runs.values()}
     assert told["g-sava-seed2"] == ("sava", 2, "g-sava")
@@ -35,7 +35,8 @@ def test_a_run_for_each_seed():
 
 def test_a_group_gives_its_runs_seeds():
     runs = planned(
-        {"sava": {}, "fvt": {"seeds": None}, "clp": {"seeds": [7]}, "lapt": {}}, seeds=[1, 2]
+        {"sava": {}, "fvt": {"for": None}, "clp": {"for": {"seed": [7]}}, "lapt": {}},
+        **{"for": {"seed": [1, 2]}},
     ).runs
     assert [*runs][1:] == [
         "g-sava-seed1", "g-sava-seed2", "g-fvt", "g-clp-seed7", "g-lapt-seed1", "g-lapt-seed2",
@@ -44,7 +45,7 @@ def test_a_group_gives_its_runs_seeds():
 
 
 def test_the_same_runs_by_hand_have_the_same_jobs():
-    ours = planned({"sava": {"seeds": [1, 2]}})
+    ours = planned({"sava": {"for": {"seed": [1, 2]}}})
     entry = {"method": "sava", "replicate_of": "sava"}
     theirs = planned({f"sava-seed{n}": {**entry, "seed": n} for n in (1, 2)})
     assert ours.runs == theirs.runs
@@ -58,18 +59,18 @@ def test_runs_that_begin_from_others_have_those_of_their_seed():
         {
             "sava": {},
             "more": {"method": "lapt", "start": {"run": "g-sava"}},
-            "once": {"method": "lapt", "start": {"run": "g-sava-seed2"}, "seeds": None},
+            "once": {"method": "lapt", "start": {"run": "g-sava-seed2"}, "for": None},
         },
-        seeds=[1, 2],
+        **{"for": {"seed": [1, 2]}},
     ).runs
     assert runs["g-more-seed1"].start == ("g-sava-seed1", 20)
     assert runs["g-more-seed2"].start == ("g-sava-seed2", 20)
     assert runs["g-once"].start == ("g-sava-seed2", 20)
 
 
-def test_seeds_of_a_matrix():
-    matrix = {"n": of_key("anchors", [10, 20])}
-    runs = planned({"sava": {"matrix": matrix, "seeds": [1, 2]}}).runs
+def test_seeds_of_a_sweep():
+    axes = {"n": of_key("anchors", [10, 20])}
+    runs = planned({"sava": {"for": {**axes, "seed": [1, 2]}}}).runs
     assert [*runs][1:] == [
         "g-sava-10-seed1", "g-sava-10-seed2", "g-sava-20-seed1", "g-sava-20-seed2",
     ]  # fmt: skip
@@ -78,20 +79,20 @@ def test_seeds_of_a_matrix():
 
 
 def test_replicates_are_read_back_from_the_record():
-    found = validate(one_group({"sava": {"seeds": [1, 2]}, "fvt": {"seeds": None}}))
+    found = validate(one_group({"sava": {"for": {"seed": [1, 2]}}, "fvt": {"for": None}}))
     assert Experiment.model_validate(as_json(found)["experiment"]) == found
 
 
 def test_without_seeds_nothing_is_said_of_them():
     text = str(as_json(validate(one_group({"sava": {}}))))
-    assert "seeds" not in text and "replicate" not in text
+    assert "'for'" not in text and "replicate" not in text
 
 
 # What a seed moves --------------------------------------------------------------------------------
 
 
 def test_a_seed_moves_the_new_rows_and_the_training_and_not_the_packing():
-    layout = planned({"random": {"seeds": [1, 2]}, "fvt": {}})
+    layout = planned({"random": {"for": {"seed": [1, 2]}}, "fvt": {}})
     one, two = ("g-random-seed1", "g-random-seed2")
     for of_run in (start_of, training_of):
         (first, _), (second, _) = (of_run(layout, run) for run in (one, two))
@@ -115,10 +116,10 @@ def test_the_experiments_seed_moves_the_packing():
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 999), min_size=1, max_size=5, unique=True), st.randoms())
 def test_ids_are_unique_and_stable(seeds, random):
-    layout = planned({"random": {"seeds": seeds}})
+    layout = planned({"random": {"for": {"seed": seeds}}})
     turned = [*seeds]
     random.shuffle(turned)
-    other = planned({"random": {"seeds": turned}})
+    other = planned({"random": {"for": {"seed": turned}}})
     assert {*layout.runs} == {*other.runs} == {"g-base", *(f"g-random-seed{n}" for n in seeds)}
     for run in layout.trained:
         assert training_of(layout, run) == training_of(other, run)
@@ -128,16 +129,16 @@ def test_ids_are_unique_and_stable(seeds, random):
 
 REPLICATE = {"method": "sava", "replicate_of": "same"}
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "twice": ({"sava": {"seeds": [1, 1]}}, {}, "runs.g.methods.sava.seeds: a seed is given twice"),
-    "none": ({"sava": {"seeds": []}}, {}, "runs.g.methods.sava.seeds:"),
-    "negative": ({"sava": {"seeds": [-1]}}, {}, "runs.g.methods.sava.seeds.0:"),
-    "of a group": ({"sava": {}}, {"seeds": "all"}, "runs.g.seeds:"),
+    "twice": ({"sava": {"for": {"seed": [1, 1]}}}, {}, "runs.g.methods.sava.for.seed: a seed is"),
+    "none": ({"sava": {"for": {"seed": []}}}, {}, "runs.g.methods.sava.for.seed:"),
+    "negative": ({"sava": {"for": {"seed": [-1]}}}, {}, "runs.g.methods.sava.for.seed.0:"),
+    "of a group": ({"sava": {}}, {"for": {"seed": "all"}}, "runs.g.for.seed:"),
     "seed and seeds": (
-        {"sava": {"seed": 3}}, {"seeds": [1, 2]},
-        "runs.g.methods.sava.seed: given, and so is runs.g.seeds",
+        {"sava": {"seed": 3}}, {"for": {"seed": [1, 2]}},
+        "runs.g.for.seed: run 'sava' sets one, too",
     ),
     "a name that is taken": (
-        {"sava": {"seeds": [1]}, "sava-seed1": {"method": "fvt"}}, {},
+        {"sava": {"for": {"seed": [1]}}, "sava-seed1": {"method": "fvt"}}, {},
         "runs.g.methods.sava-seed1: two would be called 'sava-seed1'",
     ),
     "replicates that differ": (
@@ -164,7 +165,9 @@ def test_a_bad_combination_is_one_clear_line(case):
 
 def test_what_is_wrong_with_all_seeds_is_told_once_by_the_name_in_the_file():
     bad = {"target": "nope", "start": {"run": "g-sava", "step": 7}, "bogus": 1}
-    found = problems(one_group({"sava": {}, "more": {"method": "lapt", **bad}}, seeds=[1, 2, 3]))
+    found = problems(
+        one_group({"sava": {}, "more": {"method": "lapt", **bad}}, **{"for": {"seed": [1, 2, 3]}})
+    )
     keys = [line.partition(": ")[0].removeprefix("runs.g.methods.more.") for line in found]
     assert keys == ["bogus", "target", "target", "start.step"] and len(found) == len({*found})
     assert not any("-seed" in line for line in found)

@@ -42,7 +42,7 @@ def demo() -> dict:
     values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
     del values["runs"]["replicates"], values["tables"]["heldout"]  # seeds of the demo's own
     for name, seeds in SEEDED.items():
-        values["runs"]["mistral"]["methods"][name]["seeds"] = seeds
+        values["runs"]["mistral"]["methods"][name]["for"] = {"seed": seeds}
     values["figures"]["heldout"] = CURVES
     values["tables"] = {**values["tables"], "table12": DIFFERENCES, "table13": HELDOUT}
     return values
@@ -220,11 +220,11 @@ def test_cells_of_seeds_by_hand(results):
 
 def test_replicates_stand_at_one_place_of_a_sweep():
     values = demo()
-    matrix = {
+    sweep = {
         "n": of_key("anchors", [100, 200]),
         "rate": rates({"low": 1.0e-4, "high": 1.0e-3}),
     }
-    swept = {"method": "sava", "matrix": matrix, "seeds": [1, 2], "evaluate": False}
+    swept = {"method": "sava", "for": {**sweep, "seed": [1, 2]}, "evaluate": False}
     values["runs"]["mistral"]["methods"]["swept"] = swept
     table = {"kind": "sweep", "group": "mistral", "rows": "n", "columns": "rate", "title": "Sweep"}
     values["tables"] = {"grid": {**table, "value": {"heldout": {"language": "it"}}}}

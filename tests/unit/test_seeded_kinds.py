@@ -42,7 +42,7 @@ FIGURES = {"f": {"kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mi
 def demo() -> dict:
     """Return the demo with seeds of one run, which stands in a sweep."""
     values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
-    sava = {"seeds": [*SEEDS], "axes": {"rate": "low", "mix": "plain"}}
+    sava = {"for": {"seed": [*SEEDS]}, "axes": {"rate": "low", "mix": "plain"}}
     values["runs"]["mistral"]["methods"]["sava"] = sava
     return {**values, "tables": SHOWN, "figures": FIGURES}
 

@@ -93,11 +93,11 @@ def test_two_runs_at_one_place_are_told_apart(demo):
 def test_axes_that_a_sweep_writes_out_are_read(demo):
     group = demo["runs"]["mistral"]
     decays = {"none": 0.0, "some": 0.1}
-    matrix = {
+    sweep = {
         "rate": rates({"low": 1e-3, "high": 2e-3}),
         "decay": {name: {"recipe": {"weight_decay": decays[name]}} for name in decays},
     }
-    methods = {"fvt": {"matrix": matrix, "evaluate": False}}
+    methods = {"fvt": {"for": sweep, "evaluate": False}}
     runs = {"mistral": {**group, "methods": methods}}
     table = {**SWEEP, "rows": "rate", "columns": "decay"}
     experiment = validate(

@@ -273,7 +273,7 @@ def test_a_model_is_tuned_as_by_almas_recipe(tmp_path):
     options = job(both_directions=True).model_copy(update={"heldout_bytes": 1500})
     prepare_corpus(rows, {"label": "rows"}, options, tmp_path / "pairs")
     small = {"sequence_length": 128, "batch_size": 4, "steps": 6, "checkpoint_every": 2}
-    alma, _ = named_recipe("alma", {"from": "alma", **small, "precision": "float32"})
+    alma, _ = named_recipe("alma", {"like": "alma", **small, "precision": "float32"})
     recipe = Recipe.model_validate(alma)
     corpora = {"pairs": tmp_path / "pairs"}
     pack_folder(

@@ -47,9 +47,9 @@ def claims(**keys: Any) -> dict[str, Any]:
 WRONG_FILES: list[tuple[str, Any, str]] = [
     # Numbers.
     ("seed", 2**32, "seed: give at most 4,294,967,295"),
-    (f"{SAVA}.seeds", [-1, 2], f"{SAVA}.seeds.0: "),
+    (f"{SAVA}.for.seed", [-1, 2], f"{SAVA}.for.seed.0: "),
     (f"{METHODS}.asymmetric", {"script": "Latn1"}, "script: 'Latn1' is no script; give Unicode's"),
-    (f"{SAVA}.seeds", [1, 1], f"{SAVA}.seeds: a seed is given twice"),
+    (f"{SAVA}.for.seed", [1, 1], f"{SAVA}.for.seed: a seed is given twice"),
     (f"{TRAIN}.learning_rate", 1e30, "learning_rate: give at most 10"),
     (f"{TRAIN}.learning_rate", 0, "learning_rate: "),
     (f"{TRAIN}.weight_decay", 1e30, "weight_decay: give at most 100"),
@@ -106,8 +106,8 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     (f"{TRAIN}.stages", stage(train=[]), "train: "),
     (f"{TRAIN}.stages", [], f"{TRAIN}.stages: "),
     # Nothing in a list.
-    (f"{SAVA}.seeds", [], f"{SAVA}.seeds: "),
-    ("runs.mistral.seeds", [], "runs.mistral.seeds: "),
+    (f"{SAVA}.for.seed", [], f"{SAVA}.for.seed: "),
+    ("runs.mistral.for.seed", [], "runs.mistral.for.seed: "),
     (f"{CHOICES}.steps", [], f"{CHOICES}.steps: "),
     (f"{GENERATION}.steps", [], "is not scored at"),
     ("evaluation.heldout", [], "evaluation.heldout: names no corpus"),

@@ -102,19 +102,20 @@ BY_HAND: dict[str, Changes] = {
     "scale.methods.*.method": {"scale.methods.quick.method": "mean"},
     "runs.*.languages": {"runs.second.languages": ["it"], "tables.second-en": None},
 }
-#: A matrix with other values; a group's is that of its run in the file.
-MATRIX_OF_GROUP = {
-    "runs.third.matrix.rate.low.recipe.learning_rate": 1.0e-4,
-    "runs.third.matrix.rate.high.recipe.learning_rate": 1.0e-3,
-    "runs.third.hold.it": 1000,
+#: A sweep with other values; a group's is that of its run in the file.
+SWEEP_OF_GROUP = {
+    "runs.third.for.rate.low.recipe.learning_rate": 1.0e-4,
+    "runs.third.for.rate.high.recipe.learning_rate": 1.0e-3,
+    "runs.third.for.hold.it": 1000,
     "runs.third.methods.swept": {"method": "mean", "evaluate": False},
 }
-OTHER_MATRIX = {
-    "matrix.*.*.*": ("matrix.rate.low.recipe.learning_rate", 2.0e-4), "hold.*": ("hold.it", 2000)
+OTHER_SWEEP: dict[str, tuple[str, Any]] = {
+    "*.*.*": ("rate.low.recipe.learning_rate", 2.0e-4), "hold.*": ("hold.it", 2000),
+    "seed": ("seed", [4]),
 }  # fmt: skip
-for pattern, (key, value) in OTHER_MATRIX.items():
-    BY_HAND[f"runs.*.{pattern}"] = {**MATRIX_OF_GROUP, f"runs.third.{key}": value}
-    BY_HAND[f"runs.*.methods.*.{pattern}"] = {f"runs.third.methods.swept.{key}": value}
+for pattern, (key, value) in OTHER_SWEEP.items():
+    BY_HAND[f"runs.*.for.{pattern}"] = {**SWEEP_OF_GROUP, f"runs.third.for.{key}": value}
+    BY_HAND[f"runs.*.methods.*.for.{pattern}"] = {f"runs.third.methods.swept.for.{key}": value}
 DECODING = {
     "evaluation.generation": "evaluation.generation", "corpora.*.answers": "corpora.own.answers",
     "corpora.*.answers.judge": "corpora.graded.answers.judge",
@@ -168,6 +169,8 @@ def places(annotation: Any, value: Any, at: tuple = (), key: str = "") -> Iterat
                     inner = getattr(value, name, None)
                     below = f"{key}.{name}".lstrip(".")
                     yield from places(field.annotation, inner, (*at, name), below)
+                if getattr(kind, "others", None):
+                    yield from places(dict[str, kind.others], None, at, key)
         elif get_origin(kind) in (dict, Mapping):
             entries = value if isinstance(value, Mapping) and value else dict.fromkeys(NAMES)
             for name, one in entries.items():

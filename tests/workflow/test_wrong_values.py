@@ -38,8 +38,8 @@ OTHERS: dict[Any, tuple[Any, ...]] = {
     str: (3.5, {"a": 1}), bool: ("maybe", 3), Literal: ("no such choice", 3.5, {"a": 1}),
     list: (3.5, True), tuple: (3.5, True),
 }  # fmt: skip
-#: Keys that take anything, and what checks it: the judge, and what a matrix sets.
-ANYTHING = ("answers.judge.checks.*", "matrix.*.*.*")
+#: Keys that take anything, and what checks it: the judge, and what a sweep sets.
+ANYTHING = ("answers.judge.checks.*", "for.*.*.*")
 #: Numbers without a sign of their own: what rows hold, what claims ask, what models weigh.
 SIGNED = ("keep.*.min", "keep.*.max", "at_least", "at_most", "weights.*", "sum.add.*.weight")
 #: Of these, what has no ceiling.

@@ -14,7 +14,7 @@ from revocab import extensions
 extensions.use(config.get("extensions"))  # before anything is found
 
 from revocab.config import validate
-from revocab.config.checks import all_warnings
+from revocab.config.check_tasks import unasked_layouts
 from revocab.costs import experiment as costs
 from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError
@@ -39,7 +39,7 @@ PATHS = LAYOUT.paths
 RESULTS = PATHS.results
 supervise.announce(RESULTS, workflow)
 if workflow.is_main_process:
-    for warning in all_warnings(EXPERIMENT):
+    for warning in unasked_layouts(EXPERIMENT):
         print(f"warning: {warning}", file=sys.stderr)
 
 

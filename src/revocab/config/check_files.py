@@ -35,26 +35,26 @@ def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
 
 
 def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
+    named: list[tuple[str, str | None, What]] = []
     for key, source in sources(experiment):
-        if source.path:
-            yield f"{key}.path", source.path, "text"
-        if source.pattern:
-            yield f"{key}.pattern", source.pattern, "pattern"
-        for language, path in (source.lines or {}).items():
-            yield f"{key}.lines.{language}", path, "file"
-    for key, path in chat_templates(experiment):
-        if under_data_root(path):
-            yield key, path, "file"
-    auxiliary, choices = experiment.auxiliary, experiment.evaluation.multiple_choice
-    named: list[tuple[str, str | None, What]] = [
+        named += [
+            (f"{key}.path", source.path, "text"),
+            (f"{key}.pattern", source.pattern, "pattern"),
+        ]
+        lines = (source.lines or {}).items()
+        named += [(f"{key}.lines.{language}", path, "file") for language, path in lines]
+    templates = chat_templates(experiment)
+    named += [(key, path, "file") for key, path in templates if under_data_root(path)]
+    vectors = experiment.auxiliary.vectors if experiment.auxiliary else None
+    templates_folder = experiment.evaluation.multiple_choice.templates
+    named += [
         ("paper_values", experiment.paper_values, "folder"),
-        ("auxiliary.vectors", auxiliary.vectors if auxiliary else None, "file"),
-        ("evaluation.multiple_choice.templates", choices.templates, "folder"),
+        ("auxiliary.vectors", vectors, "file"),
+        ("evaluation.multiple_choice.templates", templates_folder, "folder"),
     ]
-    for name, model in experiment.models.items():
-        named.append((f"models.{name}.path", model.path, "model"))
-    for name, tokenizer in experiment.tokenizers.items():
-        named.append((f"tokenizers.{name}.path", tokenizer.path, "tokenizer"))
+    named += [(f"models.{name}.path", one.path, "model") for name, one in experiment.models.items()]
+    tokenizers = experiment.tokenizers.items()
+    named += [(f"tokenizers.{name}.path", one.path, "tokenizer") for name, one in tokenizers]
     yield from ((key, path, what) for key, path, what in named if path)
 
 
@@ -92,25 +92,18 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
             "data_root: this experiment reads files under {data_root}, received none; "
             "add --config data_root=FOLDER"
         )
+    world = experiment.world
     for key, source in sources(experiment):
-        if source.world and experiment.world is None:
-            yield (
-                f"{key}: refers to the generated world, but the file has no 'world:' section; add"
-                " it"
-            )
-        elif source.world and source.world not in WORLD_PARTS:
-            yield unknown(key, source.world, WORLD_PARTS, "part of the world")
+        part = source.world
+        if part and world is None:
+            yield f"{key}: is of the generated world, but the file has no 'world:' section; add it"
+        elif part and part not in WORLD_PARTS:
+            yield unknown(key, part, WORLD_PARTS, "part of the world")
+        elif part in CONVERSATIONS and world and not world.conversations:
+            yield f"{key}.world: {part!r}, but world.conversations is 0; set their number"
     for key, named in chat_templates(experiment):
         problems = () if under_data_root(named) else refused(read_template, named)
         yield from (f"{key}: {problem.removeprefix('chat_template: ')}" for problem in problems)
-    world = experiment.world
-    for name, corpus in experiment.corpora.items():
-        part = corpus.source.world or ""
-        if world is not None and not world.conversations and part in CONVERSATIONS:
-            yield (
-                f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; set"
-                " their number"
-            )
 
 
 def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:

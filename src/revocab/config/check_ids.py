@@ -120,28 +120,23 @@ def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:
 def run_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, group in experiment.runs.items():
         yield run_id(name, BASE), f"the base model of runs.{name}"
-        for method in group.methods:
-            if method != BASE:  # check_methods refuses it
-                yield run_id(name, method), f"runs.{name}.methods.{method}"
-        for reference in group.references:
-            yield run_id(name, reference), f"runs.{name}.references.{reference}"
+        own = [f"methods.{method}" for method in group.methods if method != BASE]  # refused as such
+        for key in [*own, *(f"references.{reference}" for reference in group.references)]:
+            yield run_id(name, key.partition(".")[2]), f"runs.{name}.{key}"
 
 
 def task_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Yield (name, place in the file) of everything that is a ``task`` in the score table."""
     e = experiment.evaluation
-    for task in e.multiple_choice.tasks:
-        yield task, f"evaluation.multiple_choice.tasks.{task}"
-    for task in e.generation.tasks:
-        yield task, f"evaluation.generation.tasks.{task}"
+    for section in ("multiple_choice", "generation"):
+        for task in getattr(e, section).tasks:
+            yield task, f"evaluation.{section}.tasks.{task}"
     for corpus in dict.fromkeys(e.heldout):
         yield f"heldout_{corpus}", f"the held-out loss on evaluation.heldout {corpus!r}"
-    languages = sorted({task.language for task in e.multiple_choice.tasks.values()})
-    for language in languages:
+    for language in sorted({task.language for task in e.multiple_choice.tasks.values()}):
         yield f"average_{language}", f"the average over tasks in {language!r}"
-    others = [group.helper for group in experiment.runs.values() if group.helper]
-    others += [run for run, _ in run_names(experiment)]
-    for other in dict.fromkeys(others):
+    helpers = [group.helper for group in experiment.runs.values() if group.helper]
+    for other in dict.fromkeys([*helpers, *(run for run, _ in run_names(experiment))]):
         yield f"similarity_{other}", f"the similarity to {other!r}"
 
 
@@ -150,9 +145,9 @@ def check_names(experiment: Experiment) -> Iterator[str]:
         places: dict[str, list[str]] = {}
         for name, place in names:
             places.setdefault(name, []).append(place)
-        for name, keys in places.items():
-            if len(keys) > 1:
-                yield (
-                    f"{' and '.join(keys)}: both are {what} {name!r}, so their results"
-                    " would be mixed up; rename one of them"
-                )
+        yield from (
+            f"{' and '.join(keys)}: both are {what} {name!r}, so their results would be mixed up;"
+            " rename one of them"
+            for name, keys in places.items()
+            if len(keys) > 1
+        )

@@ -1,20 +1,40 @@
-"""Checks on models made of another, on corpora answered by a model, on lengths, and on cycles."""
+"""Checks on models: how they are made and trained, and that nothing is made from itself.
+
+Only models pretrained here or stored in a folder are looked at; one on the Hub is not here yet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 from revocab.answering.judge import judges
 from revocab.closed import RunStep
 from revocab.config.check_ids import references
 from revocab.config.check_runs import checkpoint_problems
-from revocab.config.lineage import parents, tokenizer_of
+from revocab.config.lineage import (
+    holds_conversations,
+    parents,
+    text_corpora,
+    tokenizer_of,
+    trainings,
+)
 from revocab.config.schema import Experiment
 from revocab.config.schema.data import OwnAnswers
 from revocab.config.schema.models import ChangedModel
 from revocab.errors import RevocabError, refused
 from revocab.initialise.method import methods
+from revocab.limits import ALL_CHECKPOINTS
 from revocab.models.change import ModelReference
+from revocab.models.changes.blocks import ADDED_BLOCKS
+from revocab.models.folder import ModelFolder
+from revocab.models.parameters import parameter_names
+from revocab.training.adapters.lora import LORA, lora_problems
+from revocab.training.recipe import ALL, ANSWERS
+from revocab.training.stage import Stage
+from revocab.training.stages import MATRICES, PATTERNS
 
 
 def changed_models(experiment: Experiment) -> Iterator[tuple[str, str, ChangedModel]]:
@@ -54,35 +74,26 @@ def check_models(experiment: Experiment) -> Iterator[str]:
                 " no blocks between embedding and head; name another, or fetch all of it"
             )
     for name, key, change in changed_models(experiment):
+        own = experiment.models[name].tokenizer
         if isinstance(change.model, RunStep):
             yield from checkpoint_problems(experiment, f"{key}.model", change.model)
-        yield from _tokenizer_problems(experiment, name, change)
-        yield from _block_problems(experiment, key, change)
-
-
-def _tokenizer_problems(experiment: Experiment, name: str, change: ChangedModel) -> Iterator[str]:
-    own = experiment.models[name].tokenizer
-    if isinstance(change.model, str):
-        what, tokenizer = f"model {change.model!r}", tokenizer_of(experiment, change.model)
-    else:
-        run = experiment.expanded.get(change.model.run)
-        what, tokenizer = f"run {change.model.run!r}", run.target if run else None
-    if tokenizer not in (None, own):
-        yield (
-            f"models.{name}.tokenizer: {own!r}, but it is made from {what}, which has"
-            f" {tokenizer!r}, and a change keeps the tokenizer; name {tokenizer!r}, or give the"
-            " model another vocabulary in a run"
-        )
-
-
-def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> Iterator[str]:
-    body = _model_behind(experiment, change.model)
-    try:
-        blocks = number_of_blocks(experiment, body) if body else None
-    except RevocabError:
-        return  # reported for the model that cannot be made
-    if blocks is not None:
-        yield from (f"{key}: {problem}" for problem in refused(change.blocks_after, blocks))
+            run = experiment.expanded.get(change.model.run)
+            what, tokenizer = f"run {change.model.run!r}", run.target if run else None
+        else:
+            what, tokenizer = f"model {change.model!r}", tokenizer_of(experiment, change.model)
+        if tokenizer not in (None, own):
+            yield (
+                f"models.{name}.tokenizer: {own!r}, but it is made from {what}, which has"
+                f" {tokenizer!r}, and a change keeps the tokenizer; name {tokenizer!r}, or give the"
+                " model another vocabulary in a run"
+            )
+        body = _model_behind(experiment, change.model)
+        try:
+            blocks = number_of_blocks(experiment, body) if body else None
+        except RevocabError:
+            continue  # reported for the model that cannot be made
+        if blocks is not None:
+            yield from (f"{key}: {problem}" for problem in refused(change.blocks_after, blocks))
 
 
 def number_of_blocks(experiment: Experiment, model: str) -> int | None:
@@ -99,30 +110,27 @@ def number_of_blocks(experiment: Experiment, model: str) -> int | None:
 
 
 def check_lengths(experiment: Experiment) -> Iterator[str]:
-    e = experiment
+    e, written = experiment, experiment.evaluation
     for name, model in e.models.items():
         if model.pretrain is None:
             continue
         adapted = {key for key, group in e.runs.items() if bodies(e, group.source)[-1] == name}
         trained = {run.recipe for run in e.expanded.values() if run.group in adapted}
-        recipes = {model.pretrain.recipe, *trained}
         lengths = {
             f"recipes.{recipe}.sequence_length": e.recipes[recipe].sequence_length
-            for recipe in sorted(filter(None, recipes))
-            if recipe in e.recipes
+            for recipe in sorted({model.pretrain.recipe, *filter(None, trained)} & {*e.recipes})
         }
-        if adapted and e.evaluation.generation.tasks:
-            generated = e.evaluation.generation.context_length
-            lengths["evaluation.generation.context_length"] = generated
-        if adapted and e.evaluation.efficiency:
-            lengths["evaluation.efficiency.new_tokens"] = e.evaluation.efficiency.new_tokens
+        if adapted and written.generation.tasks:
+            lengths["evaluation.generation.context_length"] = written.generation.context_length
+        if adapted and written.efficiency:
+            lengths["evaluation.efficiency.new_tokens"] = written.efficiency.new_tokens
         allowed = model.pretrain.context_length
-        for key, length in lengths.items():
-            if length > allowed:
-                yield (
-                    f"models.{name}.pretrain.context_length: {allowed} tokens, but {key} is"
-                    f" {length}; raise the first or lower the second"
-                )
+        yield from (
+            f"models.{name}.pretrain.context_length: {allowed} tokens, but {key} is {length}; raise"
+            " the first or lower the second"
+            for key, length in lengths.items()
+            if length > allowed
+        )
 
 
 def own_answers(experiment: Experiment) -> Iterator[tuple[str, str, OwnAnswers]]:
@@ -155,11 +163,159 @@ def check_answers(experiment: Experiment) -> Iterator[str]:
             )
 
 
+# --- trainings ------------------------------------------------------------------------------------
+
+
+def check_trainings(experiment: Experiment) -> Iterator[str]:
+    yield from recipe_problems(experiment)
+    yield from corpus_problems(experiment)
+    for name, model in experiment.models.items():
+        recipe = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
+        if not (recipe and model.pretrain):
+            continue
+        unfit = {
+            f"has keep: {recipe.keep}, which only runs can have": recipe.keep != ALL,
+            "trains new_rows, but a stand-in has no source": recipe.trains_new_rows,
+            "trains vocabulary adapters, but a stand-in has no source": recipe.adapter,
+        }
+        yield from (
+            f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} {why}; name another recipe"
+            for why, wrong in unfit.items()
+            if wrong
+        )
+
+
+def recipe_problems(experiment: Experiment) -> Iterator[str]:
+    for name, recipe in experiment.recipes.items():
+        for key in ("checkpoint_every", "heldout_every"):
+            if (getattr(recipe, key) or 0) > recipe.steps:
+                yield (
+                    f"recipes.{name}.{key}: {getattr(recipe, key)} is more than the {recipe.steps}"
+                    f" steps; choose at most {recipe.steps}"
+                )
+        lengths = {"": (recipe.warmup_steps, recipe.steps)}
+        for stage in recipe.stages or ():
+            lengths[f"stages.{stage.name}."] = (stage.warmup_steps, stage.steps)
+        yield from (
+            f"recipes.{name}.{part}warmup_steps: {warmup} must be below {steps}"
+            for part, (warmup, steps) in lengths.items()
+            if warmup >= steps
+        )
+    for key, mixture, name in trainings(experiment):
+        keeping = experiment.recipes.get(name)
+        if not (keeping and keeping.keep_best):
+            continue
+        corpora = [
+            corpus
+            for other in sorted(keeping.mixtures(mixture))
+            for corpus in experiment.mixtures.get(other, ())
+        ]
+        if corpora and not {*corpora} & {*experiment.evaluation.heldout}:
+            yield (
+                f"{key}.recipe: {name!r} keeps the best checkpoint, but evaluation.heldout names no"
+                f" corpus that is trained on ({', '.join(dict.fromkeys(corpora))}); name one there,"
+                " or set keep_best: false"
+            )
+
+
+def corpus_problems(experiment: Experiment) -> Iterator[str]:
+    trained = list(dict.fromkeys(trained_on(experiment)))
+    for mixture, recipe in trained:
+        answers = experiment.recipes[recipe].loss == ANSWERS
+        for corpus in experiment.mixtures[mixture]:
+            conversations = holds_conversations(experiment, corpus)
+            if corpus not in experiment.corpora or answers == conversations:
+                continue
+            yield f"mixtures.{mixture}: corpus {corpus!r} holds " + (
+                f"text, but recipe {recipe!r} trains on answers; give corpora.{corpus} a"
+                " messages_field, copying or translation, or use another mixture"
+                if answers
+                else f"conversations, but recipe {recipe!r} trains on every token of text; set"
+                " loss: answers in the recipe, or use another mixture"
+            )
+    heldout = experiment.evaluation.heldout
+    text = [recipe for _, recipe in trained if experiment.recipes[recipe].loss != ANSWERS]
+    if text and heldout and not text_corpora(experiment, heldout):
+        yield (
+            f"evaluation.heldout: names only conversations, but recipe {text[0]!r} trains on"
+            " text; name a corpus of text too"
+        )
+
+
+def trained_on(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield mixture and recipe of all that is trained, once for each mixture of its stages."""
+    for _, mixture, recipe in trainings(experiment):
+        training = experiment.recipes.get(recipe)
+        for named in training.mixtures(mixture) if training else ():
+            if named in experiment.mixtures:
+                yield named, recipe
+
+
+def check_number_of_checkpoints(experiment: Experiment) -> Iterator[str]:
+    runs = experiment.expanded.values()
+    total = sum(len(run.steps) for run in runs)
+    if total > ALL_CHECKPOINTS:
+        largest = max(runs, key=lambda run: len(run.steps))
+        yield (
+            f"recipes.{largest.recipe}.checkpoint_every: gives {len(largest.steps) - 1:,}"
+            f" checkpoints, and the runs have {total:,} in all; an experiment may have at most"
+            f" {ALL_CHECKPOINTS:,}; raise checkpoint_every"
+        )
+
+
+def check_parameters(experiment: Experiment) -> Iterator[str]:
+    e = experiment
+    trained = {(model.pretrain.recipe, name) for name, model in e.models.items() if model.pretrain}
+    trained |= {(run.recipe, run.source) for run in e.expanded.values() if run.recipe and run.made}
+    for recipe, model in sorted(trained):
+        stages = e.recipes[recipe].stages if recipe in e.recipes else None
+        names, width, expanded = parameters_of(e, model) if stages else ([], 0, False)
+        for stage in stages or () if names else ():
+            for problem in stage_problems(stage, names, width, expanded=expanded):
+                yield f"recipes.{recipe}.stages.{stage.name}.{problem} (model {model!r})"
+
+
+def parameters_of(experiment: Experiment, model: str) -> tuple[list[str], int, bool]:
+    """Return the names of a model's parameters, its width, and whether block expansion made it.
+
+    The list of names is empty if they are not known.
+    """
+    *changed, root = bodies(experiment, model)
+    entry = experiment.models.get(root)
+    try:
+        if entry is not None and entry.pretrain:
+            blocks = number_of_blocks(experiment, model)
+            shape = entry.pretrain.architecture.model_copy(update={"layers": blocks})
+            return parameter_names(shape), shape.hidden_size, len(changed) > 0
+        if entry is not None and entry.path and not changed:
+            folder = ModelFolder(Path(entry.path))
+            expanded = ADDED_BLOCKS in folder.config
+            return list(folder.tensors), folder.text_config["hidden_size"], expanded
+    except (RevocabError, KeyError):
+        pass  # reported for the model, or by the job that reads its folder
+    return [], 0, False
+
+
+def stage_problems(stage: Stage, names: list[str], width: int, *, expanded: bool) -> Iterator[str]:
+    for key, parts in (("train", stage.train), ("groups", stage.groups)):
+        for part in parts:
+            if part == ADDED_BLOCKS and not expanded:
+                yield f"{key}: {part!r}: block expansion did not make the model; train one it made"
+            known = part in (LORA, ADDED_BLOCKS, *MATRICES)
+            if not known and not any(re.search(PATTERNS.get(part, part), name) for name in names):
+                yield f"{key}: {part!r} fits no parameter; name a group, or correct the pattern"
+    if stage.lora:
+        linear = [name.removesuffix(".weight") for name in names if name.endswith("_proj.weight")]
+        yield from (f"lora.{problem}" for problem in lora_problems(stage.lora, linear))
+        if stage.lora.rank > width:
+            yield f"lora.rank: {stage.lora.rank} is more than the {width} dimensions; lower it"
+
+
 # --- no corpus, tokenizer, model or run may be made from itself ----------------------------------
 
-#: The message about a cycle that contains a thing of this kind; the first kind that it contains
-#: decides. Ids hold no space, so a kind and an id name a thing.
-TOLD = {
+#: What is said of a circle that holds a thing of this kind; the first kind that it holds decides.
+#: Ids hold no space, so a kind and an id name a thing.
+CIRCLES = {
     "corpus": (
         "corpora.{id}.answers: answered by a model that is trained on it ({ring}); name another"
         " model, or train on another corpus"
@@ -173,16 +329,20 @@ TOLD = {
 
 
 def check_cycles(experiment: Experiment) -> Iterator[str]:
-    children = made_of(experiment)
-    reported: set[str] = set()
-    for kind, message in TOLD.items():
-        for thing in children:
-            what, _, identifier = thing.partition(" ")
-            path = first_cycle(children, thing) if what == kind else []
-            if path and not reported & {*path}:
-                reported |= {*path}
-                names = [thing.removeprefix(f"{kind} ") for thing in path]
-                yield message.format(id=identifier, ring=" from ".join(names))
+    parts = made_of(experiment)
+    while True:
+        try:
+            TopologicalSorter(parts).prepare()
+            return
+        except CycleError as error:
+            ring = error.args[1][:0:-1]
+        kind = next(kind for kind in CIRCLES if any(thing.startswith(kind) for thing in ring))
+        # Of the circle, what the file names first.
+        first = min((thing for thing in ring if thing.startswith(kind)), key=[*parts].index)
+        at = ring.index(first)
+        names = [thing.removeprefix(f"{kind} ") for thing in [*ring[at:], *ring[:at], first]]
+        yield CIRCLES[kind].format(id=names[0], ring=" from ".join(names))
+        parts = {thing: parts[thing] for thing in parts if thing not in ring}
 
 
 def node(reference: ModelReference) -> str:
@@ -190,7 +350,14 @@ def node(reference: ModelReference) -> str:
 
 
 def made_of(experiment: Experiment) -> dict[str, list[str]]:
+    """Return what each thing is made of, things by kind and id."""
     e = experiment
+
+    def texts(mixture: str | None, recipe: str | None) -> list[str]:
+        training = e.recipes.get(recipe or "")
+        named = training.mixtures(mixture or "") if training else []
+        return [f"corpus {corpus}" for name in named for corpus in e.mixtures.get(name, ())]
+
     parts = {
         f"corpus {name}": [node(model) for _, model in named_models(answers)]
         for name, _, answers in own_answers(e)
@@ -198,47 +365,21 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
     for name, tokenizer in e.tokenizers.items():
         options = tokenizer.construction()[1]
         mixtures = [mixture for _, mixture in options.named(options.mixtures)]
-        parts[f"tokenizer {name}"] = [
-            f"corpus {corpus}" for mixture in mixtures for corpus in mixture
-        ]
-        others = options.named(options.tokenizers)
-        parts[f"tokenizer {name}"] += [f"tokenizer {other}" for _, other in others]
+        others = [f"tokenizer {other}" for _, other in options.named(options.tokenizers)]
+        corpora = [f"corpus {corpus}" for mixture in mixtures for corpus in mixture]
+        parts[f"tokenizer {name}"] = [*corpora, *others]
     for name, model in e.models.items():
-        parts[f"model {name}"] = [f"tokenizer {model.tokenizer}"]
-        if model.pretrain:
-            parts[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
-    for name, _, change in changed_models(e):
-        parts[f"model {name}"].append(node(change.model))
+        pretrain, change = model.pretrain, model.change()
+        trained = texts(pretrain.mixture, pretrain.recipe) if pretrain else []
+        body = [node(change[1].model)] if change else []
+        parts[f"model {name}"] = [f"tokenizer {model.tokenizer}", *trained, *body]
     for run in e.expanded.values():
-        read = parts[f"run {run.id}"] = [f"model {run.source}"]
-        if not run.made:
-            continue
-        entry = e.runs[run.group].methods[run.name]
-        if entry.start:
-            read.clear()
-        read += [node(named) for _, named in parents(entry)]
-        read += [f"model {run.helper}"] * bool(run.helper)
-        if not methods()[run.method].keeps_vocabulary:
-            read += [f"tokenizer {run.target}"]
-        read += _trained_on(e, run.mixture, run.recipe)
+        entry = e.runs[run.group].methods[run.name] if run.made else None
+        read = [] if entry and entry.start else [f"model {run.source}"]
+        if entry:
+            read += [node(named) for _, named in parents(entry)]
+            read += [f"model {run.helper}"] * bool(run.helper)
+            read += [f"tokenizer {run.target}"] * (not methods()[run.method].keeps_vocabulary)
+            read += texts(run.mixture, run.recipe)
+        parts[f"run {run.id}"] = read
     return parts
-
-
-def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None) -> list[str]:
-    training = experiment.recipes.get(recipe or "")
-    named = training.mixtures(mixture or "") if training else []
-    return [f"corpus {corpus}" for name in named for corpus in experiment.mixtures.get(name, ())]
-
-
-def first_cycle(children: Mapping[str, Collection[str]], name: str) -> list[str]:
-    waiting = [[name]]
-    seen: set[str] = set()
-    while waiting:
-        path = waiting.pop()
-        for other in children.get(path[-1], ()):
-            if other == name:
-                return [*path, other]
-            if other not in seen:
-                seen.add(other)
-                waiting.append([*path, other])
-    return []

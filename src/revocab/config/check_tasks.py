@@ -39,18 +39,16 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
                 " 'lm_eval ls tasks' lists them"
             )
     yield from layout_problems(experiment)
-    yield from score_problems(experiment)
     yield from corpus_word_problems(experiment)
     yield from template_problems(experiment)
-    for key, corpus, asked in heldout_texts(experiment):
-        yield from heldout_problems(experiment, key, corpus, asked.direction)
 
 
 @cache
 def harness_files() -> list[str]:
     spec = find_spec("lm_eval")
     folder = Path(spec.origin).parent if spec and spec.origin else Path("lm_eval")
-    return [f"{place}/{name}" for place, _, names in os.walk(folder / "tasks") for name in names]
+    files = (f"{place}/{name}" for place, _, names in os.walk(folder / "tasks") for name in names)
+    return [file for file in files if file.endswith(".yaml")]
 
 
 @cache
@@ -59,13 +57,11 @@ def ships_task(name: str) -> bool:
 
     The harness itself takes 14 s to read them. Files with a similar name are searched first.
     """
-    files = [file for file in harness_files() if file.endswith(".yaml")]
     named = re.compile(rf"^[ -]*(?:\w+: *)?[\"']?{re.escape(name)}[\"']? *$", re.MULTILINE)
-    files.sort(
-        key=lambda file: (f"/{name}.yaml" not in file, f"/{name.partition('_')[0]}" not in file)
-    )
+    alike = (f"/{name}.yaml", f"/{name.partition('_')[0]}", "")
+    files = (file for part in alike for file in harness_files() if part in file)
     texts = (Path(file).read_text(encoding="utf-8", errors="ignore") for file in files)
-    return not files or any(map(named.search, texts))
+    return not harness_files() or any(map(named.search, texts))
 
 
 def task_data_problems(key: str, source: Source) -> Iterator[str]:
@@ -87,18 +83,24 @@ def task_data_problems(key: str, source: Source) -> Iterator[str]:
 def layout_problems(experiment: Experiment) -> Iterator[str]:
     room = experiment.evaluation.generation.context_length
     for name, task in experiment.evaluation.generation.tasks.items():
+        where, kind = f"{GENERATION}.{name}", find_kind(task.kind)
         for option in ("max_new_tokens", "shots"):  # an example has at least one token
             if (getattr(task, option) or 0) >= room:
                 yield (
-                    f"{GENERATION}.{name}.{option}: {getattr(task, option)} leaves no room for a"
-                    f" prompt (evaluation.generation.context_length: {room}); lower it"
+                    f"{where}.{option}: {getattr(task, option)} leaves no room for a prompt"
+                    f" (evaluation.generation.context_length: {room}); lower it"
                 )
-        where = f"{GENERATION}.{name}"
         yield from taught_by_problems(experiment, f"{where}.taught_by", task)
-        kind, key = find_kind(task.kind), f"{where}.direction {task.direction}"
-        asked = asked_as_taught(experiment, task)
-        for problem in refused(kind.layout_in, task.direction, kind.changed(asked)):
-            yield f"{key}: {problem}"
+        changed = kind.changed(asked_as_taught(experiment, task))
+        for problem in refused(kind.layout_in, task.direction, changed):
+            yield f"{where}.direction {task.direction}: {problem}"
+        metrics = [metric.name for metric in kind.metrics]
+        if task.score is not None and task.score not in metrics:
+            yield unknown(f"{where}.score", task.score, metrics, "metric of its kind")
+        for part, text in (("pool", task.pool), ("test", task.test)):
+            if text.heldout is not None:
+                key = f"{where}.{part}.heldout"
+                yield from heldout_problems(experiment, key, text.heldout, task.direction)
 
 
 def taught_by_problems(experiment: Experiment, key: str, task: GenerationTask) -> Iterator[str]:
@@ -172,13 +174,6 @@ def way_of_asking(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {**named, "labels": list(layout.labels), "language": changes.get("language")}
 
 
-def score_problems(experiment: Experiment) -> Iterator[str]:
-    for name, task in experiment.evaluation.generation.tasks.items():
-        known = [metric.name for metric in find_kind(task.kind).metrics]
-        if task.score is not None and task.score not in known:
-            yield unknown(f"{GENERATION}.{name}.score", task.score, known, "metric of its kind")
-
-
 def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
     for name, corpus in experiment.corpora.items():
         for problem in refused(lambda asked: asked and asked.layouts, corpus.translation):
@@ -200,18 +195,14 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
         except RevocabError as error:
             yield from error.problems
             continue
-        try:
-            fill_words(load_template(path), path, task.language)
-        except RevocabError as error:
-            yield from (f"{key}: {problem}" for problem in error.problems)
+        filled = refused(
+            lambda file, by: fill_words(load_template(file), file, by), path, task.language
+        )
+        yield from (f"{key}: {problem}" for problem in filled)
 
 
-def heldout_texts(experiment: Experiment) -> Iterator[tuple[str, str, GenerationTask]]:
-    """Yield key, corpus and task of everything that reads a corpus's held-out text."""
-    for name, task in experiment.evaluation.generation.tasks.items():
-        for part, text in (("pool", task.pool), ("test", task.test)):
-            if text.heldout is not None:
-                yield f"{GENERATION}.{name}.{part}.heldout", text.heldout, task
+def fill_template(path: Path, language: str) -> None:
+    fill_words(load_template(path), path, language)
 
 
 def heldout_problems(

@@ -11,14 +11,17 @@ from typing import Any
 from revocab.closed import EVERY, unknown
 from revocab.config.check_files import check_sources
 from revocab.config.check_ids import check_names, check_references
-from revocab.config.check_models import check_answers, check_cycles, check_lengths, check_models
-from revocab.config.check_runs import check_identities, check_runs
-from revocab.config.check_tasks import check_tasks, holds_out_nothing, unasked_layouts
-from revocab.config.check_trainings import (
+from revocab.config.check_models import (
+    check_answers,
+    check_cycles,
+    check_lengths,
+    check_models,
     check_number_of_checkpoints,
     check_parameters,
     check_trainings,
 )
+from revocab.config.check_runs import check_identities, check_runs
+from revocab.config.check_tasks import check_tasks, holds_out_nothing
 from revocab.config.schema import Experiment
 from revocab.errors import refused
 from revocab.evaluation.inference.engine import engines_for
@@ -27,65 +30,56 @@ from revocab.report.references import wrong_steps
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
-    shares: dict[str, Mapping[str, Any]] = {
+    mixtures: dict[str, Mapping[str, Any]] = {
         f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()
     }
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
         for option, mixture in options.named(options.mixtures):
-            shares[f"tokenizers.{name}.{built}.{option}"] = mixture
-    for key, given_shares in shares.items():
-        fixed = [share for share in given_shares.values() if share != "size"]
-        total = sum(fixed)
+            mixtures[f"tokenizers.{name}.{built}.{option}"] = mixture
+    for key, mixture in mixtures.items():
+        fixed = [share for share in mixture.values() if share != "size"]
+        total, some_by_size = sum(fixed), len(fixed) < len(mixture)
         summands = " + ".join(f"{share:g}" for share in fixed) or "nothing"
-        if len(fixed) < len(given_shares):
-            if total >= 1 - 1e-6:
-                yield (
-                    f"{key}: shares sum to {total:g} ({summands}), which leaves nothing for the"
-                    " corpora with share 'size'; lower them below 1"
-                )
-        elif abs(total - 1) > 1e-6:
+        if some_by_size and total >= 1 - 1e-6:
+            yield (
+                f"{key}: shares sum to {total:g} ({summands}), which leaves nothing for the"
+                " corpora with share 'size'; lower them below 1"
+            )
+        elif not some_by_size and abs(total - 1) > 1e-6:
             yield f"{key}: shares sum to {total:g} ({summands}); they must sum to 1"
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for a section that names only half of what is measured, for trainings without
-    held-out text, and for corpora without any.
-    """
-    e = experiment
-    if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
+    """Yield the problems of what is measured, and on which text."""
+    e, fertility, evaluation = experiment, experiment.fertility, experiment.evaluation
+    for section in ("multiple_choice", "generation"):
+        steps = getattr(evaluation, section).steps or ()
+        named = [step for step in steps if step != EVERY]
+        for group in e.runs:
+            yield from wrong_steps(e, f"evaluation.{section}.steps", group, named)
+    if bool(fertility.tokenizers) != bool(fertility.corpora):
         yield (
-            f"fertility: {len(e.fertility.tokenizers)} tokenizers on {len(e.fertility.corpora)} "
+            f"fertility: {len(fertility.tokenizers)} tokenizers on {len(fertility.corpora)} "
             "corpora; name at least one of each, or none"
         )
     trained = [f"models.{name}" for name, model in e.models.items() if model.pretrain]
     trained += [run.key for run in e.expanded.values() if run.recipe]
-    if trained and not e.evaluation.heldout:
+    if trained and not evaluation.heldout:
         yield f"evaluation.heldout: names no corpus, but {trained[0]} is trained; name one"
-    named = {"evaluation.heldout": e.evaluation.heldout}
-    if e.evaluation.efficiency:
-        named["evaluation.efficiency.corpus"] = [e.evaluation.efficiency.corpus]
-    if e.fertility.split == "heldout":
-        named["fertility.corpora"] = e.fertility.corpora
-    for key, corpora in named.items():
-        for name in corpora:
-            yield from holds_out_nothing(e, key, name)
-
-
-def check_scored_steps(experiment: Experiment) -> Iterator[str]:
-    for section in ("multiple_choice", "generation"):
-        asked = getattr(experiment.evaluation, section).steps or ()
-        steps = [step for step in asked if step != EVERY]
-        for group in experiment.runs:
-            yield from wrong_steps(experiment, f"evaluation.{section}.steps", group, steps)
-
-
-def check_engines(experiment: Experiment) -> Iterator[str]:
-    engine, timed = experiment.evaluation.generation.engine, engines_for("efficiency")
-    if experiment.evaluation.efficiency and engine not in timed:
+    texts = [("evaluation.heldout", name) for name in evaluation.heldout]
+    if evaluation.efficiency:
+        texts.append(("evaluation.efficiency.corpus", evaluation.efficiency.corpus))
+    if fertility.split == "heldout":
+        texts += [("fertility.corpora", name) for name in fertility.corpora]
+    for key, name in texts:
+        yield from holds_out_nothing(e, key, name)
+    timed = engines_for("efficiency")
+    if evaluation.efficiency and evaluation.generation.engine not in timed:
         yield (
-            f"evaluation.generation.engine: {engine!r} cannot measure evaluation.efficiency; use "
-            f"{' or '.join(timed)}, or leave out evaluation.efficiency and its tables"
+            f"evaluation.generation.engine: {evaluation.generation.engine!r} cannot measure"
+            f" evaluation.efficiency; use {' or '.join(timed)}, or leave out evaluation.efficiency"
+            " and its tables"
         )
 
 
@@ -96,16 +90,13 @@ def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:
-    parallel = experiment.fertility.parallel
-    if parallel is None:
-        return
-    if len(set(parallel.languages)) < len(parallel.languages):
-        yield f"fertility.parallel.languages: {parallel.languages} has duplicates; name each once"
-    known = parallel.source.lines
-    if known is not None:
-        for language in parallel.languages:
-            if language not in known:
-                yield unknown("fertility.parallel.languages", language, known, "language in lines")
+    parallel, key = experiment.fertility.parallel, "fertility.parallel.languages"
+    if parallel and len(set(parallel.languages)) < len(parallel.languages):
+        yield f"{key}: {parallel.languages} has duplicates; name each once"
+    known = parallel.source.lines if parallel else None
+    for language in parallel.languages if parallel and known is not None else ():
+        if known is not None and language not in known:
+            yield unknown(key, language, known, "language in lines")
 
 
 #: In the order in which their problems are reported.
@@ -121,9 +112,7 @@ CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
     check_trainings,
     check_parameters,
     check_lengths,
-    check_scored_steps,
     check_measured,
-    check_engines,
     check_tables_and_figures,
     check_parallel,
     check_sources,
@@ -131,20 +120,16 @@ CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
 )
 
 
-def all_warnings(experiment: Experiment) -> list[str]:
-    """Return what a sound experiment will probably regret, in a stable order."""
-    return list(unasked_layouts(experiment))
-
-
-def all_problems(experiment: Experiment) -> list[str]:
+def check(experiment: Experiment) -> list[str]:
     """Return every problem of a well-formed experiment, in a stable order. If the experiment is too
     large, that is the only problem reported.
     """
-    too_many = [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]
-    if too_many:
-        return too_many
-    found = (refused_or_found(check, experiment) for check in CHECKS)
-    return list(dict.fromkeys(problem for problems in found for problem in problems))
+    problems = [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]
+    for find in CHECKS if not problems else ():
+        found: list[str] = []
+        # Of a file that cannot be read, with what was found before.
+        problems += [*refused(lambda into, by: into.extend(by(experiment)), found, find), *found]
+    return list(dict.fromkeys(problems))
 
 
 def check_entries(experiment: Experiment) -> Iterator[str]:
@@ -157,11 +142,3 @@ def check_entries(experiment: Experiment) -> Iterator[str]:
     for key, entries in sections.items():
         if isinstance(entries, dict | list) and len(entries) > ENTRIES:
             yield f"{key}: {len(entries):,} entries; give at most {ENTRIES:,} to one experiment"
-
-
-def refused_or_found(
-    check: Callable[[Experiment], Iterator[str]], experiment: Experiment
-) -> list[str]:
-    """Return the problems that a check yields, or why it cannot read the files that it looks at."""
-    problems: list[str] = []
-    return refused(lambda: problems.extend(check(experiment))) + problems

@@ -1,8 +1,8 @@
 """From a YAML mapping to a validated :class:`Experiment`.
 
 Null means an option's default, or that a thing goes away: an overlay takes away what an earlier
-file gives (``runs: {llama: null}``, ``evaluation: {generation: null}``). Only ``recipe``,
-``matrix``, ``hold`` and ``seeds`` of a run say something themselves: not that of its group.
+file gives (``runs: {llama: null}``, ``evaluation: {generation: null}``). Only ``recipe`` and
+``for`` of a run say something themselves: not that of its group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
-from revocab.config.checks import all_problems
+from revocab.config.checks import check
 from revocab.config.moved import moved
 from revocab.config.schema import Experiment
 from revocab.config.written_out import WrittenOut, as_in_file
@@ -26,7 +26,7 @@ from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
 
 #: Keys of a group or run of which null is a value.
-SAID = ("recipe", "matrix", "hold", "seeds")
+SAID = ("recipe", "for")
 
 
 def substitute(value: Any, data_root: str) -> Any:
@@ -67,7 +67,7 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
         experiment = rest
     written = WrittenOut(experiment, values.get("recipes") or {})
     known = dict.fromkeys([*wrong, *written.problems])
-    problems = [*known, *as_in_file(all_problems(written.result), written)]
+    problems = [*known, *as_in_file(check(written.result), written)]
     if problems:
         raise RevocabError(problems)
     return written.result
@@ -206,9 +206,9 @@ def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
     defined: set[tuple[str, ...]] = set()
     for name, content in files:
         leaves = dict(_leaves(content))
-        for path, value in leaves.items():
+        for path in (path for path, value in leaves.items() if value is None):
             by_id = get_origin(located(Experiment, path[:-1])[1]) is dict
-            if value is None and by_id and path not in defined:
+            if by_id and path not in defined:
                 yield (
                     f"{'.'.join(path)}: null in {name} removes it, but no earlier file sets it; "
                     "remove the line, or write {} for an entry with all defaults"

@@ -1,248 +1,201 @@
-"""Runs written out: from ``matrix:`` and ``seeds:`` to ordinary runs of a valid experiment.
+"""Runs written out: from ``for:`` to ordinary runs of a valid experiment.
 
-A run of a matrix is called after the run and its values, ``<run>-<value>-<value>``. What these
-change of a recipe becomes one of its own, called after that and the values, so that runs with equal
-rows name one recipe to pack them by, whatever else they change.
+A run of a sweep is called after the run and its values, ``<run>-<value>-<value>-seed<seed>``. What
+these change of a recipe becomes one of its own, called after that and the values, so that runs with
+equal rows name one recipe to pack them by, whatever else they change.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from revocab.closed import near, problems_of
+from revocab.closed import problems_of
 from revocab.config.lineage import PARENTS, run_id
 from revocab.config.schema import Experiment
 from revocab.config.schema.runs import RunEntry, RunGroup, RunMethod
 from revocab.errors import RevocabError
 from revocab.limits import RUNS
-from revocab.training.named_recipes import laid_over
+from revocab.training.named_recipes import changed_recipe
 from revocab.training.recipe import PackingOptions, Recipe
 
-#: The name or id of a run of one seed; and what is known, in a problem.
+#: The id or key of a run of one seed; and what is known, in a problem.
 OF_A_SEED = re.compile(r"[a-z0-9][a-z0-9_.-]*-seed\d+(?![\w-])")
 KNOWN = re.compile(r"(?<=\(known: )[^)]*")
 #: Options of a recipe that decide which rows are packed.
 ROWS = {*PackingOptions.model_fields, "batch_size", "steps", "tokens", "stages"}
 ENTRY: TypeAdapter[RunMethod] = TypeAdapter(RunEntry)
+#: Of a value: its name, what it changes of a recipe, and where the file says so.
+Change = tuple[str, dict[str, Any], str]
 
 
 @dataclass
 class WrittenOut:
-    """The runs and recipes that an experiment's matrices and seeds stand for."""
+    """The runs and recipes that an experiment's sweeps stand for."""
 
     experiment: Experiment
     #: As the file has them, their budgets in tokens or steps.
     recipes: dict[str, Any]
     problems: list[str] = field(default_factory=list)
-    #: Names and ids of runs of one seed, with those of the run that the file names.
+    #: Ids and keys of runs of one seed, with those of the run that the file names.
     as_in_file: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.recipes = dict(self.recipes)
-        self.groups = self.experiment.runs
+        self.recipes, groups = dict(self.recipes), self.experiment.runs
         numbers = {
-            f"runs.{name}.methods.{run}": self.number(group, run)
-            for name, group in self.groups.items()
+            f"runs.{name}.methods.{run}": prod(map(len, sweep.axes.values()))
+            * len(sweep.seed or "1")
+            for name, group in groups.items()
             for run in group.methods
+            if (sweep := group.setting(run, "for"))
         }
         if (total := sum(numbers.values())) > RUNS:
             largest = max(numbers, key=lambda key: numbers[key])
             raise RevocabError(
-                f"{largest}: its matrix and seeds give {numbers[largest]:,} runs, and"
-                f" {total:,} in all; give at most {RUNS:,} in an experiment"
+                f"{largest}.for: gives {numbers[largest]:,} runs, and sweeps {total:,} in all;"
+                f" give at most {RUNS:,} in an experiment"
             )
-        self.groups = {name: self.of_matrices(name, group) for name, group in self.groups.items()}
-        self.groups = {name: self.of_seeds(name, group) for name, group in self.groups.items()}
+        runs = {name: self.runs_of(name, group) for name, group in groups.items()}
+        self.groups = {
+            name: without_sweep(group, methods=self.with_parents(name, runs[name]))
+            for name, group in groups.items()
+        }
 
-    @property
+    @cached_property
     def result(self) -> Experiment:
         """Return the experiment with its runs and recipes written out."""
-        made = {name: Recipe.model_validate(self.recipes[name]) for name in self.made}
-        recipes = {**self.experiment.recipes, **made}
+        known = self.experiment.recipes
+        new = {name: values for name, values in self.recipes.items() if name not in known}
+        recipes = {**known, **{name: Recipe.model_validate(new[name]) for name in new}}
         return self.experiment.model_copy(update={"runs": self.groups, "recipes": recipes})
 
-    @property
-    def made(self) -> list[str]:
-        return [name for name in self.recipes if name not in self.experiment.recipes]
-
-    def number(self, group: RunGroup, run: str) -> int:
-        axes = (group.setting(run, "matrix") or {}).values()
-        return prod(map(len, axes)) * len(group.setting(run, "seeds") or [None])
-
-    def of_matrices(self, group_id: str, group: RunGroup) -> RunGroup:
-        entries: dict[str, RunMethod] = {}
+    def runs_of(self, group_id: str, group: RunGroup) -> dict[str, RunMethod]:
+        runs: dict[str, RunMethod] = {}
         for name, entry in group.methods.items():
-            matrix, key = group.setting(name, "matrix"), f"runs.{group_id}.methods.{name}"
-            place = f"runs.{group_id}" + f".methods.{name}" * ("matrix" in entry.model_fields_set)
-            for values in product(*(axis.items() for axis in (matrix or {}).values())):
-                pieces = dict(zip(matrix or (), values, strict=True))
-                several = pieces or group.setting(name, "hold")
-                one = self.at(group, name, place, pieces) if several else entry
-                self.add(entries, "-".join([name, *(value for value, _ in values)]), one, key)
-        return without_several(group, {"matrix", "hold"}, methods=entries)
+            key, sweep = f"runs.{group_id}.methods.{name}", group.setting(name, "for")
+            if sweep is None:
+                self.add(runs, name, without_sweep(entry), key)
+                continue
+            place = f"{key if 'for' in entry.model_fields_set else f'runs.{group_id}'}.for"
+            axes = ([(axis, value) for value in values] for axis, values in sweep.axes.items())
+            for point in product(*axes):
+                run = self.run_at(group, name, dict(point), key, place)
+                swept = "-".join([name, *(value for _, value in point)])
+                if not sweep.seed:
+                    self.add(runs, swept, run, key)
+                elif run.seed is not None:
+                    self.problems.append(f"{place}.seed: run {swept!r} sets one, too; remove one")
+                for seed in sweep.seed or ():
+                    replicate = run.model_copy(update={"seed": seed, "replicate_of": swept})
+                    self.add(runs, f"{swept}-seed{seed}", replicate, key)
+                    for prefix in (run_id(group_id, ""), f"runs.{group_id}.methods."):
+                        self.as_in_file[f"{prefix}{swept}-seed{seed}"] = prefix + swept
+        return runs
 
-    def at(
-        self, group: RunGroup, name: str, place: str, pieces: dict[str, tuple[str, dict[str, Any]]]
+    def run_at(
+        self, group: RunGroup, name: str, point: dict[str, str], key: str, place: str
     ) -> RunMethod:
-        """Return the run at one value of each axis; what is wrong with a value is added to the
-        problems, and left out.
-        """
-        entry = group.methods[name]
-        own = entry.model_dump(exclude_unset=True, exclude={"matrix", "hold"})
-        method = next((piece["method"] for _, piece in pieces.values() if "method" in piece), None)
-        merged = {**own, "method": method or entry.method}
-        stated, changes, before = set(own) - {"method"}, [], len(self.problems)
-        for axis, (value, piece) in pieces.items():
-            key = f"{place}.matrix.{axis}.{value}"
-            twice = sorted(stated & piece.keys() - {"recipe"})
-            self.problems += [
-                f"{key}.{what}: the run or another axis sets it; remove one" for what in twice
-            ]
-            of_recipe = piece.get("recipe")
-            if isinstance(of_recipe, dict):
-                changes.append((value, of_recipe, f"{key}.recipe"))
-            keys = {
-                what: piece[what]
-                for what in piece
-                if not isinstance(of_recipe, dict) or what != "recipe"
-            }
-            if self.is_right(ENTRY, RunEntry, {"method": merged["method"], **keys}, key):
-                merged |= keys
-                stated |= keys.keys()
-        merged["axes"] = {axis: value for axis, (value, _) in pieces.items()}
-        known = self.problems[before:]
-        if not self.is_right(ENTRY, RunEntry, merged, place):  # as of another method's options
-            self.problems[before:] = known or self.problems[before:]
+        """Return the run at a value of each axis, or the run itself where that is wrong."""
+        entry, sweep = without_sweep(group.methods[name]), group.setting(name, "for")
+        if not (point or sweep.hold):
             return entry
-        run = ENTRY.validate_python(merged)
+        merged = entry.model_dump(exclude_unset=True)
+        places = dict.fromkeys(merged.keys() - {"method", "recipe"}, key)
+        changes: list[Change] = []
+        for axis, value in point.items():
+            at = f"{place}.{axis}.{value}"
+            for what, setting in sweep.axes[axis][value].items():
+                if what == "recipe" and isinstance(setting, dict):
+                    changes.append((value, setting, f"{at}.recipe"))
+                    continue
+                if what in places:
+                    twice = f"{at}.{what}: run {name!r} or another axis sets it; remove one"
+                    self.problems.append(twice)
+                merged[what], places[what] = setting, at
+        try:
+            run = ENTRY.validate_python({**merged, "axes": point})
+        except ValidationError as error:  # of an unknown method without a key
+            places[""] = places.get("method", key)
+            self.problems += problems_of(error, RunEntry, key, places)
+            return entry
         alone = group.model_copy(update={"methods": {name: run}})
-        hold = group.setting(name, "hold") or {}
-        if not (changes or hold):
+        recipe, mixture = alone.setting(name, "recipe"), alone.setting(name, "mixture")
+        if not (changes or sweep.hold):
             return run
-        base, mixture = alone.setting(name, "recipe"), alone.setting(name, "mixture")
-        if base is None:
-            self.problems.append(f"{place}.matrix: run {name!r} has no recipe; name one")
-            return run
-        recipe = self.recipe(base, mixture, changes, hold, place)
+        if recipe in self.recipes:
+            recipe = self.recipe(recipe, mixture, changes, sweep.hold or {}, place)
+        elif recipe is None:
+            self.problems.append(f"{place}: run {name!r} has no recipe; name one")
         return run.model_copy(update={"recipe": recipe})
 
     def recipe(
-        self,
-        base: str,
-        mixture: str | None,
-        changes: list[tuple[str, dict[str, Any], str]],
-        hold: dict[str, int],
-        place: str,
+        self, name: str, mixture: Any, changes: list[Change], hold: dict[str, int], place: str
     ) -> str:
         """Return the recipe with the changes of a run and the steps that it holds.
 
         One for the rows is made first, and one for the training on them where that says more.
         """
-        if base not in self.recipes:
-            return base  # the checks tell
-        rows = [change for change in changes if ROWS & change[1].keys()]
-        self.problems += [
-            f"{key}: 'hold' decides the steps; remove one of them"
-            for _, change, key in rows
-            if hold and {"steps", "tokens"} & change.keys()
-        ]
-        name, values = self.changed(base, self.recipes[base], rows)
-        for corpus, tokens in hold.items():
-            shares, key = self.experiment.mixtures.get(str(mixture), {}), f"{place}.hold.{corpus}"
-            problems = list(hold_problems(key, corpus, shares, values))
-            self.problems += problems
-            if shares and not problems:
-                per_step = values["batch_size"] * values["sequence_length"]
-                steps = held_steps(tokens, float(shares[corpus]), per_step)
-                held = f"{name}-{mixture}", laid_over(values, {"steps": steps})
-                if self.is_right(Recipe, Recipe, held[1], key):
-                    name, values = held
+        of_rows = [change for change in changes if ROWS & change[1].keys()]
+        values, shares = self.recipes[name], self.experiment.mixtures.get(mixture, {})
+        for change in of_rows:
+            if hold and {"steps", "tokens"} & change[1].keys():
+                self.problems.append(f"{change[2]}: 'hold' decides the steps; remove one of them")
+            name, values = self.changed(name, values, change)
+        for corpus, tokens in hold.items() if shares else ():
+            key, share = f"{place}.hold.{corpus}", shares.get(corpus)
+            if share is None or share == "size":
+                known = ", ".join(f"{corpus} {share}" for corpus, share in shares.items())
+                self.problems.append(f"{key}: no number in mixture {mixture!r} (it has: {known})")
+            elif any(stage.get("mixture") for stage in values.get("stages") or ()):
+                self.problems.append(f"{key}: stages have mixtures of their own; give one mixture")
+            else:
+                steps = held_steps(tokens, share, values["batch_size"] * values["sequence_length"])
+                name, values = self.changed(name, values, (mixture, {"steps": steps}, key))
         self.add(self.recipes, name, values, place)
-        rest = [change for change in changes if change not in rows]
-        name, values = self.changed(name, values, rest)
+        for change in changes:
+            if change not in of_rows:
+                name, values = self.changed(name, values, change)
         self.add(self.recipes, name, values, place)
         return name
 
-    def changed(
-        self, name: str, values: dict[str, Any], changes: list[tuple[str, dict[str, Any], str]]
-    ) -> tuple[str, dict[str, Any]]:
-        for value, change, key in changes:
-            stages = change.get("stages")
-            known = [stage["name"] for stage in values.get("stages") or ()]
-            unknown = [stage for stage in stages or () if stage not in known]
-            self.problems += [
-                f"{key}.stages: no stage {stage!r} (known: {', '.join(known) or 'none'})"
-                f"{near(stage, known)}"
-                for stage in unknown
-            ]
-            laid = laid_over(values, change)
-            if not unknown and self.is_right(Recipe, Recipe, laid, key):
-                name, values = f"{name}-{value}", laid
-        return name, values
+    def changed(self, name: str, values: Any, change: Change) -> tuple[str, dict[str, Any]]:
+        """Return name and values of a recipe with a change, or without one that is wrong."""
+        value, changes, key = change
+        laid, problems = changed_recipe(key, values, changes)
+        try:
+            Recipe.model_validate(laid)
+        except ValidationError as error:
+            problems = problems or list(problems_of(error, Recipe, key))
+        self.problems += problems
+        return (name, values) if problems else (f"{name}-{value}", laid)
 
-    def of_seeds(self, group_id: str, group: RunGroup) -> RunGroup:
-        """Return the group with a run for each seed. One that begins from a run with the same seed,
-        or reads it, names it without its seed.
+    def with_parents(self, group_id: str, runs: dict[str, RunMethod]) -> dict[str, RunMethod]:
+        """Return runs of which those of a seed begin from, or read, the run of that seed, which a
+        file names without it.
         """
-        entries: dict[str, RunMethod] = {}
-        for name, entry in group.methods.items():
-            seeds, key = group.setting(name, "seeds"), f"runs.{group_id}.methods.{name}"
-            place = f"runs.{group_id}" + f".methods.{name}" * ("seeds" in entry.model_fields_set)
-            if seeds is None:
-                self.add(entries, name, without_several(entry, {"seeds"}), key)
-                continue
-            if entry.seed is not None:
-                self.problems.append(
-                    f"{key}.seed: given, and so is {place}.seeds; remove"
-                    " one of them, or say 'seeds: null' here"
-                )
-            for seed in seeds:
-                own: dict[str, Any] = {"seed": seed, "replicate_of": name}
-                for parent_key in PARENTS:
-                    parent = getattr(entry, parent_key, None)
-                    if parent is not None and seed in self.seeds_of(parent.run):
-                        own[parent_key] = parent.model_copy(
-                            update={"run": f"{parent.run}-seed{seed}"}
-                        )
-                replicate = f"{name}-seed{seed}"
-                self.add(entries, replicate, without_several(entry, {"seeds"}, **own), key)
-                for prefix in ("", run_id(group_id, ""), f"runs.{group_id}.methods."):
-                    self.as_in_file[prefix + replicate] = prefix + name
-        return without_several(group, {"seeds"}, methods=entries)
-
-    def seeds_of(self, run: str) -> list[int]:
-        found = (
-            group.setting(name, "seeds")
-            for group_id, group in self.groups.items()
-            for name in group.methods
-            if run_id(group_id, name) == run
-        )
-        return next(found, None) or []
+        found = dict(runs)
+        for name, run in runs.items():
+            for key in PARENTS if run_id(group_id, name) in self.as_in_file else ():
+                parent = getattr(run, key)
+                if parent and (replicate := f"{parent.run}-seed{run.seed}") in self.as_in_file:
+                    update = {key: parent.model_copy(update={"run": replicate})}
+                    found[name] = found[name].model_copy(update=update)
+        return found
 
     def add(self, known: dict[str, Any], name: str, value: Any, place: str) -> None:
         if known.setdefault(name, value) != value:
             self.problems.append(
                 f"{place}: two would be called {name!r}; rename one of them, or a value"
             )
-
-    def is_right(self, adapter: Any, model: Any, values: dict[str, Any], place: str) -> bool:
-        """Add what is wrong with values to the problems; return whether nothing is."""
-        validate = getattr(adapter, "validate_python", None) or adapter.model_validate
-        try:
-            validate(values)
-        except ValidationError as error:
-            self.problems += problems_of(error, model, place)
-            return False
-        return True
 
 
 def as_in_file(problems: Iterable[str], written: WrittenOut) -> list[str]:
@@ -258,12 +211,10 @@ def as_in_file(problems: Iterable[str], written: WrittenOut) -> list[str]:
     return list(dict.fromkeys(map(renamed, problems)))
 
 
-def without_several(model: Any, keys: set[str], **update: Any) -> Any:
-    """Return a copy of a run or group as if it had never said ``keys``."""
-    if not (keys & model.model_fields_set or update):
-        return model
-    copy = model.model_copy(update={**dict.fromkeys(keys), **update})
-    copy.model_fields_set.difference_update(keys)
+def without_sweep(model: Any, **update: Any) -> Any:
+    """Return a copy of a run or group as if it had never had a sweep."""
+    copy = model.model_copy(update={**update, "for": None})
+    copy.model_fields_set.discard("for")
     return copy
 
 
@@ -273,26 +224,3 @@ def held_steps(tokens: int, share: float, per_step: int) -> int:
     The share is the decimal fraction that it is written as: a tenth stays a tenth.
     """
     return math.ceil(tokens / Fraction(str(share)) / per_step)
-
-
-def hold_problems(
-    key: str, corpus: str, shares: dict[str, Any], recipe: dict[str, Any]
-) -> Iterator[str]:
-    share = shares.get(corpus)
-    if corpus not in shares:
-        yield (
-            f"{key}: the mixture has no corpus {corpus!r} (known:"
-            f" {', '.join(sorted(shares))}){near(corpus, shares.keys())}"
-        )
-    elif share == "size":
-        yield f"{key}: the mixture says 'size' for its share; give a number"
-    stages = recipe.get("stages") or ()
-    # Tokens of all stages are shared out over other steps in proportion; of some, they contradict.
-    budgets = ("steps",) if all("tokens" in stage for stage in stages) else ("steps", "tokens")
-    for stage in stages:
-        own = [budget for budget in (*budgets, "mixture") if stage.get(budget) is not None]
-        if own:
-            yield (
-                f"{key}: stage {stage['name']!r} of the recipe has its own {' and '.join(own)}; "
-                "give stages shares of the steps, and one mixture"
-            )

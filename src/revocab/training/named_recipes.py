@@ -1,14 +1,15 @@
-"""Recipes that are taken by name: those of the literature, a YAML file each in ``recipes/``.
+"""Recipes like others: of the same file, or of the literature, a YAML file each in ``recipes/``.
 
 Dropping a file there adds one. Its keys are those of :class:`revocab.training.recipe.Recipe`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from revocab import yaml_file
 from revocab.closed import Job, unknown
@@ -33,51 +34,86 @@ def recipe_names() -> list[str]:
 
 
 def with_named_recipes(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return an experiment's values with each recipe that says ``from: NAME`` laid over that one.
-
-    Its stages are changed by name: ``stages: {embeddings: {mixture: even}}``; a list replaces them.
-    Beside it a problem for every recipe and stage that is not there.
+    """Return an experiment's values with each recipe that says ``like: NAME`` laid over that one,
+    which is another of the file, or else of the package. Beside it the problems of their names.
     """
     recipes = values.get("recipes")
     if not isinstance(recipes, dict):
         return values, []
-    problems, resolved_recipes = [], {}
-    for name, recipe in recipes.items():
-        resolved_recipes[name] = recipe
-        if isinstance(recipe, dict):
-            resolved_recipes[name], own = named_recipe(f"recipes.{name}", recipe)
-            problems += own
-    return {**values, "recipes": resolved_recipes}, problems
+    problems: list[str] = []
+    whole: dict[str, Any] = {}
+
+    def resolve(name: str, *below: str) -> Any:
+        if name in whole or not isinstance(recipes[name], dict):
+            return whole.setdefault(name, recipes[name])
+        key, like = f"recipes.{name}", str(recipes[name].get("like"))
+        bases: dict[str, Any] = {}
+        if like in below:
+            problems.append(f"{key}.like: {like} is like {name}, too; name another recipe for one")
+            bases[like] = None
+        elif like != name and like in recipes:
+            bases[like] = resolve(like, name, *below)
+        whole[name], own = named_recipe(key, recipes[name], bases)
+        problems.extend(own)
+        return whole[name]
+
+    return {**values, "recipes": {name: resolve(name) for name in recipes}}, problems
 
 
-def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return a recipe with what its ``from`` names, and the problems of its names.
+def named_recipe(
+    key: str, recipe: dict[str, Any], bases: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a recipe with what its ``like`` names, of ``bases`` or of the package, and the
+    problems of its names.
 
-    Names that are not there leave a recipe that can be checked for other problems.
+    Over one that is not there, or is wrong itself, it can be checked for other problems.
     """
-    changed = recipe.get("stages")
-    by_name = changed if isinstance(changed, dict) else {}
-    rest = {other: value for other, value in recipe.items() if other != "stages" or not by_name}
-    if "from" not in recipe:
-        if not by_name:
+    like = recipe.get("like", recipe.get("from"))  # an old name, which the schema refuses
+    if like is None:
+        if not isinstance(recipe.get("stages"), dict) or not recipe["stages"]:
             return recipe, []
-        return rest, [
-            f"{key}.stages: stages by name change those of a named recipe, and no 'from:' is given;"
+        return {other: value for other, value in recipe.items() if other != "stages"}, [
+            f"{key}.stages: stages by name change those of a named recipe, and no 'like:' is given;"
             " name one, or give a list of stages"
         ]
-    source = recipe["from"]
-    if source not in recipe_names():
-        kept = {other: value for other, value in rest.items() if other not in ("tokens", "share")}
-        checked = laid_over(UNKNOWN_RECIPE, {**kept, **UNKNOWN_LENGTH})
-        return checked, [unknown(f"{key}.from", str(source), recipe_names(), "recipe")]
-    base, problems = yaml_file.read(files_in(FOLDER, ".yaml")[source])
-    known = [stage["name"] for stage in base.get("stages", ())]
-    problems += [
-        unknown(f"{key}.stages", stage, known, f"stage in recipe {source!r} named")
-        for stage in by_name
-        if stage not in known
+    problems: list[str] = []
+    if str(like) in (bases or {}):
+        base = whole_recipe((bases or {})[str(like)])
+    elif str(like) in recipe_names():
+        base, problems = yaml_file.read(files_in(FOLDER, ".yaml")[str(like)])
+    else:
+        base, problems = None, [unknown(f"{key}.like", str(like), recipe_names(), "recipe")]
+    if base is None:
+        dropped = ("tokens", "share", *["stages"] * isinstance(recipe.get("stages"), dict))
+        rest = {other: value for other, value in recipe.items() if other not in dropped}
+        return laid_over(UNKNOWN_RECIPE, {**rest, **UNKNOWN_LENGTH}), problems
+    laid, own = changed_recipe(key, base, recipe)
+    return laid, [*problems, *own]
+
+
+def whole_recipe(values: Any) -> Any:
+    """Return a recipe, or None in place of one whose own problems are enough."""
+    try:
+        Recipe.model_validate(values)
+    except ValidationError:
+        return None
+    return values
+
+
+def changed_recipe(
+    key: str, base: dict[str, Any], changes: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a sound recipe with changes, those of its stages by name, and a problem for each stage
+    that is not there; a list replaces them.
+    """
+    stages, known = changes.get("stages"), [stage["name"] for stage in base.get("stages") or ()]
+    if not isinstance(stages, dict):
+        return laid_over(base, changes), []
+    rest = {other: value for other, value in changes.items() if other != "stages" or known}
+    problems = [
+        unknown(f"{key}.stages", stage, known, "stage") for stage in stages if stage not in known
     ]
-    return laid_over(base, recipe if known else rest), problems
+    return laid_over(base, rest), problems
 
 
 def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +142,7 @@ def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         changes = {**changes, "stages": stages}
     replaced = {other for pair in ALTERNATIVES for key in pair if key in changes for other in pair}
     kept = {key: value for key, value in base.items() if key not in replaced}
-    return {**kept, **{key: value for key, value in changes.items() if key != "from"}}
+    return {**kept, **{key: value for key, value in changes.items() if key != "like"}}
 
 
 class NamedRecipe(Shorthand):
@@ -131,7 +167,7 @@ class NamedRecipe(Shorthand):
         fields = job.model_fields.items()
         shared = {key for key, field in fields if key in ours and ours[key] == field.annotation}
         changes = {key: value for key, value in flags.items() if key in shared} | self.changes()
-        values, _ = named_recipe("--recipe", {**changes, "from": self.recipe})
+        values, _ = named_recipe("--recipe", {**changes, "like": self.recipe})
         try:
             whole = resolved(values)
         except ValueError as error:

@@ -8,7 +8,7 @@ below works with numbers of steps only.
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -252,6 +252,8 @@ class TrainingOptions(LossOptions):
 
 class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
+
+    renamed: ClassVar[dict[str, str]] = {"from": "like: NAME"}
 
     @model_validator(mode="after")
     def _a_step_fits(self) -> Recipe:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.config import read
-from revocab.config.checks import all_warnings
+from revocab.config.check_tasks import unasked_layouts
 from revocab.costs.devices import known, short
 from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, Costs, costs_of
 from revocab.experiment.layout import Layout
@@ -30,7 +30,7 @@ def plan(
 ) -> str:
     """Print what an experiment costs, from its file alone, before anything runs."""
     layout = Layout(read(*configfile, **config))
-    for warning in all_warnings(layout.experiment):
+    for warning in unasked_layouts(layout.experiment):
         print(f"warning: {warning}", file=sys.stderr)
     costs = costs_of(layout, options)
     if as_json:

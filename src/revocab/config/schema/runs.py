@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WrapSerializer, field_validator, model_serializer
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WrapSerializer,
+    create_model,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from revocab.closed import (
     Closed,
@@ -36,29 +45,63 @@ class Layered(Closed):
         return {key: value for key, value in dump(self).items() if value is not None or key in keys}
 
 
-class Several(Layered):
-    """What stands for several runs, of a run or of each run of a group; a run's null: for one.
+#: By name of a value, what a run has there.
+Axis = Annotated[dict[Id, dict[Id, Any]], Field(min_length=1)]
 
-    None in a validated experiment, which has the runs in their place
-    (:mod:`revocab.config.written_out`).
+
+class Sweep(Closed):
+    """Several runs in place of one: for every combination of a value of each axis, and each seed.
+
+    At a value a run has keys of a run, and under ``recipe`` also options of its recipe.
     """
 
-    #: By axis and name of a value, what a run has there: keys of a run, and under ``recipe`` also
-    #: options of its recipe. There is a run for every combination.
-    matrix: dict[Id, Annotated[dict[Id, dict[Id, Any]], Field(min_length=1)]] | None = Field(
-        default=None, min_length=1
-    )
-    #: Tokens of one corpus that every run sees: its steps are those tokens over the corpus' share.
-    hold: dict[Id, Tokens] | None = Field(default=None, max_length=1)
-    #: One run for each of these seeds in its place.
-    seeds: list[Seed] | None = Field(default=None, min_length=1)
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[Id, Axis] = Field(init=False)
+    others: ClassVar[Any] = Axis
 
-    @field_validator("seeds")
+    #: One run for each of these seeds in its place.
+    seed: list[Seed] | None = Field(default=None, min_length=1)
+    #: Tokens of one corpus that every run sees: its steps are those tokens over the corpus' share.
+    hold: dict[Id, Tokens] | None = Field(default=None, min_length=1, max_length=1)
+
+    @property
+    def axes(self) -> dict[str, dict[str, dict[str, Any]]]:
+        return self.__pydantic_extra__
+
+    @model_validator(mode="after")
+    def _sweeps(self) -> Sweep:
+        if not (self.axes or self.seed or self.hold):
+            raise ValueError("names no axis, seed or hold; give one, or null for one run")
+        return self
+
+    @field_validator("seed")
     @classmethod
     def _differ(cls, seeds: list[int] | None) -> list[int] | None:
         if seeds and len(set(seeds)) < len(seeds):
             raise ValueError("a seed is given twice; give each once")
         return seeds
+
+
+class Swept(Layered):
+    """What may have a sweep: a run, or each run of a group; a run's null undoes its group's.
+
+    None in a validated experiment, which has the runs in their place
+    (:mod:`revocab.config.written_out`).
+    """
+
+    renamed: ClassVar[dict[str, str]] = {
+        "matrix": "for: {AXIS: {VALUE: {KEY: …}}}",
+        "seeds": "for: {seed: [1, 2, 3]}",
+        "hold": "for: {hold: {CORPUS: TOKENS}}",
+    }
+
+
+if TYPE_CHECKING:
+    Several = Swept
+else:
+    #: Python keeps the word ``for`` to itself, so that no line of a class can name the key.
+    SWEEP = Field(default=None, description="several runs in its place; null: not the group's")
+    Several = create_model("Several", __base__=Swept, **{"for": (Sweep | None, SWEEP)})
 
 
 class NamedMethod(Layered, ChosenMethod):
@@ -120,7 +163,7 @@ class RunMethod(Several, NamedMethod):
     seed: Seed | None = None
     #: The name, in its group, of the runs that differ from it in their seed alone.
     replicate_of: Id | None = None
-    #: Where it stands in a matrix: by axis, the name of its value there.
+    #: Where it stands in a sweep: by axis, the name of its value there.
     axes: dict[Id, Id] | None = None
     #: False for ablations of which only the losses are shown.
     evaluate: bool = True

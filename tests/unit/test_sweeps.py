@@ -1,4 +1,4 @@
-"""Matrices: the runs that they stand for, what those share, and every bad value as one line."""
+"""Sweeps: the runs that they stand for, what those share, and every bad value as one line."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ HOLD = {"world-it": 14_000_000_000}
 GOSAL = {
     "rate": rates(RATES), "mix": {name: {"mixture": mixture} for name, mixture in MIXES.items()}
 }  # fmt: skip
+HELD = {**GOSAL, "hold": HOLD}
 
 
 def planned(values: dict[str, Any]) -> Layout:
@@ -41,7 +42,7 @@ def swept(layout: Layout) -> list[str]:
 
 def test_gosals_nine_runs():
     """14 B Arabic tokens over the share over 960 x 4096 tokens a step, rounded up."""
-    layout = planned(experiment(GOSAL, hold=HOLD))
+    layout = planned(experiment(HELD))
     steps = {"one-nine": 3956, "one-three": 4748, "even": 7121}
     assert {run: layout.runs[run].steps[-1] for run in swept(layout)} == {
         f"g-sava-{rate}-{mix}": steps[mix] for rate in RATES for mix in MIXES
@@ -83,7 +84,7 @@ def by_hand() -> dict[str, Any]:
 
 
 def test_the_same_runs_by_hand_have_the_same_jobs():
-    ours, theirs = planned(experiment(GOSAL, hold=HOLD)), planned(by_hand())
+    ours, theirs = planned(experiment(HELD)), planned(by_hand())
     assert swept(ours) == swept(theirs)
     for run in swept(ours):
         assert start_of(ours, run) == start_of(theirs, run)
@@ -92,13 +93,13 @@ def test_the_same_runs_by_hand_have_the_same_jobs():
     assert len(packings) == 3  # under names of its own recipes
 
 
-def test_a_matrix_of_a_group_is_of_each_of_its_runs():
+def test_a_sweep_of_a_group_is_of_each_of_its_runs():
     values = experiment()
     group = values["runs"]["g"]
-    group["matrix"] = {"mix": of_key("mixture", ["m9", "m3"])}
+    group["for"] = {"mix": of_key("mixture", ["m9", "m3"])}
     group["methods"]["fvt"] = {"evaluate": False}
-    group["methods"]["lapt"] = {"evaluate": False, "matrix": None}
-    group["methods"]["mean"] = {"matrix": {"to": of_key("target", ["target"])}, "evaluate": False}
+    group["methods"]["lapt"] = {"evaluate": False, "for": None}
+    group["methods"]["mean"] = {"for": {"to": of_key("target", ["target"])}, "evaluate": False}
     runs = planned(values).runs
     assert [*runs] == [
         "g-base", "g-sava-m9", "g-sava-m3", "g-fvt-m9", "g-fvt-m3", "g-lapt", "g-mean-target",
@@ -134,14 +135,14 @@ def test_rows_of_another_length_are_others():
     assert len(set(packed.values())) == 2
 
 
-def test_runs_of_a_matrix_are_read_back_from_the_record():
-    found = validate(experiment(GOSAL, hold=HOLD))
+def test_runs_of_a_sweep_are_read_back_from_the_record():
+    found = validate(experiment(HELD))
     assert Experiment.model_validate(as_json(found)["experiment"]) == found
 
 
-def test_without_a_matrix_nothing_is_said_of_one():
+def test_without_a_sweep_nothing_is_said_of_one():
     text = str(as_json(validate(experiment())))
-    assert "matrix" not in text and "hold" not in text and "axes" not in text
+    assert "'for'" not in text and "hold" not in text and "axes" not in text
 
 
 # Equal rows are packed once -----------------------------------------------------------------------
@@ -179,7 +180,7 @@ def test_ids_are_unique_and_stable(names, mixes):
 
     def layout_with(rate: dict, mix: dict) -> Layout:
         mixes = {name: {"mixture": mixture} for name, mixture in mix.items()}
-        return planned(experiment({"rate": rates(rate), "mix": mixes}, hold=HOLD))
+        return planned(experiment({"rate": rates(rate), "mix": mixes, "hold": HOLD}))
 
     layout = layout_with(rate, mix)
     assert len({*swept(layout)}) == len(names) * len(mixes)
@@ -193,9 +194,8 @@ def test_ids_are_unique_and_stable(names, mixes):
 @settings(max_examples=20)
 @given(st.sampled_from([*RATES]), st.floats(1e-6, 1e-2))
 def test_one_value_moves_only_the_runs_that_have_it(rate, value):
-    before = planned(experiment(GOSAL, hold=HOLD))
-    matrix = {**GOSAL, "rate": rates({**RATES, rate: value})}
-    after = planned(experiment(matrix, hold=HOLD))
+    before = planned(experiment(HELD))
+    after = planned(experiment({**HELD, "rate": rates({**RATES, rate: value})}))
     moved = {run for run in swept(before) if training_of(before, run) != training_of(after, run)}
     assert moved == ({f"g-sava-{rate}-{mix}" for mix in MIXES} if value != RATES[rate] else set())
 
@@ -210,55 +210,66 @@ def test_held_tokens_are_given_and_one_step_less_is_too_few(tokens, share, per_s
 
 SAVA = "runs.g.methods.sava"
 WRONG = {
-    "no such key": ({"n": {"a": {"anchor": 3}}}, {}, f"{SAVA}.matrix.n.a.anchor:"),
-    "a wrong value": ({"n": of_key("anchors", [0])}, {}, f"{SAVA}.matrix.n.0.anchors:"),
+    "no such key": ({"n": {"a": {"anchor": 3}}}, {}, f"{SAVA}.for.n.a.anchor:"),
+    "a wrong value": ({"n": of_key("anchors", [0])}, {}, f"{SAVA}.for.n.0.anchors:"),
     "no such option of a recipe": (
-        {"n": {"a": {"recipe": {"learning_rat": 1}}}}, {}, f"{SAVA}.matrix.n.a.recipe.learning_rat:"
+        {"n": {"a": {"recipe": {"learning_rat": 1}}}}, {}, f"{SAVA}.for.n.a.recipe.learning_rat:"
     ),
     "no such stage": (
         {"n": {"a": {"recipe": {"stages": {"three": {"learning_rate": 1e-4}}}}}},
-        {"recipe": "staged"}, f"{SAVA}.matrix.n.a.recipe.stages: no stage 'three'",
+        {"recipe": "staged"}, f"{SAVA}.for.n.a.recipe.stages: no stage 'three'",
     ),
     "no such mixture": ({"mix": of_key("mixture", ["m99"])}, {}, f"{SAVA}-m99.mixture:"),
     "set by the run, too": (
-        {"n": of_key("anchors", [10])}, {"anchors": 20}, f"{SAVA}.matrix.n.10.anchors:"
+        {"n": of_key("anchors", [10])}, {"anchors": 20}, f"{SAVA}.for.n.10.anchors:"
     ),
     "set by two axes": (
         {"n": of_key("anchors", [10]), "m": of_key("anchors", [20])}, {},
-        f"{SAVA}.matrix.m.20.anchors:",
+        f"{SAVA}.for.m.20.anchors:",
     ),
-    "no recipe": ({"rate": rates({"low": 1e-5})}, {"recipe": None}, f"{SAVA}.matrix:"),
-    "an axis without values": ({"n": {}}, {}, f"{SAVA}.matrix.n:"),
-    "no matrix": ({}, {}, f"{SAVA}.matrix:"),
+    "no recipe": ({"rate": rates({"low": 1e-5})}, {"recipe": None}, f"{SAVA}.for:"),
+    "an axis without values": ({"n": {}}, {}, f"{SAVA}.for.n:"),
+    "no axis": ({}, {}, f"{SAVA}.for:"),
     "holds another corpus": (
-        {"mix": of_key("mixture", ["m9"])}, {"hold": {"world-fr": 9}}, f"{SAVA}.hold.world-fr:"
+        {"mix": of_key("mixture", ["m9"]), "hold": {"world-fr": 9}}, {},
+        f"{SAVA}.for.hold.world-fr:",
     ),
-    "a name that is no id": ({"n": {"A": {"anchors": 20}}}, {}, f"{SAVA}.matrix.n.A"),
+    "a name that is no id": ({"n": {"A": {"anchors": 20}}}, {}, f"{SAVA}.for.n.A"),
     "runs of one name": (
         {"a": {"m": {"mixture": "m9"}, "m-x": {"mixture": "m3"}},
          "b": {"x-y": {"anchors": 5}, "y": {"anchors": 6}}}, {},
         f"{SAVA}: two would be called 'sava-m-x-y'",
     ),
-    "no such method": ({"by": of_key("method", ["sav"])}, {}, f"{SAVA}.matrix.by.sav"),
+    "no such method": ({"by": of_key("method", ["sav"])}, {}, f"{SAVA}.for.by.sav"),
     "an option that another method has": (
         {"by": of_key("method", ["mean"])}, {"anchors": 9}, "runs.g.methods.sava.anchors:"
     ),
     "hold and steps": (
-        {"n": {"a": {"recipe": {"steps": 9000}}}}, {"hold": {"world-it": 10**10}},
-        f"{SAVA}.matrix.n.a.recipe: 'hold' decides the steps",
+        {"n": {"a": {"recipe": {"steps": 9000}}}, "hold": {"world-it": 10**10}}, {},
+        f"{SAVA}.for.n.a.recipe: 'hold' decides the steps",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_bad_value_is_one_clear_line(case):
-    matrix, run, place = WRONG[case]
-    found = problems(experiment(matrix, **run))
+    sweep, run, place = WRONG[case]
+    found = problems(experiment(sweep, **run))
     assert len(found) == 1 and found[0].startswith(place), found
 
 
+@pytest.mark.parametrize("key", ["matrix", "seeds", "hold"])
+@pytest.mark.parametrize("place", ["runs.g", SAVA])
+def test_an_old_key_is_refused_with_the_new_one(key, place):
+    values = experiment()
+    group = values["runs"]["g"]
+    (group if place == "runs.g" else group["methods"]["sava"])[key] = {}
+    (line,) = problems(values)
+    assert line.startswith(f"{place}.{key}: ") and "'for: {" in line
+
+
 def test_stages_with_tokens_keep_their_proportions_over_the_steps_that_hold():
-    values = experiment({"mix": of_key("mixture", ["m9"])}, hold=HOLD)
+    values = experiment({"mix": of_key("mixture", ["m9"]), "hold": HOLD})
     stages = [{"name": "one", "tokens": 3 * 10**9}, {"name": "two", "tokens": 10**9}]
     values["recipes"]["gosal"]["stages"] = stages
     del values["recipes"]["gosal"]["tokens"]
@@ -267,11 +278,13 @@ def test_stages_with_tokens_keep_their_proportions_over_the_steps_that_hold():
 
 
 def test_stages_with_steps_of_their_own_hold_nothing():
-    values = experiment({"mix": of_key("mixture", ["m9"])}, hold={"world-it": 10**6})
+    values = experiment({"mix": of_key("mixture", ["m9"]), "hold": {"world-it": 10**6}})
     values["recipes"]["gosal"] = values["recipes"]["staged"] | {
         "stages": [{"name": "one", "steps": 4}, {"name": "two", "steps": 6}]
     }
-    assert any(line.startswith(f"{SAVA}.hold.world-it: stage 'one'") for line in problems(values))
+    assert any(
+        line.startswith(f"{SAVA}.for.hold.world-it: stages: 10 steps") for line in problems(values)
+    )
 
 
 def test_a_run_or_recipe_has_no_name_of_another():
