@@ -16,7 +16,7 @@ from revocab.io import read_json
 from revocab.tokenizer_building.build import (
     build_from_folders,
 )
-from revocab.tokenizer_building.construction import BuildInputs, TokenizerJob, find_construction
+from revocab.tokenizer_building.construction import BuildInputs, TokenizerJob, constructions
 from revocab.tokenizers.load import load_tokenizer
 
 TEMPLATE = (
@@ -163,7 +163,7 @@ def test_a_template_and_tokens_that_do_not_belong_together(bases, tmp_path, temp
 )
 def test_one_origin_of_the_chat(given, told):
     with pytest.raises(RevocabError, match=told):
-        checked(find_construction("adopt").entry, {"base": "base", **given})
+        checked(constructions()["adopt"].entry, {"base": "base", **given})
 
 
 def test_a_tokenizer_without_conversations_is_refused(bases, tmp_path):

@@ -10,7 +10,7 @@ from evaluation_toys import write_model
 from jobs import job_of
 
 from revocab.answering.answer import Dialogue, answer_all, read_dialogues, turns
-from revocab.answering.judge import JudgeInputs, JudgeJob, find_judge
+from revocab.answering.judge import JudgeInputs, JudgeJob, judges
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges.llm import grade
 from revocab.answering.options import AnswerJob
@@ -162,7 +162,7 @@ ROWS = [
 
 def verdicts(kind, rows, **options):
     """Return a judge's verdicts, with records that no other call reads."""
-    judge = find_judge(kind)
+    judge = judges()[kind]
     with TemporaryDirectory() as folder:
         inputs = JudgeInputs(options.pop("model", None), MACHINE, Records(Path(folder)))
         return list(judge.judge(rows, job_of(JudgeJob, kind=judge.name, **options), inputs))
@@ -180,8 +180,8 @@ def test_rules_that_are_none_are_told():
         job_of(JudgeJob, kind="rule", checks={"sentence": 1})
     with pytest.raises(RevocabError, match=r"sorted: unknown key"):
         job_of(JudgeJob, kind="rule", sorted=1)
-    with pytest.raises(RevocabError, match=r"no judge 'rules' \(known: llm, rule\)"):
-        find_judge("rules")
+    with pytest.raises(RevocabError, match=r"kind: no kind 'rules' \(known: llm, rule\)"):
+        job_of(JudgeJob, kind="rules")
     plain = {"id": "7", "messages": said("q", "a")}
     with pytest.raises(RevocabError, match="row 7: does not say how its answers ended"):
         verdicts("rule", [plain])

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.closed import Id, Job, OfKinds, kind_of, look_up
+from revocab.closed import Id, Job, OfKinds, kind_of
 from revocab.extensions import found_in
 
 if TYPE_CHECKING:
@@ -78,7 +78,3 @@ def judges() -> dict[str, Judge]:
     from revocab.answering import judges as package
 
     return found_in(package, "JUDGE")
-
-
-def find_judge(name: str) -> Judge:
-    return look_up("kind", name, judges(), "judge")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from revocab.answering.judge import JudgeInputs, JudgeJob, Verdict, find_judge
+from revocab.answering.judge import JudgeInputs, JudgeJob, Verdict, judges
 from revocab.answering.options import CONVERSATIONS, MESSAGES
 from revocab.answering.recorded import recording
 from revocab.chat.messages import answers, checked_messages, is_answered
@@ -50,7 +50,7 @@ def judge_folder(
     if none is kept.
     """
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
-    judge = find_judge(job.kind)
+    judge = judges()[job.kind]
     if (model is not None) != judge.needs_model:
         what = "needs a model that judges; give --model" if model is None else "uses no --model"
         raise RevocabError(f"judge {judge.name!r} {what}")

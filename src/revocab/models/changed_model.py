@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from revocab.closed import look_up
 from revocab.io import write_json, write_text
 from revocab.models import origin
 from revocab.models.change import Change, Changed, ChangeJob, changes
@@ -29,7 +28,7 @@ def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> N
     :func:`revocab.models.load.check_model` refuses.
     """
     output = OutputFolder(out, "changed model", [model])
-    change = look_up("change", job.change, changes(), "change")
+    change = changes()[job.change]
     say(f"reading {model}")
     check_model(model)
     check_tokenizer_folder(model)

@@ -15,7 +15,7 @@ from revocab.tokenizer_building.construction import (
     SHARES,
     BuildInputs,
     TokenizerJob,
-    find_construction,
+    constructions,
 )
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
@@ -68,7 +68,7 @@ def build_tokenizer(job: TokenizerJob, inputs: BuildInputs, out: str | Path) -> 
     Raises :class:`RevocabError`, before anything is written, naming every input that the
     construction lacks or does not take.
     """
-    construction = find_construction(job.construction)
+    construction = constructions()[job.construction]
     where = f"construction {job.construction!r}"
     problems = [
         f"{flag_of(name)}: {where} takes none; leave it out"

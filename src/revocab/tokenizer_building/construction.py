@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, create_model, model_validator
 
-from revocab.closed import Closed, Id, Job, OfKinds, OneLine, look_up
+from revocab.closed import Closed, Id, Job, OfKinds, OneLine
 from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.limits import Bytes, Share, Size
@@ -195,7 +195,3 @@ def constructions() -> dict[str, Construction]:
     from revocab.tokenizer_building import constructions as package
 
     return found_in(package, "CONSTRUCTION")
-
-
-def find_construction(name: str) -> Construction:
-    return look_up("construction", name, constructions(), "construction")
