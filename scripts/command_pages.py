@@ -13,7 +13,8 @@ from reference_pages import Model, about, cell, code, default, sentence
 
 from revocab.__main__ import dispatch
 from revocab.closed import plain
-from revocab.verb import Leaf, Verb, command_line, flag_of, metavar
+from revocab.command_line import Leaf, flag_of, metavar
+from revocab.verb import Verb, command_line
 from revocab.verbs import find, places
 from revocab.workflow.plan import plan
 

@@ -66,7 +66,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
     words = sys.argv[1:] if words is None else list(words)
     if words[:1] == ["help"] and words[1:]:
-        words = ["help", "steps"] if words[1] == "steps" else [words[1], "--help"]
+        words = words if words[1:] == ["steps"] else [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
         print_page(steps=words[1:] == ["steps"])
         return

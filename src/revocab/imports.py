@@ -18,7 +18,7 @@ from revocab.extensions import PACKAGE, own_folder
 #: Modules, relative to the package, on which no result depends: command lines, plans, progress.
 SPEAKING = frozenset(
     {
-        "cli.py", "extensions.py", "imports.py", "progress.py", "verb.py"
+        "cli.py", "command_line.py", "extensions.py", "imports.py", "progress.py", "verb.py"
     }
 )  # fmt: skip
 

@@ -16,8 +16,9 @@ from pydantic import BaseModel
 
 from revocab import __main__ as entry
 from revocab.closed import Job, plain
+from revocab.command_line import leaves
 from revocab.errors import RevocabError
-from revocab.verb import leaves, read
+from revocab.verb import read
 from revocab.verbs import find, places
 
 NAMES = sorted(places())

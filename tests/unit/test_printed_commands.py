@@ -22,7 +22,8 @@ from printed import Printed, pages, printed
 
 from revocab import __main__ as entry
 from revocab import config
-from revocab.verb import command_line, flag_of, read
+from revocab.command_line import flag_of
+from revocab.verb import command_line, read
 from revocab.verbs import find, places
 from revocab.workflow import plan as bill_plan
 from revocab.workflow import run

@@ -22,8 +22,9 @@ from revocab import __main__ as entry
 from revocab import io
 from revocab.cli import legible
 from revocab.closed import plain
+from revocab.command_line import flag_of
 from revocab.errors import RevocabError
-from revocab.verb import command_line, flag_of
+from revocab.verb import command_line
 from revocab.verbs import find, places
 
 VERBS = {name: find(name) for name in places()} | {

@@ -23,7 +23,7 @@ from revocab.experiment import options
 from revocab.experiment.layout import Layout
 from revocab.experiment.paths import manifest
 from revocab.imports import code_hash
-from revocab.verb import flag_of
+from revocab.command_line import flag_of
 from revocab.verbs import find, places
 from revocab.workflow import gpus, launch, supervise, warm
 from revocab.workflow.run import record_machine

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from revocab.command_line import flag_of
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
@@ -19,7 +20,6 @@ from revocab.tokenizer_building.construction import (
 )
 from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
-from revocab.verb import flag_of
 
 #: What the folder claims to be.
 KIND = "tokenizer"

@@ -13,12 +13,12 @@ from pydantic import Field, ValidationError
 
 from revocab import yaml_file
 from revocab.closed import Job, unknown
+from revocab.command_line import Shorthand
 from revocab.errors import RevocabError
 from revocab.extensions import files_in
 from revocab.limits import ALL_CHECKPOINTS, RUNS, BatchSize, Steps, Tokens
 from revocab.training.budgets import resolved, steps_of
 from revocab.training.recipe import Recipe
-from revocab.verb import Shorthand
 
 FOLDER = Path(__file__).parent / "recipes"
 #: Keys of a recipe or stage that stand for one another: giving one replaces the others of the file.

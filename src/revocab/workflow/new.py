@@ -12,10 +12,11 @@ import yaml
 from pydantic import Field
 
 from revocab.closed import Closed, Id, OneLine
+from revocab.command_line import flag_of
 from revocab.errors import RevocabError, all_of
 from revocab.io import write_text
 from revocab.limits import Size
-from revocab.verb import flag_of, read, verb
+from revocab.verb import read, verb
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: The experiments of the papers.
