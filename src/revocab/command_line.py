@@ -104,8 +104,8 @@ class CommandLine:
     def known(self) -> dict[str, Leaf]:
         """Return what has a flag, by key."""
         short = [Leaf(("options", *leaf.path), leaf.field) for leaf in leaves(self.shorthand)]
-        found = [*leaves(self.model), *short]
-        return {leaf.key: leaf for leaf in found if not leaf.constant}
+        every = [*leaves(self.model), *short]
+        return {leaf.key: leaf for leaf in every if not leaf.constant}
 
     def read(self, words: Sequence[str]) -> Any:
         """Return the model; raise :class:`RevocabError` with all that is wrong."""
@@ -121,9 +121,9 @@ class CommandLine:
             for key, field in self.model.model_fields.items()
             if is_model(plain(field.annotation))
         }
-        found = {self.known[key].path: value for key, value in flags.items()}
-        found |= {leaf.path: leaf.constant[0] for leaf in leaves(self.model) if leaf.constant}
-        for path, value in found.items():
+        by_path = {self.known[key].path: value for key, value in flags.items()}
+        by_path |= {leaf.path: leaf.constant[0] for leaf in leaves(self.model) if leaf.constant}
+        for path, value in by_path.items():
             *way, last = path
             inner = values
             for part in way:
@@ -147,7 +147,7 @@ class CommandLine:
             return f"{key.upper()}: {rest}; see {self.name} --help"
         if problem.startswith("exactly one of "):
             keys = "|".join(self.known)
-            return re.sub(rf"\b({keys})\b", lambda found: flag_of(found[0]), problem)
+            return re.sub(rf"\b({keys})\b", lambda key: flag_of(key[0]), problem)
         return f"{flag_of(key)}: {rest}" if mark and key and " " not in key else problem
 
     def parse(self, words: Sequence[str]) -> dict[str, Any]:
@@ -181,12 +181,12 @@ class CommandLine:
             else:
                 joined.append(word)
         try:
-            found = app(joined)
+            result = app(joined)
         except CycloptsError as error:
             raise UsageError(f"{' '.join(str(error).split())}; see {self.name} --help") from None
-        if found is None:  # the help was printed
+        if result is None:  # the help was printed
             raise SystemExit(0)
-        return found
+        return result
 
     def parameter(self, leaf: Leaf) -> inspect.Parameter:
         """Return what cyclopts knows of a flag: a text, a list of texts or a switch."""
