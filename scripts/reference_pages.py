@@ -293,6 +293,6 @@ def unexplained(root: Model) -> list[str]:
 
 
 def experiment_page() -> str:
-    from revocab.config.schema import Experiment
+    from revocab.experiment.schema import Experiment
 
     return ExperimentPage(Experiment).text()

@@ -18,9 +18,9 @@ from pydantic import Field
 from revocab import yaml_file
 from revocab.cli import run
 from revocab.closed import Closed, Id, OneLine, checked, near
-from revocab.config.load import as_stated, laid_over
-from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
+from revocab.experiment.load import as_stated, laid_over
+from revocab.experiment.schema import Experiment
 from revocab.io import write_text
 
 ROOT = Path(__file__).resolve().parents[1]

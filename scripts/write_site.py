@@ -31,7 +31,7 @@ OTHERS = {
 }
 #: Sources that pages link to for what the reference tells of them.
 TOLD = {
-    "src/revocab/config/schema/experiment.py": "reference/experiment.md",
+    "src/revocab/experiment/schema/experiment.py": "reference/experiment.md",
     "src/revocab/verbs": "reference/commands.md",
 }
 #: Exported results, the experiment that made them, and the page of the gallery that shows both.

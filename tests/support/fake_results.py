@@ -19,11 +19,11 @@ from typing import Any
 
 import yaml
 
-from revocab.config import as_json, expand
-from revocab.config.expand import Run
-from revocab.config.schema import Experiment
-from revocab.config.schema.evaluation import Fertility
 from revocab.evaluation.generation.kind import PromptOptions, find_kind
+from revocab.experiment import as_json, expand
+from revocab.experiment.expand import Run
+from revocab.experiment.schema import Experiment
+from revocab.experiment.schema.evaluation import Fertility
 from revocab.io import read_json, write_json, write_jsonl, write_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -172,7 +172,7 @@ def planned(file: str) -> dict[str, dict[str, Any]]:
     """Return what an experiment's file says, key by key, and its jobs with their files."""
     from planning import config_of, workflow_of
 
-    from revocab.config import read
+    from revocab.experiment import read
 
     repository = Path.cwd()
     keys = {"data_root": "../shared"} if "{data_root}" in Path(file).read_text("utf-8") else {}

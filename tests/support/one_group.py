@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from revocab.config import as_json
-from revocab.config.load import without_nulls
-from revocab.config.schema import Experiment
-from revocab.config.written_out import WrittenOut
+from revocab.experiment import as_json
+from revocab.experiment.load import without_nulls
+from revocab.experiment.schema import Experiment
+from revocab.experiment.written_out import WrittenOut
 
 SMALL = yaml.safe_load(
     (Path(__file__).parents[1] / "experiments/small.yaml").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 
 
 def problems(values: dict[str, Any]) -> list[str]:

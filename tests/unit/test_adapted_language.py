@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from revocab.config import as_json, validate
+from revocab.experiment import as_json, validate
 from revocab.io import write_json
 from revocab.report.claims.shipped import adapted_language
 from revocab.report.results import Results

@@ -27,8 +27,8 @@ from revocab.adapting.choices import (
 from revocab.adapting.experiment_file import ExperimentFile
 from revocab.adapting.source import Source, look_at, look_at_stand_in
 from revocab.adapting.texts import Text, measure
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 
 SOURCE = Source("model", tokens=1000, context=2048, width=512, parameters=1_000_000)
 

@@ -17,8 +17,8 @@ from revocab.adapting.texts import measure_texts
 from revocab.advice.advise import advise
 from revocab.advice.findings import COUNTED_BYTES
 from revocab.advice.page import data_of
-from revocab.config import read
 from revocab.errors import RevocabError
+from revocab.experiment import read
 from revocab.experiment.layout import Layout
 
 

@@ -8,10 +8,9 @@ import pytest
 import yaml
 from refusals import problems
 
-from revocab.config import validate
-from revocab.config.load import overlaid
-from revocab.experiment import options
+from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
+from revocab.experiment.load import overlaid
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
 OWN = {

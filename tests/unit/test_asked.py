@@ -9,10 +9,10 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from revocab.config import validate
-from revocab.config.load import without_nulls
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.experiment.layout import Layout
+from revocab.experiment.load import without_nulls
 
 SMALL = "tests/experiments/small.yaml"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from fake_results import change_experiment, fake_results
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.report.figure_parts.style import Palette
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results

@@ -12,9 +12,8 @@ import training_pico as pico
 import yaml
 
 from revocab import io
-from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.experiment import options
+from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.marker import is_whole
 from revocab.training.outputs.checkpoints import best_step, heldout_means

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from revocab.config import read
-from revocab.experiment import options
+from revocab.experiment import options, read
 from revocab.experiment.layout import Layout
 from revocab.report.names import method_label
 from revocab.report.published import PaperValues

@@ -15,9 +15,8 @@ from refusals import problems
 from toy_folders import shard
 
 from revocab import __main__ as entry
-from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.experiment import options
+from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.marker import read_marker
 from revocab.models.change import ChangeJob

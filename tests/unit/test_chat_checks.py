@@ -6,8 +6,7 @@ import pytest
 import yaml
 from refusals import problems
 
-from revocab.config import validate
-from revocab.experiment import options
+from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.training.named_recipes import named_recipe
 from revocab.training.recipe import Recipe
@@ -18,7 +17,7 @@ FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
 @pytest.fixture
 def values(repository, monkeypatch) -> dict:
     """The small experiment with the run that is tuned."""
-    from revocab.config.load import overlaid
+    from revocab.experiment.load import overlaid
 
     monkeypatch.chdir(repository)
     first, second = (yaml.safe_load((repository / name).read_text()) for name in FILES)

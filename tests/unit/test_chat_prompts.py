@@ -11,8 +11,6 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.chat.layout import Layout
 from revocab.chat.template import find_template
-from revocab.config.expand import expand
-from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import asked, generate_checkpoints, load_generator
 from revocab.evaluation.generation.prompts import messages, prompt_row
@@ -21,6 +19,8 @@ from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Generating, Scoring
+from revocab.experiment.expand import expand
+from revocab.experiment.schema import Experiment
 from revocab.io import read_jsonl, write_jsonl
 from revocab.tokenizers.load import load_tokenizer
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import hub_content
 import pytest
 
-from revocab.config import Experiment, read
 from revocab.errors import RevocabError
+from revocab.experiment import Experiment, read
 from revocab.experiment.layout import Layout
 from revocab.hub import cached_commit, resolve
 from revocab.workflow import check_hub

@@ -11,12 +11,12 @@ from refusals import problems
 
 from revocab.__main__ import main
 from revocab.closed import unknown
-from revocab.config import expand, read, validate
-from revocab.config.load import read_values
-from revocab.config.moved import MOVED, moved
-from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import TEMPLATES
+from revocab.experiment import expand, read, validate
+from revocab.experiment.load import read_values
+from revocab.experiment.moved import MOVED, moved
+from revocab.experiment.schema import Recipe
 from revocab.languages import languages
 
 

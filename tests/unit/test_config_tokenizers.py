@@ -6,8 +6,8 @@ import pytest
 import yaml
 from refusals import problems
 
-from revocab.config import expand, validate
-from revocab.config.lineage import compared_pairs
+from revocab.experiment import expand, validate
+from revocab.experiment.lineage import compared_pairs
 
 
 def test_roles_belong_to_a_tokenizer(demo):

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from revocab import io
-from revocab.config import read
 from revocab.costs.devices import known
 from revocab.costs.experiment import CostOptions, costs_of
 from revocab.costs.model import Memory, Outline, flops_per_token, operations, parameters_of
 from revocab.errors import RevocabError
+from revocab.experiment import read
 from revocab.experiment.layout import Layout
 from revocab.training.adapters.lora import Adapters, plain_name
 from revocab.training.run import Settings

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fake_results import change_experiment, fake_results, write_csv
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import write_json
 from revocab.report.checks import table_problems

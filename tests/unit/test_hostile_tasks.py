@@ -8,12 +8,12 @@ import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
-from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.multiple_choice import harness, tasks
 from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 from revocab.evaluation.options import Scoring
+from revocab.experiment import validate
 
 SHELL = "{{ cycler.__init__.__globals__.os.system('touch PWNED') }}"
 #: Templates that would reach Python, and some that are none.

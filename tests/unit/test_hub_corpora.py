@@ -10,10 +10,10 @@ import hub_content
 import pytest
 import yaml
 
-from revocab.config.load import overlaid, substitute, without_nulls
 from revocab.corpora.source import HubData
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
+from revocab.experiment.load import overlaid, substitute, without_nulls
 from revocab.hub_errors import explain_streamed
 from revocab.io import read_json, read_jsonl
 

@@ -13,11 +13,10 @@ import hub_cache
 import hub_darumeru
 import pytest
 
-from revocab.config import read
 from revocab.evaluation.generation.generate import generate_task, score_rows
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.options import Generating
-from revocab.experiment import options
+from revocab.experiment import options, read
 from revocab.io import read_jsonl
 from revocab.report.values.task_scores import metric_of
 

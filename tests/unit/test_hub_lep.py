@@ -12,8 +12,7 @@ from pathlib import Path
 import hub_lep
 import pytest
 
-from revocab.config import read
-from revocab.experiment import options
+from revocab.experiment import options, read
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, read_jsonl, write_text
 

@@ -8,8 +8,6 @@ from evaluation_toys import write_model
 from jobs import job_of
 from test_chat_prompts import LLAMA
 
-from revocab.config import as_json
-from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import generate_task, load_generator
 from revocab.evaluation.generation.instruction_checks import passes, problems
@@ -20,6 +18,8 @@ from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import Generating
 from revocab.evaluation.resampling import mean_items, wilson
+from revocab.experiment import as_json
+from revocab.experiment.schema import Experiment
 from revocab.io import write_json, write_jsonl
 from revocab.report.results import Results
 from revocab.report.tables.gate import verdict

@@ -9,8 +9,8 @@ from test_models_by_language import TABLE as MODELS
 from test_run_kinds import TABLES
 from test_sweep_kinds import EXAMPLES, SWEEP, with_runs
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 
 RUNS, CATEGORIES, LANGUAGES = (TABLES[name] for name in ("runs", "categories", "languages"))
 

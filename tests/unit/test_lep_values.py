@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revocab.config import as_json, read
+from revocab.experiment import as_json, read
 from revocab.experiment.layout import Layout
 from revocab.io import write_json
 from revocab.report.make_tables import build_table

@@ -10,9 +10,9 @@ from one_group import changed, of_key
 from refusals import problems
 
 from revocab import yaml_file
-from revocab.config import read, validate
-from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
+from revocab.experiment import read, validate
+from revocab.experiment.schema import Experiment
 from revocab.limits import ALL_CHECKPOINTS, RUNS
 from revocab.training.recipe import TrainingOptions
 

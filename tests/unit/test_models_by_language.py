@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fake_results import change_experiment, experiment_alone, fake_results, write_csv
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.report.figure_parts.style import Palette
 from revocab.report.figures.bars import ModelsByLanguageFigure
 from revocab.report.make_tables import build_table

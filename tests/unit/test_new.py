@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from revocab.__main__ import main
-from revocab.config import read, validate
-from revocab.config.load import laid_over, overlaid
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import load_template
+from revocab.experiment import read, validate
+from revocab.experiment.load import laid_over, overlaid
 from revocab.initialise.method import methods
 from revocab.workflow.new import PAPERS, new
 

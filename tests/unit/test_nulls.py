@@ -10,8 +10,8 @@ from one_group import one_group
 from refusals import problems
 
 from revocab.closed import Closed, checked, models_of
-from revocab.config.load import validate, without_nulls
-from revocab.config.schema import RunGroup
+from revocab.experiment.load import validate, without_nulls
+from revocab.experiment.schema import RunGroup
 from revocab.initialise.method import methods
 from revocab.initialise.options import ChosenMethod
 from revocab.tokenizer_building.construction import constructions

@@ -10,8 +10,8 @@ import yaml
 from fake_results import change_experiment, fake_results, write_csv
 from snakemake.utils import update_config
 
-from revocab.config import as_json, read, validate
 from revocab.errors import RevocabError
+from revocab.experiment import as_json, read, validate
 from revocab.io import read_json, write_json
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results

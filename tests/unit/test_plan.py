@@ -14,8 +14,8 @@ from parallel_files import make_pairs
 from real_files import make_real
 
 from revocab.closed import Job
-from revocab.config import read as read_experiment
 from revocab.experiment import options
+from revocab.experiment import read as read_experiment
 from revocab.experiment.layout import Layout
 from revocab.training.recipe import ANSWERS
 

@@ -21,7 +21,7 @@ import pytest
 from printed import Printed, pages, printed
 
 from revocab import __main__ as entry
-from revocab import config
+from revocab import experiment
 from revocab.command_line import flag_of
 from revocab.verb import command_line, read
 from revocab.verbs import find, places
@@ -179,8 +179,8 @@ def without(words: list[str], flag: str) -> list[str]:
 
 
 @cache
-def experiment_of(*files: str, **keys: str) -> config.Experiment:
-    return config.read(*files, **keys)
+def experiment_of(*files: str, **keys: str) -> experiment.Experiment:
+    return experiment.read(*files, **keys)
 
 
 @pytest.mark.parametrize("line", sorted({line.words: line for line in of("make")}), ids=" ".join)

@@ -10,9 +10,9 @@ import yaml
 from fake_results import REPOSITORY, change_experiment, experiment_alone, fake_results, write_csv
 from one_group import written_out
 
-from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import t_quantile
+from revocab.experiment import validate
 from revocab.io import write_json
 from revocab.report.checks import table_problems
 from revocab.report.figures.losses import STANDING_OUT

@@ -7,9 +7,9 @@ import torch
 import yaml
 from pydantic import ValidationError
 
-from revocab.config import validate
-from revocab.config.expand import as_json, stage_mixtures
 from revocab.errors import RevocabError
+from revocab.experiment import validate
+from revocab.experiment.expand import as_json, stage_mixtures
 from revocab.training.budgets import learning_rate_factor
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import FOLDER, laid_over, recipe_names, with_named_recipes

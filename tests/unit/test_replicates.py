@@ -11,10 +11,9 @@ from one_group import of_key, one_group
 from planned_jobs import packed_for, start_of, training_of
 from refusals import problems
 
-from revocab.config import as_json, validate
-from revocab.config.schema import Experiment
-from revocab.experiment import options
+from revocab.experiment import as_json, options, validate
 from revocab.experiment.layout import Layout
+from revocab.experiment.schema import Experiment
 
 
 def planned(methods: dict[str, Any], **group: Any) -> Layout:

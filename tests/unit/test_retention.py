@@ -9,10 +9,9 @@ import yaml
 
 from revocab import io
 from revocab.closed import Job
-from revocab.config import validate
 from revocab.costs.experiment import CostOptions, costs_of
 from revocab.errors import RevocabError
-from revocab.experiment import options
+from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.marker import DROPPED, changed_since, hashes_of, made_by
 from revocab.output import OutputFolder, ResumableFolder

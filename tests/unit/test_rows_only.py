@@ -11,8 +11,8 @@ import pytest
 import torch
 from own_code_models import EMBEDDING, HEAD, shard_name
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model

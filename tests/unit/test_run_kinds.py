@@ -12,8 +12,8 @@ from fake_results import change_experiment, fake_results, write_csv
 from scratch_package import blocks
 from snakemake.utils import update_config
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
 from revocab.report.checks import table_problems

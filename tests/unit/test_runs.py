@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from planned_jobs import start_of
 from snakemake.utils import update_config
 
-from revocab.config import as_json, expand, validate
-from revocab.config.expand import Run
-from revocab.config.lineage import selected
-from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
+from revocab.experiment import as_json, expand, validate
+from revocab.experiment.expand import Run
 from revocab.experiment.layout import Layout
+from revocab.experiment.lineage import selected
+from revocab.experiment.schema import Experiment
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
 

@@ -10,10 +10,10 @@ from fake_results import REPOSITORY, fake_results
 from one_group import of_key, rates, written_out
 from test_significance import write_items
 
-from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
+from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
 from revocab.report.figure_parts.curves import heldout_over_seeds, training_curve

@@ -12,8 +12,8 @@ from one_group import written_out
 from test_run_kinds import TABLES
 from test_sweep_kinds import EXAMPLES
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results

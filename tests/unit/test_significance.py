@@ -9,10 +9,10 @@ import pytest
 import yaml
 from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 
-from revocab.config import Experiment, Run
 from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import holm
+from revocab.experiment import Experiment, Run
 from revocab.io import write_json, write_jsonl
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results

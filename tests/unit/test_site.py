@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from revocab.__main__ import BEGUN, PLANNED, VERBS
-from revocab.config.schema import Experiment
+from revocab.experiment.schema import Experiment
 from revocab.initialise.method import methods
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.verbs import places

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
 from revocab.closed import Closed
-from revocab.config import Experiment, validate
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.corpora.source import (
     ANY,
@@ -26,7 +25,7 @@ from revocab.corpora.source import (
     Source,
 )
 from revocab.errors import RevocabError
-from revocab.experiment import options
+from revocab.experiment import Experiment, options, validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, read_jsonl, write_jsonl
 

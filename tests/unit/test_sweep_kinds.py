@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from one_group import rates
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.io import write_jsonl
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results

@@ -13,10 +13,10 @@ from one_group import experiment, of_key, rates
 from planned_jobs import packed_for, start_of, training_of
 from refusals import problems
 
-from revocab.config import as_json, validate
-from revocab.config.schema import Experiment
-from revocab.config.written_out import held_steps
+from revocab.experiment import as_json, validate
 from revocab.experiment.layout import Layout
+from revocab.experiment.schema import Experiment
+from revocab.experiment.written_out import held_steps
 
 RATES = {"quarter": 7.5e-5, "half": 1.5e-4, "full": 3.0e-4}
 MIXES = {"one-nine": "m9", "one-three": "m3", "even": "even"}

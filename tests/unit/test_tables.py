@@ -11,8 +11,8 @@ from fake_results import change_experiment, copy_of_demo, fake_results, finished
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.config import as_json
-from revocab.config.schema import Experiment
+from revocab.experiment import as_json
+from revocab.experiment.schema import Experiment
 from revocab.io import write_json
 from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS
 from revocab.report.make_tables import build_table, make_tables

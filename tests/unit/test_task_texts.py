@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.experiment import options
+from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 
 KEY = "evaluation.generation.tasks.copy_it"

@@ -9,10 +9,9 @@ import yaml
 from evaluation_toys import IT_ROWS, render, write_task
 
 from revocab import cli
-from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice import named_tasks, tasks
-from revocab.experiment import options
+from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
 from revocab.languages import languages

@@ -10,8 +10,8 @@ import yaml
 from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 from one_group import written_out
 
-from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from revocab.config import as_json, read
-from revocab.config.check_tasks import unasked_layouts
-from revocab.config.load import read_values, validate
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kinds.translation import KIND
-from revocab.experiment import options
+from revocab.experiment import as_json, options, read
+from revocab.experiment.check_tasks import unasked_layouts
 from revocab.experiment.layout import Layout
+from revocab.experiment.load import read_values, validate
 from revocab.io import write_json
 from revocab.report.make_tables import build_table
 from revocab.report.published import PaperValues

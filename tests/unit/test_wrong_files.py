@@ -15,7 +15,7 @@ import yaml
 from one_group import SMALL, changed
 from refusals import problems
 
-from revocab.config import read, validate
+from revocab.experiment import read, validate
 
 NAN, INF = float("nan"), float("inf")
 TRAIN, GENERATION = "recipes.train", "evaluation.generation"

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab import yaml_file
-from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import read_yaml
+from revocab.experiment import read
 
 
 def test_the_key_and_both_lines_are_named():

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from pydantic import BaseModel
 
-from revocab.config import Experiment
+from revocab.experiment import Experiment
 
 Changes = dict[str, Any]
 #: Values tried of a key without a companion, and with each.

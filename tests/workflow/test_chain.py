@@ -14,7 +14,7 @@ from planning import Plan, call_of, config_of, words_of, workflow_of
 from run_snakemake import small_checkout, snakemake
 
 from revocab.__main__ import main
-from revocab.config import read
+from revocab.experiment import read
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
 from revocab.marker import MARKER, Marked, beside, changed_since, marker_of, read_marker

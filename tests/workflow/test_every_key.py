@@ -9,9 +9,9 @@ import planning
 import pytest
 from other_values import Changes, OtherValues, places
 
-from revocab.config import validate
-from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
+from revocab.experiment import validate
+from revocab.experiment.schema import Experiment
 from revocab.initialise.method import methods
 
 #: Planned whenever anything in the file changes: the record of it, which the report reads.

@@ -10,9 +10,9 @@ from planning import Checkout, all_jobs
 from run_snakemake import link_checkout, succeed
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
-from revocab.config import read
-from revocab.config.load import overlaid, read_values
 from revocab.errors import RevocabError
+from revocab.experiment import read
+from revocab.experiment.load import overlaid, read_values
 from revocab.io import read_json
 
 SMALL = "tests/experiments/small.yaml"

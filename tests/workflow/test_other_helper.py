@@ -11,8 +11,8 @@ from planning import all_jobs
 from run_snakemake import link_checkout, succeed
 from toy_models import build_model
 
-from revocab.config import read
 from revocab.errors import RevocabError
+from revocab.experiment import read
 from revocab.io import read_json, read_jsonl
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/helper.yaml")

@@ -11,8 +11,8 @@ from planning import all_jobs, call_of, config_of, workflow_of
 from run_snakemake import BIN, snakemake
 from snakemake.settings.types import DAGSettings
 
-from revocab.config import read
 from revocab.errors import RevocabError
+from revocab.experiment import read
 
 
 def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):

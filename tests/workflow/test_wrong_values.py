@@ -16,9 +16,9 @@ import yaml
 from every_key_files import make_files
 from other_values import OtherValues, Place, members, places
 
-from revocab.config import Experiment, validate
-from revocab.config.load import as_stated
 from revocab.errors import RevocabError
+from revocab.experiment import Experiment, validate
+from revocab.experiment.load import as_stated
 from revocab.initialise.method import methods
 
 #: What runs may set by a sweep.

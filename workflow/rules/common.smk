@@ -13,8 +13,8 @@ from revocab import extensions
 
 extensions.use(config.get("extensions"))  # before anything is found
 
-from revocab.config import validate
-from revocab.config.check_tasks import unasked_layouts
+from revocab.experiment import validate
+from revocab.experiment.check_tasks import unasked_layouts
 from revocab.costs import experiment as costs
 from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError

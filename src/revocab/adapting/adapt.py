@@ -135,8 +135,8 @@ def adapt(
     file = options.out / FILE
     with stoppable(command):
         write_once(file, command, lambda: content(command, model, options))
-        from revocab.config.load import read
         from revocab.experiment.layout import Layout
+        from revocab.experiment.load import read
 
         layout = Layout(read(file))
         run(file, options.cores, command)
@@ -274,7 +274,7 @@ def write_once(file: Path, command: str, content: Callable[[], str]) -> None:
             )
         try:
             text = content()
-            from revocab.config.load import validate  # slow, and not needed for a wrong name
+            from revocab.experiment.load import validate  # slow, and not needed for a wrong name
 
             validate(yaml.safe_load(text))
         except RevocabError:

@@ -22,10 +22,10 @@ from revocab.adapting.texts import Text, measure_texts, overlaps
 from revocab.advice.findings import Findings, look
 from revocab.advice.page import data_of, draw_figures, page
 from revocab.closed import Language
-from revocab.config.load import validate
 from revocab.costs.devices import Device, Shape
 from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError, all_of
+from revocab.experiment.load import validate
 from revocab.experiment.paths import Paths
 from revocab.io import write_json, write_text
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most

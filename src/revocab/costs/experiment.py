@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.config.expand import Run
 from revocab.costs.devices import BYTES_PER_TOKEN, HOUR, Device
 from revocab.costs.model import (
     FLOAT,
@@ -26,6 +25,7 @@ from revocab.costs.model import (
 )
 from revocab.costs.sizes import Config, Sizes
 from revocab.experiment import options as job_options
+from revocab.experiment.expand import Run
 from revocab.experiment.layout import Layout
 from revocab.io import read_json
 from revocab.limits import Count, NotNegative, Size

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from revocab.config.expand import Run
 from revocab.costs.devices import known
 from revocab.costs.model import Outline
 from revocab.errors import RevocabError, refuse
+from revocab.experiment.expand import Run
 from revocab.experiment.layout import Layout
 from revocab.hub import cached_commit
 from revocab.io import read_json

@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 
 from revocab.closed import Step
-from revocab.config.expand import Run
 from revocab.demoworld import BASELINES
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import find_template, template_files
+from revocab.experiment.expand import Run
 from revocab.experiment.paths import MANIFEST, Model, manifest
 from revocab.experiment.trainings import Trainings
 from revocab.extensions import from_here

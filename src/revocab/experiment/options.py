@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 from revocab.answering.judge import JudgeJob
 from revocab.answering.options import MESSAGES, AnswerJob
 from revocab.closed import Job, models_of
-from revocab.config.check_tasks import asked_as_taught
-from revocab.config.expand import as_json, stage_mixtures
-from revocab.config.lineage import compared_pairs
 from revocab.corpora.options import CorpusJob
 from revocab.corpora.source import Form
 from revocab.demoworld.build import WorldJob
@@ -25,6 +22,9 @@ from revocab.evaluation.options import (
     GenerationJob,
     ScoringJob,
 )
+from revocab.experiment.check_tasks import asked_as_taught
+from revocab.experiment.expand import as_json, stage_mixtures
+from revocab.experiment.lineage import compared_pairs
 from revocab.fertility.measure import FertilityJob
 from revocab.initialise.options import InitJob, ScaleJob
 from revocab.initialise.reading.fasttext import AuxiliaryJob
@@ -40,8 +40,8 @@ from revocab.training.recipe import DropJob, TrainingOptions
 from revocab.training.run import Settings
 
 if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
     from revocab.experiment.layout import Layout
+    from revocab.experiment.schema import Experiment
     from revocab.experiment.trainings import Trainings
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from revocab.answering.options import CONVERSATIONS
 from revocab.chat.template import find_template as find_chat_template
 from revocab.closed import BEST, Step
-from revocab.config.expand import Run
-from revocab.config.lineage import compared_pairs, helper_pair, text_corpora
-from revocab.config.schema import Experiment, Source
-from revocab.config.schema.data import OwnAnswers
-from revocab.config.schema.evaluation import TaskText
 from revocab.experiment import options
+from revocab.experiment.expand import Run
+from revocab.experiment.lineage import compared_pairs, helper_pair, text_corpora
 from revocab.experiment.paths import Model, Paths, manifest
+from revocab.experiment.schema import Experiment, Source
+from revocab.experiment.schema.data import OwnAnswers
+from revocab.experiment.schema.evaluation import TaskText
 from revocab.extensions import from_here
 from revocab.initialise.reading.token_vectors import vector_files
 from revocab.models.change import ModelReference

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
+    from revocab.experiment.expand import Run
     from revocab.experiment.layout import Layout
+    from revocab.experiment.schema import Experiment
     from revocab.report.results.folder import Results
 else:
     Axes = Figure = Run = Layout = Experiment = Results = Any

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from revocab import __version__
-from revocab.config.lineage import compared_pairs
 from revocab.evaluation.inference.engine import engines
 from revocab.evaluation.over_seeds import NORMAL_95
+from revocab.experiment.lineage import compared_pairs
 from revocab.initialise.diagnostics import TITLES
 from revocab.io import read_json, write_text
 from revocab.languages import language_label

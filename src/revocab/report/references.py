@@ -2,7 +2,7 @@
 experiment: families, tasks and steps that they name.
 
 Ids need no check here: what they name is said by their types, and checked with all others
-(``config/check_ids.py``). Problems are yielded, and nothing is raised.
+(``experiment/check_ids.py``). Problems are yielded, and nothing is raised.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def choices_in(
 def of_runs(
     experiment: Experiment, runs: Iterable[str], tasks: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
+    from revocab.experiment.lineage import group_of  # stands on the schema, which needs kinds
 
     named = list(tasks)
     for group in dict.fromkeys(group_of(experiment, run) for run in runs):
@@ -80,7 +80,7 @@ def unscored_runs(
 
     Runs that are not scored at all have dashes; it is a problem if there are no others.
     """
-    from revocab.config.lineage import group_of, method_runs, run_steps, selected, single_runs
+    from revocab.experiment.lineage import group_of, method_runs, run_steps, selected, single_runs
 
     runs = single_runs(experiment, runs)
     for group in dict.fromkeys(group_of(experiment, run) for run in runs):
@@ -120,7 +120,10 @@ def unscored_runs(
 def wrong_steps(
     experiment: Experiment, key: str, group: str, steps: Iterable[Step]
 ) -> Iterator[str]:
-    from revocab.config.lineage import run_id, run_steps  # stands on the schema, which needs kinds
+    from revocab.experiment.lineage import (  # stands on the schema, which needs kinds
+        run_id,
+        run_steps,
+    )
 
     if group not in experiment.runs:
         return
@@ -149,7 +152,7 @@ def unscored_steps(
 
     ``section``: ``multiple_choice`` or ``generation``, whose ``steps`` say where runs are scored.
     """
-    from revocab.config.lineage import run_id, run_steps, selected
+    from revocab.experiment.lineage import run_id, run_steps, selected
 
     yield from wrong_steps(experiment, key, group, steps)
     scored = getattr(experiment.evaluation, section).steps
@@ -204,7 +207,7 @@ def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[
 
 
 def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    from revocab.config.lineage import learns_new_rows
+    from revocab.experiment.lineage import learns_new_rows
 
     for group in groups:
         if group in experiment.runs and not learns_new_rows(experiment.runs[group]):

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from revocab.config.schema import Experiment
-from revocab.config.schema.data import Corpus
 from revocab.corpora.source import HubData, configuration, renamed
 from revocab.errors import RevocabError, refused
 from revocab.evaluation.multiple_choice.harness import data_sets_of
 from revocab.evaluation.multiple_choice.tasks import find_template, load_template
 from revocab.experiment.layout import Layout
+from revocab.experiment.schema import Experiment
+from revocab.experiment.schema.data import Corpus
 from revocab.hub import Kind, offline, resolve
 from revocab.hub_errors import explain
 from revocab.workflow.plan import machine_problems

@@ -101,8 +101,8 @@ def new(
     if options.task:
         write_text(file, rendered("task", name=file.stem, folder=str(file.parent)))
         return f"{file}: a prompt; how it is used stands in it"
-    from revocab.config import validate
-    from revocab.config.load import overlaid, read_values
+    from revocab.experiment import validate
+    from revocab.experiment.load import overlaid, read_values
 
     paper = Path(PAPERS[options.paper or "sava"])
     if own:

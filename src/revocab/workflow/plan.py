@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.config import read
-from revocab.config.check_tasks import unasked_layouts
 from revocab.costs.devices import known, short
 from revocab.costs.experiment import LEAST, TOO_LARGE, CostOptions, Costs, costs_of
+from revocab.experiment import read
+from revocab.experiment.check_tasks import unasked_layouts
 from revocab.experiment.layout import Layout
 from revocab.verb import verb
 

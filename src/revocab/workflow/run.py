@@ -91,7 +91,7 @@ def run(words: Sequence[str]) -> str:
         raise UsageError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
     check_files(arguments.configfile)
     if arguments.check:
-        from revocab.config import read
+        from revocab.experiment import read
         from revocab.experiment.layout import Layout
         from revocab.workflow.check_hub import check_hub
 
@@ -140,7 +140,7 @@ def result_lines(results: Path, done: int) -> Iterator[str]:
 
 def check_files(files: Sequence[Path]) -> None:
     """Raise :class:`RevocabError` for files that Snakemake could not read, before it tries."""
-    from revocab.config.load import read_values
+    from revocab.experiment.load import read_values
 
     problems = []
     for file in files:

@@ -270,7 +270,9 @@ class Gain(Comparison):
         return f"{100 * value:+.2f}"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
+        from revocab.experiment.lineage import (
+            shown_names,  # stands on the schema, which needs kinds
+        )
 
         group = experiment.runs.get(self.group)
         if group is not None:
@@ -320,7 +322,7 @@ class SimilarityGain(Gain):
     """Of similarity to the helper."""
 
     def needs(self, layout: Layout) -> list[str]:
-        from revocab.config.lineage import learns_new_rows  # stands on the schema
+        from revocab.experiment.lineage import learns_new_rows  # stands on the schema
 
         if not learns_new_rows(layout.experiment.runs[self.group]):
             return []

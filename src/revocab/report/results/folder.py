@@ -56,8 +56,8 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
     is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
+    from revocab.experiment.expand import Run
+    from revocab.experiment.schema import Experiment
 
     advice = "rebuild it with revocab write_experiment"
     content = read_json(path)

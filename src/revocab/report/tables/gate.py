@@ -94,7 +94,7 @@ class GateTable(TableOptions):
         return [name for name in tasks if tasks[name].kind == INSTRUCTIONS and name in shown]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.config.lineage import run_steps, selected, shown_ids
+        from revocab.experiment.lineage import run_steps, selected, shown_ids
 
         yield from unscored_steps(experiment, f"{key}.steps", self.group, self.steps, "generation")
         if self.group in experiment.runs and not self.tasks(experiment):
@@ -119,7 +119,7 @@ class GateTable(TableOptions):
             )
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
+        from revocab.experiment.lineage import group_of  # stands on the schema, which needs kinds
 
         tasks = self.tasks(experiment)
         yield from of_group(self.group, tasks)

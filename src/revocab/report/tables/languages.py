@@ -283,7 +283,7 @@ class LanguagesTable(LanguageTable):
             yield (label if len(self.groups) > 1 else None), rows
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.config.lineage import run_id, shown_names  # stands on the schema
+        from revocab.experiment.lineage import run_id, shown_names  # stands on the schema
 
         groups = {name: experiment.runs[name] for name in self.groups if name in experiment.runs}
         known = {BASE}

@@ -167,7 +167,7 @@ class RankingTable(TableOptions):
         return [rows[0], *(rows[1 + number] for number in best_first)]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
+        from revocab.experiment.lineage import run_id  # stands on the schema, which needs kinds
 
         yield from without_heldout_text(experiment, key)
         trained = trained_names(experiment, self.groups)
@@ -237,7 +237,7 @@ def crossing_cell(entry: Entry, reference: Entry) -> Cell:
 
 def trained_names(experiment: Experiment, groups: Iterable[str]) -> dict[str, list[str]]:
     """Return the names of trained runs of those groups that there are."""
-    from revocab.config.lineage import run_id, shown_names, single_runs
+    from revocab.experiment.lineage import run_id, shown_names, single_runs
 
     def trains(group: str, name: str) -> bool:
         runs = single_runs(experiment, [run_id(group, name)])

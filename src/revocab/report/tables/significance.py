@@ -92,7 +92,9 @@ class SignificanceTable(TableOptions):
         group = experiment.runs.get(self.group)
         if group is None:
             return
-        from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
+        from revocab.experiment.lineage import (
+            shown_names,  # stands on the schema, which needs kinds
+        )
 
         methods = group.methods.items()
         silent = {run.replicate_of or name for name, run in methods if not run.evaluate}

@@ -109,7 +109,7 @@ def places_of(experiment: Experiment, group: str) -> dict[str, Mapping[str, str]
 
     What ``sweep:`` writes out says it of its runs; a run may say it itself (``axes:``).
     """
-    from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
+    from revocab.experiment.lineage import run_id  # stands on the schema, which needs kinds
 
     methods = experiment.runs[group].methods
     return {

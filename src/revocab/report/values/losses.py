@@ -148,7 +148,7 @@ def unit(reference: str | None) -> str:
 
 def text_languages(experiment: Experiment) -> list[str]:
     """Return the languages of held-out text that is no conversation, in the file's order."""
-    from revocab.config.lineage import text_corpora  # imports the schema, which imports kinds
+    from revocab.experiment.lineage import text_corpora  # imports the schema, which imports kinds
 
     corpora = experiment.corpora
     texts = text_corpora(experiment, experiment.evaluation.heldout)
@@ -176,7 +176,7 @@ def unmeasured_steps(
     also: Iterable[str] = (),
 ) -> Iterator[str]:
     """Yield the steps at which no run has a held-out loss; ``also``: other words that may stand."""
-    from revocab.config.lineage import method_runs, run_steps, single_runs
+    from revocab.experiment.lineage import method_runs, run_steps, single_runs
 
     made = method_runs(experiment)
     numbers: set[int] = set()

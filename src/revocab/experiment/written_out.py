@@ -20,10 +20,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from revocab.closed import problems_of
-from revocab.config.lineage import PARENTS, run_id
-from revocab.config.schema import Experiment
-from revocab.config.schema.runs import RunEntry, RunGroup, RunMethod
 from revocab.errors import RevocabError
+from revocab.experiment.lineage import PARENTS, run_id
+from revocab.experiment.schema import Experiment
+from revocab.experiment.schema.runs import RunEntry, RunGroup, RunMethod
 from revocab.limits import RUNS
 from revocab.training.named_recipes import changed_recipe
 from revocab.training.recipe import PackingOptions, Recipe

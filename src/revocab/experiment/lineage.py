@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from revocab.closed import RunStep
-from revocab.config.expand import BASE, Run, method_of, run_id, selected, tokenizer_of
-from revocab.config.schema import Experiment, RunGroup, RunMethod
+from revocab.experiment.expand import BASE, Run, method_of, run_id, selected, tokenizer_of
+from revocab.experiment.schema import Experiment, RunGroup, RunMethod
 
 __all__ = ["BASE", "method_of", "run_id", "selected", "tokenizer_of"]
 

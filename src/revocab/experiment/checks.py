@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from revocab.closed import EVERY, unknown
-from revocab.config.check_files import check_sources
-from revocab.config.check_ids import check_names, check_references
-from revocab.config.check_models import (
+from revocab.errors import refused
+from revocab.evaluation.inference.engine import engines_for
+from revocab.experiment.check_files import check_sources
+from revocab.experiment.check_ids import check_names, check_references
+from revocab.experiment.check_models import (
     check_answers,
     check_cycles,
     check_lengths,
@@ -20,11 +22,9 @@ from revocab.config.check_models import (
     check_parameters,
     check_trainings,
 )
-from revocab.config.check_runs import check_identities, check_runs
-from revocab.config.check_tasks import check_tasks, holds_out_nothing
-from revocab.config.schema import Experiment
-from revocab.errors import refused
-from revocab.evaluation.inference.engine import engines_for
+from revocab.experiment.check_runs import check_identities, check_runs
+from revocab.experiment.check_tasks import check_tasks, holds_out_nothing
+from revocab.experiment.schema import Experiment
 from revocab.limits import ENTRIES
 from revocab.report.references import wrong_steps
 

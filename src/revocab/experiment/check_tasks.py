@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from revocab.closed import unknown
-from revocab.config.schema import Experiment, Source
-from revocab.config.schema.evaluation import GenerationTask
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
 from revocab.corpora.source import Kind
 from revocab.corpora.translations import LAYOUT
 from revocab.errors import RevocabError, refused
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
+from revocab.experiment.schema import Experiment, Source
+from revocab.experiment.schema.evaluation import GenerationTask
 from revocab.languages import missing_words
 from revocab.report.references import asked_scores
 from revocab.report.tables.languages import TRANSLATION

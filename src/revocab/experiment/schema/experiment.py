@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.closed import Closed, CorpusId, Id, OneLine, TokenizerId, any_of
-from revocab.config.schema.data import Corpus, Tokenizer
-from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
-from revocab.config.schema.models import Model
-from revocab.config.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
+from revocab.experiment.schema.data import Corpus, Tokenizer
+from revocab.experiment.schema.evaluation import Evaluation, Fertility, Similarity
+from revocab.experiment.schema.models import Model
+from revocab.experiment.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.limits import Seed, Share
 from revocab.models.parameters import ParameterCount
 from revocab.report import kind
@@ -20,7 +20,7 @@ from revocab.training.recipe import Recipe
 
 #: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
 if TYPE_CHECKING:
-    from revocab.config.expand import Run
+    from revocab.experiment.expand import Run
 
     TableOptions = kind.TableOptions
     FigureOptions = kind.FigureOptions
@@ -72,6 +72,6 @@ class Experiment(Closed):
     @cached_property
     def expanded(self) -> dict[str, Run]:
         """Return every run by id, in the order of the file; also of a file that is wrong."""
-        from revocab.config.expand import expand  # runs stand on the schema
+        from revocab.experiment.expand import expand  # runs stand on the schema
 
         return {run.id: run for run in expand(self)}

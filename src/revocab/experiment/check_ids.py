@@ -15,8 +15,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from revocab.closed import Refers, unknown
-from revocab.config.lineage import BASE, run_id, shown_ids
-from revocab.config.schema import Experiment
+from revocab.experiment.lineage import BASE, run_id, shown_ids
+from revocab.experiment.schema import Experiment
 from revocab.report.values.losses import text_languages
 from revocab.training.stage import Stage
 

@@ -8,12 +8,12 @@ from typing import Literal
 
 from revocab.chat.template import read_template
 from revocab.closed import unknown
-from revocab.config.moved import moved
-from revocab.config.schema import Experiment, Source
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import matching
 from revocab.demoworld import CONVERSATIONS, WORLD_PARTS
 from revocab.errors import RevocabError, refused
+from revocab.experiment.moved import moved
+from revocab.experiment.schema import Experiment, Source
 from revocab.models.folder import check_model_folder
 from revocab.tokenizers.load import tokenizer_file
 

@@ -4,9 +4,9 @@ What a component computes from is its own model (``TrainingOptions``, ``CorpusOp
 own defaults; the classes here compose those and name what belongs together.
 """
 
-from revocab.config.schema.experiment import Experiment
-from revocab.config.schema.runs import RunGroup, RunMethod
 from revocab.corpora.source import Source
+from revocab.experiment.schema.experiment import Experiment
+from revocab.experiment.schema.runs import RunGroup, RunMethod
 from revocab.training.recipe import Recipe
 
 __all__ = ["Experiment", "Recipe", "RunGroup", "RunMethod", "Source"]

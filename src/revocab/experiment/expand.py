@@ -10,8 +10,8 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any
 
 from revocab.closed import BEST, EVERY, RunStep, Step
-from revocab.config.schema import Experiment, Recipe, RunGroup
-from revocab.config.schema.runs import Chat
+from revocab.experiment.schema import Experiment, Recipe, RunGroup
+from revocab.experiment.schema.runs import Chat
 from revocab.initialise.method import Method, methods
 
 #: Name of the run that is a group's source model itself.

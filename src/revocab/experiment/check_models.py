@@ -12,19 +12,19 @@ from pathlib import Path
 
 from revocab.answering.judge import judges
 from revocab.closed import RunStep
-from revocab.config.check_ids import references
-from revocab.config.check_runs import checkpoint_problems
-from revocab.config.lineage import (
+from revocab.errors import RevocabError, refused
+from revocab.experiment.check_ids import references
+from revocab.experiment.check_runs import checkpoint_problems
+from revocab.experiment.lineage import (
     holds_conversations,
     parents,
     text_corpora,
     tokenizer_of,
     trainings,
 )
-from revocab.config.schema import Experiment
-from revocab.config.schema.data import OwnAnswers
-from revocab.config.schema.models import ChangedModel
-from revocab.errors import RevocabError, refused
+from revocab.experiment.schema import Experiment
+from revocab.experiment.schema.data import OwnAnswers
+from revocab.experiment.schema.models import ChangedModel
 from revocab.initialise.method import methods
 from revocab.limits import ALL_CHECKPOINTS
 from revocab.models.change import ModelReference

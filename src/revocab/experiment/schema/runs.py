@@ -86,7 +86,7 @@ class Swept(Layered):
     """What may have a sweep: a run, or each run of a group; a run's null undoes its group's.
 
     None in a validated experiment, which has the runs in their place
-    (:mod:`revocab.config.written_out`).
+    (:mod:`revocab.experiment.written_out`).
     """
 
     renamed: ClassVar[dict[str, str]] = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from revocab.closed import BEST, RunStep, unknown
-from revocab.config.expand import Run
-from revocab.config.lineage import (
+from revocab.experiment.expand import Run
+from revocab.experiment.lineage import (
     BASE,
     PARENTS,
     needed_pairs,
@@ -16,7 +16,7 @@ from revocab.config.lineage import (
     selected,
     tokenizer_of,
 )
-from revocab.config.schema import Experiment, RunGroup
+from revocab.experiment.schema import Experiment, RunGroup
 from revocab.initialise.method import methods
 from revocab.report.references import task_languages
 
