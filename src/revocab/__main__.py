@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -81,8 +82,6 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def print_page(*, steps: bool) -> None:
     """Print the verbs by group; or the steps, one for each rule of the workflow."""
-    from cyclopts import App, Group
-
     from revocab.verbs import places
 
     names = {name: verb for verb, name in VERBS.items()}
@@ -91,16 +90,14 @@ def print_page(*, steps: bool) -> None:
     if not steps:
         about = about | {verb: line for verb, (_, line) in (BEGUN | PLANNED).items()}
         groups = {group: {verb: about[verb] for verb in verbs} for group, verbs in GROUPS.items()}
-    app = App(
-        name="revocab", usage="Usage: revocab VERB [flags]", version_flags=[], help_flags=[],
-        help_epilogue="revocab help VERB: its flags; revocab help steps: every step",
-        help_format="plaintext",
-    )  # fmt: skip
-    for place, (title, lines) in enumerate(groups.items()):
-        group = Group(title, sort_key=place)
-        for row, (verb, line) in enumerate(lines.items()):
-            app.command(print, name=verb, help=line, group=group, sort_key=row)
-    app.help_print([])
+    print("usage: revocab VERB [flags]\n       revocab help VERB")
+    for group, lines in groups.items():
+        print(f"\n{group}:")
+        for verb, line in lines.items():
+            brief = re.split(r"[:;(]", line)[0].strip().rstrip(".")
+            print(f"  {verb:<20}{brief[0].lower()}{brief[1:]}")
+    if not steps:
+        print("\nrevocab help steps lists every step of an experiment")
 
 
 def with_experiment(words: Sequence[str]) -> list[str]:
