@@ -289,7 +289,7 @@ def test_quantised_weights_are_refused(toys, tmp_path):
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, "x", None])
 def test_a_share_is_a_number_up_to_one(toys, tmp_path, share):
-    with pytest.raises(RevocabError, match=r"option\.share: "):
+    with pytest.raises(RevocabError, match=r"share: "):
         changed("blocks", toys / "untied", tmp_path / "out", share=share)
 
 

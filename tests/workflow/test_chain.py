@@ -51,7 +51,7 @@ def marked(jobs) -> dict[str, Marked]:
     """What each job of the experiment has written, by its name."""
     found = {}
     for name, job in jobs.items():
-        out = call_of(job).out
+        out = call_of(job).arguments.out
         marker = marker_of(out)
         assert marker is not None and marker.finished and marker.name == name
         found[name] = Marked(out if out.is_dir() else out.parent, marker, [*marker.files])
@@ -154,7 +154,7 @@ def test_the_next_job_names_what_it_would_have_believed(jobs, marked, capsys):
     name = next(name for name in marked if name.startswith("score_multiple_choice--"))
     inputs = marked[name].marker.inputs
     weights = next(Path(file) for file in inputs if file.endswith(".safetensors"))
-    out = call_of(jobs[name]).out
+    out = call_of(jobs[name]).arguments.out
     before = out.read_bytes()
     with changed(weights, flipped(weights.read_bytes())):
         said = call(words_of(jobs[name]), capsys)
