@@ -109,8 +109,16 @@ class CommandLine:
 
     def read(self, words: Sequence[str]) -> Any:
         """Return the model; raise :class:`RevocabError` with all that is wrong."""
-        flags = self.parse(words)
-        flags = {key: value_of(self.known[key], value) for key, value in flags.items()}
+        texts = self.parse(words)
+        try:
+            flags = {key: value_of(self.known[key], value) for key, value in texts.items()}
+        except RevocabError as error:
+            first = next(iter(self.positional), "")
+            if not first or first in texts:
+                raise
+            # A word after a flag of several is one of them.
+            order = f"{first.upper()} comes first: {self.name} {first.upper()} …"
+            raise RevocabError([order, *error.problems]) from None
         short = {key: flags.pop(key) for key in self.shorthand.model_fields if key in flags}
         if short:
             options: Any = self.model.model_fields["options"].annotation
@@ -256,7 +264,7 @@ def kind_name(kind: Any) -> str:
     if get_origin(kind) in (list, tuple):
         return kind_name(get_args(kind)[0])
     names = {Path: "PATH", int: "N", float: "X"}
-    return "JSON" if is_model(kind) else names.get(kind, "VALUE")
+    return "JSON" if any(map(is_model, kinds_in(kind))) else names.get(kind, "VALUE")
 
 
 def value_of(leaf: Leaf, value: Any) -> Any:
@@ -300,12 +308,15 @@ def named_as(leaf: Leaf, word: str) -> str:
 
 
 def element(kind: Any, text: str) -> Any:
-    """Return one value: JSON for a part, YAML where any type may stand."""
-    if is_model(kind):
+    """Return one value: JSON for a part, YAML where any type may stand, numbers for shorthands."""
+    if any(map(is_model, kinds_in(kind))):
         return parse_json(text, repr(text[:LONGEST]))
     if kind is Any or (get_origin(kind) in (list, tuple) and text.lstrip().startswith("[")):
         try:
             return yaml_file.parse(text)[0]
         except yaml.YAMLError as error:
             raise RevocabError(f"{text[:LONGEST]!r}{yaml_file.fault(error)}") from None
-    return text
+    try:
+        return kind(text) if kind in (int, float) else text
+    except ValueError:
+        return text  # the model says what is wrong with it

@@ -220,7 +220,13 @@ def test_by_how_much_text_grows(corpora, bases, tmp_path, way, family):
 def refusal(base: Path, corpora, **options):
     with pytest.raises(RevocabError) as caught:
         mixtures = {"corpora": mixture(corpora, hi=1.0)}
-        change("extend", base, mixtures, base.parent / "out", add=5, join_marks=True, **options)
+        change(
+            "extend",
+            base,
+            mixtures,
+            base.parent / "out",
+            **{"add": 5, "join_marks": True, **options},
+        )
     assert not (base.parent / "out").exists()
     return str(caught.value)
 
@@ -241,4 +247,4 @@ def test_a_splitter_that_cannot_be_repaired_is_refused(bases, corpora, tmp_path)
 
 def test_it_is_yes_or_no(bases, corpora):
     said = refusal(bases["byte_level"], corpora, join_marks="perhaps")
-    assert "option join_marks = 'perhaps'" in said
+    assert "join_marks: " in said and "'perhaps'" in said

@@ -169,7 +169,7 @@ def test_models_of_table_2_are_asked_as_their_pairs_ask(repository, monkeypatch)
         taught = experiment.corpora[f"nllb-{language}"].translation
         for direction, layout in zip(taught.directions, taught.layouts, strict=True):
             job = options.prompts(experiment, "alma_" + "_".join(direction))
-            asked = KIND.layout_in(job.direction, KIND.changed(job.options()))
+            asked = KIND.layout_in(job.direction, KIND.changed(job))
             assert (asked, job.shots) == (layout, 0)
     values = read_values("config/vocadt.yaml")
     for direction in ("into", "from"):

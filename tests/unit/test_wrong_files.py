@@ -182,8 +182,8 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     ("recipes.answers.chat_template", "latin.jinja", "latin.jinja: not UTF-8 text (byte 1)"),
     # Names.
     (f"{CHOICES}.tasks.arc_easy_en", {**ARC, "harness": "arc_esay"}, "no task 'arc_esay'"),
-    ("scale", {**PAIR, "methods": {"savaa": {}}}, "scale.methods.savaa: "),
-    ("runs.mistral.methods.savaa", {}, "runs.mistral.methods.savaa: "),
+    ("scale", {**PAIR, "methods": {"savaa": {}}}, "scale.methods.savaa.method: "),
+    ("runs.mistral.methods.savaa", {}, "runs.mistral.methods.savaa.method: "),
     (f"{SAVA}.recipe", "trian", "did you mean 'train'?"),
     (f"{SAVA}.step", 3, f"{SAVA}.step: unknown key"),
     ("models.mistral", {**STAND_IN, "hub": "not an id"}, "models.mistral.hub: "),
@@ -199,7 +199,7 @@ WRONG_FILES: list[tuple[str, Any, str]] = [
     ("title", "", "title: "),
     ("title", "two\nlines", "title: "),
     ("recipies", {}, "recipies: unknown key"),
-    ("tables.choices_it.kind", "choice", "tables.choices_it: "),
+    ("tables.choices_it.kind", "choice", "tables.choices_it.kind: "),
     # What nothing would read, and what something needs.
     ("runs.mistral.methods.fvt", {"helper": "helper"}, "fvt.helper: method 'fvt' reads no helper"),
     ("runs.mistral.methods.fvt", {"donor": {"run": "mistral-sava"}}, "reads no other run"),
