@@ -9,24 +9,24 @@ import argparse
 from pathlib import Path
 from statistics import mean, stdev
 
+#: Stands for half of the shared tokens.
+HALF = -2
 #: Options for a seed; sava's first weights have a seed of their own.
 METHODS = {
     "random": ("random", lambda seed: {}),
     "sava sgd": ("sava", lambda seed: {"fit_seed": seed}),
     "sava lstsq": ("sava", lambda seed: {"solver": "lstsq"}),
-    "sava sgd, half of the anchors": ("sava", lambda seed: {"fit_seed": seed, "anchors": -2}),
+    "sava sgd, half of the anchors": ("sava", lambda seed: {"fit_seed": seed, "anchors": HALF}),
     "sava sgd, 200 anchors": ("sava", lambda seed: {"fit_seed": seed, "anchors": 200}),
-    "sava lstsq, half of the anchors": ("sava", lambda seed: {"solver": "lstsq", "anchors": -2}),
+    "sava lstsq, half of the anchors": ("sava", lambda seed: {"solver": "lstsq", "anchors": HALF}),
 }
 COLUMNS = {
-    "mean norm of new rows": lambda found: found["norm_new"]["mean"],
-    "new / copied": lambda found: (
-        found["norm_new"]["mean"] / found["norm_copied"]["mean"]
-        if found["norm_copied"]["mean"]
-        else None
+    "mean norm of new rows": lambda row: row["norm_new"]["mean"],
+    "new / copied": lambda row: (
+        row["norm_new"]["mean"] / row["norm_copied"]["mean"] if row["norm_copied"]["mean"] else None
     ),
-    "cosine to their mean": lambda found: found["cosine_to_mean_new"],
-    "cosine on held-out anchors": lambda found: found["method"].get("held_out_cosine"),
+    "cosine to their mean": lambda row: row["cosine_to_mean_new"],
+    "cosine on held-out anchors": lambda row: row["method"].get("held_out_cosine"),
 }
 
 
@@ -47,31 +47,30 @@ def main() -> None:
     from revocab.closed import checked
     from revocab.initialise.adapted_model import initialise_matrices
     from revocab.initialise.method import methods
-    from revocab.initialise.options import ChosenMethod
-    from revocab.initialise.reading.helper import Helper
+    from revocab.initialise.options import InitInputs, InitJob
     from revocab.initialise.reading.material import Material
     from revocab.initialise.reading.vocabularies import Vocabularies
-    from revocab.models.folder import ModelFolder
+    from revocab.progress import silent
 
     vocabularies = Vocabularies(arguments.source, arguments.target_tokenizer)
-    source = ModelFolder(arguments.source)
-    helper = Helper.open(arguments.helper, vocabularies.target_tokenizer)
     shared = len(vocabularies.intersection.target_ids)
     print(f"{shared} shared, {len(vocabularies.intersection.missing)} new tokens")
     print(f"| method | {' | '.join(COLUMNS)} |")
     print(f"| --- |{' ---: |' * len(COLUMNS)}")
-    for name, (method_name, options) in METHODS.items():
-        method, found = methods()[method_name], []
+    for name, (method, options) in METHODS.items():
+        described = []
         for seed in arguments.seeds:
-            given = options(seed)
-            if given.get("anchors") == -2:
-                given["anchors"] = shared // 2
-            chosen = checked(ChosenMethod, {"method": method_name, **given})
-            helped = method.needs_helper
-            material = Material(method, chosen, source, vocabularies, helper if helped else None)
-            described = initialise_matrices(material, seed=seed).described
-            found.append(described["input"])
-        cells = [cell([column(one) for one in found]) for column in COLUMNS.values()]
+            chosen = {"method": method, "seed": seed, **options(seed)}
+            if chosen.get("anchors") == HALF:
+                chosen["anchors"] = shared // 2
+            inputs = InitInputs(
+                source=arguments.source,
+                target_tokenizer=arguments.target_tokenizer,
+                helper=arguments.helper if methods()[method].needs_helper else None,
+            )
+            material = Material.open(inputs, checked(InitJob, chosen), "cpu", silent)
+            described.append(initialise_matrices(material, silent).described["input"])
+        cells = [cell([column(each) for each in described]) for column in COLUMNS.values()]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
