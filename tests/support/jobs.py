@@ -7,6 +7,6 @@ from typing import Any
 from revocab.closed import checked
 
 
-def job_of(model: type, **options: Any) -> Any:
+def job_of(model: type, /, **options: Any) -> Any:
     """Return a job of the kind that its options name."""
     return checked(model, options)

@@ -18,7 +18,7 @@ from revocab import __main__ as entry
 from revocab.closed import Job, plain
 from revocab.command_line import leaves
 from revocab.errors import RevocabError
-from revocab.verb import read
+from revocab.verb import command_line, read
 from revocab.verbs import find, places
 
 NAMES = sorted(places())
@@ -48,8 +48,9 @@ def test_options_hold_no_path_and_inputs_hold_paths_only(name):
     for key, field in plain(inputs.annotation).model_fields.items() if inputs else ():
         assert Path in inside(field.annotation), key
     assert not [key for key, field in verb.machine.items() if Path in inside(field.annotation)]
-    keys = [leaf.key for leaf in leaves(verb.model)]
-    assert len(keys) == len({*keys})
+    for kind in verb.kinds or [""]:  # a flag has one meaning
+        keys = [leaf.key for leaf in leaves(command_line(verb, name, kind).model)]
+        assert len(keys) == len({*keys}), kind
 
 
 # Both ways to call -------------------------------------------------------------------------------
