@@ -78,10 +78,13 @@ def mean_log_probabilities(engine: TextGenerator, encoded: Sequence[Encoded]) ->
         by_context.setdefault(tuple(ids[:start]), []).append(at)
     means = [0.0] * len(encoded)
     for context, places in by_context.items():
-        answers = [encoded[at][0][len(context) : len(context) + tokens] for at in places]
-        sums = engine.log_probabilities(list(context), answers)
-        for at, value in zip(places, sums, strict=True):
-            means[at] = value / tokens
+        answers = [tuple(encoded[at][0][len(context) : len(context) + tokens]) for at in places]
+        # Answers that begin alike are equal to the last bit: padded otherwise they would not be.
+        different = list(dict.fromkeys(answers))
+        sums = engine.log_probabilities(list(context), list(map(list, different)))
+        sum_of = dict(zip(different, sums, strict=True))
+        for at, answer in zip(places, answers, strict=True):
+            means[at] = sum_of[answer] / tokens
     return means
 
 
