@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -196,9 +197,9 @@ class OfKinds(Closed):
     named_by: ClassVar[str] = "kind"
 
     @classmethod
+    @abstractmethod
     def kinds(cls) -> Mapping[str, Any]:
         """Return the kinds by name: the models of their options, or what has these as options."""
-        raise NotImplementedError
 
     def own_options(self) -> dict[str, Any]:
         """Return the options of its kind alone, as records of what was made have them."""

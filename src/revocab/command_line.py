@@ -191,7 +191,9 @@ class CommandLine:
         try:
             result = app(joined)
         except CycloptsError as error:
-            raise UsageError(f"{' '.join(str(error).split())}; see {self.name} --help") from None
+            problem = " ".join(str(error).split()).rstrip(".")
+            problem = problem.replace("Unused Tokens: ", "no flag takes the words ")
+            raise UsageError(f"{problem}; see {self.name} --help") from None
         if result is None:  # the help was printed
             raise SystemExit(0)
         return result

@@ -13,14 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-    NamedTuple,
-    NoReturn,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, NamedTuple, NoReturn, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
@@ -74,7 +67,7 @@ class Verb:
 
     def __call__(self, words: Sequence[str]) -> str | None:
         """Do what the words of a person say, and return what the terminal shows."""
-        arguments = dict(read(self, f"revocab {self.name}", words).arguments)
+        arguments = dict(read_by_hand(self, f"revocab {self.name}", words).arguments)
         if "words" in inspect.signature(self.function).parameters:
             arguments["words"] = words
         return self.function(**arguments)
@@ -136,15 +129,18 @@ def verb(**facts: Any) -> Callable[[Callable[..., str | None]], Verb]:
 # --- reading a command line -----------------------------------------------------------------------
 
 
-@of_usage()
 def read(verb: Verb, name: str, words: Sequence[str]) -> Call:
-    """Return the call that a command line makes.
+    """Return the call of a step that a rule's words make, or a person's."""
+    return (read_rule if "--job" in words else read_by_hand)(verb, name, words)
+
+
+@of_usage()
+def read_by_hand(verb: Verb, name: str, words: Sequence[str]) -> Call:
+    """Return the call that a person's words make.
 
     Raises :class:`UsageError` naming every flag that is missing, unknown or wrong; prints the help
     and ends where that is wanted.
     """
-    if "--job" in words:
-        return read_rule(verb, name, words)
     if not words and any(field.is_required() for field in verb.model.model_fields.values()):
         words = ["--help"]
     if not verb.kinds:
@@ -189,14 +185,17 @@ def kinds_page(verb: Verb, name: str, words: Sequence[str]) -> NoReturn:
     raise SystemExit(0)
 
 
+@of_usage()
 def read_rule(verb: Verb, name: str, words: Sequence[str]) -> Call:
-    """Return the call of a rule, whose options are JSON, or ``-`` for standard input."""
+    """Return the call of a rule, whose options are JSON, or ``-`` for standard input.
+
+    Raises :class:`UsageError` as :func:`read_by_hand`.
+    """
     model: Any = create_model(verb.name, __base__=verb.model, options=(str, "{}"), job=(str, ...))
     values = CommandLine(name, None, model).read(spelt_out(words, model))
     arguments = {key: getattr(values, key) for key in verb.model.model_fields}
-    if "options" in arguments:
-        text = sys.stdin.read() if values.options == "-" else values.options
-        arguments["options"] = checked(verb.options, text, "options")
+    text = sys.stdin.read() if values.options == "-" else values.options
+    arguments["options"] = checked(verb.options, text, "options")
     if verb.writes == "folder" and arguments["out"].name in OF_FOLDERS:
         arguments["out"] = arguments["out"].parent
     return Call(verb.model.model_construct(**arguments), "--".join(values.job.split()))

@@ -243,6 +243,8 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("judge rule --conversations {chat.jsonl} --checks ended=maybe --out o", "--checks: "),
     # Experiments.
     ("run none.yaml", "none.yaml: no such file"),
+    ("plan --job x", "--job"),
+    ("check {toy} --job x", "--job"),
     ("run --configfile", "argument --configfile/--configfiles: "),
     ("run --configfile {corpus}", "corpus: cannot be read as a file"),
     ("run --configfile {small} results/x.csv", "if it is to be made, put -- before it"),

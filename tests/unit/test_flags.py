@@ -142,7 +142,7 @@ def test_a_value_may_hold_commas_and_spaces():
     [
         ("--cuont 1", ["Unknown option: --cuont. Did you mean --count?"]),
         ("--a 1 --b 2", ["Unknown option: --a"]),
-        ("stray", ["Unused Tokens: ['stray']"]),
+        ("stray", ["no flag takes the words ['stray']"]),
         ("--name", ["Parameter --name requires an argument"]),
         ("--shares it", ["--shares 'it': expected NAME=VALUE"]),
         ("--folders m", ["--folders 'm': expected STEP=VALUE; write --folders 0=m"]),

@@ -95,7 +95,7 @@ WHOLE = {
     "adapt --demo --vocabulary 5 --out o": "--vocabulary 5: the model has 2,048 tokens",
     "adapt --demo --text it=it.txt --keep en=few.txt --out o": "2,048 tokens of a stand-in need",
     "compare toy --text it=it.txt": "NEW: ",
-    "compare toy toy toy --text it=it.txt": "Unused Tokens: ['toy']",
+    "compare toy toy toy --text it=it.txt": "no flag takes the words ['toy']",
     "new few.txt --model toy --text it=it.txt --vocabulary 1500": "a name that ends in .yaml",
     "new mine.yaml --model toy --text it=it.txt --vocabulary 1500": "mine.yaml: already exists",
     "new n.yaml --task --model toy": "--model: not for a prompt",

@@ -105,7 +105,7 @@ else:
 
 
 class NamedMethod(Layered, ChosenMethod):
-    """A method with its options, of which those that are written are told."""
+    """A method with its options, of which those that a file has are written."""
 
     @property
     def options(self) -> dict[str, Any]:
