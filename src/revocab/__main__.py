@@ -68,16 +68,16 @@ def main(words: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if words is None else list(words)
     if words[:1] == ["help"] and words[1:]:
         words = words if words[1:] == ["steps"] else [*words[1:], "--help"]
-    if not words or words[0] in ("-h", "--help", "help"):
-        print_page(steps=words[1:] == ["steps"])
-        return
-    if words[0] in ("-V", "--version"):
-        from revocab import __version__
-
-        print(f"revocab {__version__}")
-        return
     with legible():
-        dispatch(words[0], words[1:])
+        if not words or words[0] in ("-h", "--help", "help"):
+            print_page(steps=words[1:] == ["steps"])
+        elif words[0] in ("-V", "--version"):
+            from revocab import __version__
+
+            print(f"revocab {__version__}")
+        else:
+            dispatch(words[0], words[1:])
+        sys.stdout.flush()
 
 
 def print_page(*, steps: bool) -> None:

@@ -45,6 +45,9 @@ def legible() -> Iterator[None]:
     except KeyboardInterrupt:
         print("error: interrupted; no partial output was kept", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
+    except BrokenPipeError:  # what reads our output has seen enough, such as head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(128 + signal.SIGPIPE) from None
     except OSError as error:
         if error.errno == errno.ENOMEM:
             print(f"error: memory ran out; {MORE_MEMORY}", file=sys.stderr)

@@ -38,8 +38,8 @@ def code_hash(function: str, module: str, finds: Collection[str] = ()) -> str:
     ``finds`` are folders whose modules are found at run time, and imported by no name.
     """
     text = stands_on(function, place(module).read_text(encoding="utf-8"))
-    found = [name for folder in finds for name in files(f"{folder}/*.py", PACKAGE)]
-    names = sorted(closure([*_modules(text, PACKAGE), *found], PACKAGE))
+    modules = [name for folder in finds for name in files(f"{folder}/*.py", PACKAGE)]
+    names = sorted(closure([*_modules(text, PACKAGE), *modules], PACKAGE))
     lines = [f"{name} {file_hash(place(name))}" for name in names]
     return _digest("\n".join([UNREAD.sub("", text), *lines]))
 

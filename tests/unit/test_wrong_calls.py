@@ -138,6 +138,17 @@ def test_an_interrupted_call_is_one_line(tmp_path):
     assert said == "error: interrupted; no partial output was kept\n"
 
 
+@pytest.mark.parametrize("words", [["help", "steps"], ["pack", "--help"], ["plan", "--help"]])
+def test_a_reader_that_has_seen_enough_is_no_error(words):
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "revocab", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode in (0, 1, 141)  # 1 is of the library that prints help
+
+
 @pytest.mark.parametrize(
     ("text", "known"),
     [

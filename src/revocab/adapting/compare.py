@@ -113,12 +113,12 @@ def compare(
     from revocab.report.template import environment
 
     template = environment(FOLDER).get_template("comparison.md.j2")
-    shown = template.render(comparison, answer=answer)
+    page = template.render(comparison, answer=answer)
     if out is not None:
         with out.replaced() as folder:
-            write_text(folder / "comparison.md", shown)
+            write_text(folder / "comparison.md", page)
             write_json(folder / "comparison.json", comparison)
-    return shown
+    return page
 
 
 def local_model(name: str) -> Path:

@@ -44,15 +44,15 @@ def group_problems(experiment: Experiment, group_id: str, group: RunGroup) -> It
     first: dict[str, str] = {}
     seeds: dict[tuple[str, int | None], str] = {}
     for name, entry in group.methods.items():
-        shown, key = entry.replicate_of, f"runs.{group_id}.methods.{name}.replicate_of"
-        if shown is None:
+        replicated, key = entry.replicate_of, f"runs.{group_id}.methods.{name}.replicate_of"
+        if replicated is None:
             continue
-        if shown in group.methods:
-            yield f"{key}: {shown!r} is a run of the group itself; give another name"
-        other = first.setdefault(shown, name)
+        if replicated in group.methods:
+            yield f"{key}: {replicated!r} is a run of the group itself; give another name"
+        other = first.setdefault(replicated, name)
         if entry.model_dump(exclude=apart) != group.methods[other].model_dump(exclude=apart):
             yield f"{key}: {name!r} differs from {other!r} in more than its seed; rename it"
-        same = seeds.setdefault((shown, entry.seed), name)
+        same = seeds.setdefault((replicated, entry.seed), name)
         if same != name:
             yield f"{key}: {same!r} already has the seed {entry.seed}; give another"
     known = set[str]().union(*task_languages(experiment).values())

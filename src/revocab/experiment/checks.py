@@ -126,9 +126,10 @@ def check(experiment: Experiment) -> list[str]:
     """
     problems = [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]
     for find in CHECKS if not problems else ():
-        found: list[str] = []
-        # Of a file that cannot be read, with what was found before.
-        problems += [*refused(lambda into, by: into.extend(by(experiment)), found, find), *found]
+        # Where a file cannot be read, what was found before that stays.
+        partial: list[str] = []
+        problems += refused(partial.extend, find(experiment))
+        problems += partial
     return list(dict.fromkeys(problems))
 
 

@@ -182,14 +182,14 @@ class WrittenOut:
         """Return runs of which those of a seed begin from, or read, the run of that seed, which a
         file names without it.
         """
-        found = dict(runs)
+        linked = dict(runs)
         for name, run in runs.items():
             for key in PARENTS if run_id(group_id, name) in self.as_in_file else ():
                 parent = getattr(run, key)
                 if parent and (replicate := f"{parent.run}-seed{run.seed}") in self.as_in_file:
                     update = {key: parent.model_copy(update={"run": replicate})}
-                    found[name] = found[name].model_copy(update=update)
-        return found
+                    linked[name] = linked[name].model_copy(update=update)
+        return linked
 
     def add(self, known: dict[str, Any], name: str, value: Any, place: str) -> None:
         if known.setdefault(name, value) != value:

@@ -62,11 +62,11 @@ def check(model: str = model_field("model to look at"), *, options: CheckOptions
         findings = mend(folder, findings, output, report, lines)
     if options.findings is not None and not to_screen:
         write_json(options.findings, report)
-    shown = json.dumps(report, ensure_ascii=False, indent=2) if to_screen else "\n".join(lines)
+    text = json.dumps(report, ensure_ascii=False, indent=2) if to_screen else "\n".join(lines)
     if any(finding.severity == "error" for finding in findings):
-        print(shown)
+        print(text)
         raise SystemExit(1)
-    return shown
+    return text
 
 
 def mend(

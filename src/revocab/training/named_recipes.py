@@ -141,8 +141,8 @@ def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         ]
         changes = {**changes, "stages": stages}
     replaced = {other for pair in ALTERNATIVES for key in pair if key in changes for other in pair}
-    kept = {key: value for key, value in base.items() if key not in replaced}
-    return {**kept, **{key: value for key, value in changes.items() if key != "like"}}
+    rest = {key: value for key, value in base.items() if key not in replaced}
+    return {**rest, **{key: value for key, value in changes.items() if key != "like"}}
 
 
 class NamedRecipe(Shorthand):
@@ -201,12 +201,12 @@ class RowBudget(NamedRecipe):
 
         Raises :class:`RevocabError` for budgets that contradict, or do not say how many rows.
         """
-        asked = self.changes()
-        if asked and "rows" in values:
+        budget = self.changes()
+        if budget and "rows" in values:
             raise RevocabError(
                 "--rows: is steps times batch size; give it, or --steps and --batch-size, not both"
             )
-        if self.recipe is not None or not asked:
+        if self.recipe is not None or not budget:
             return super().spelt_out(values, job)
         if (self.steps is None) == (self.tokens is None) or (self.steps and not self.batch_size):
             raise RevocabError("--rows: give --steps and --batch-size, or --tokens, or --rows")

@@ -23,13 +23,13 @@ class Place(NamedTuple):
 @cache
 def places() -> dict[str, Place]:
     """Return every step by its name, in the order of the files."""
-    found = {}
+    steps = {}
     for file in sorted(Path(__file__).parent.glob("[a-z]*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.decorator_list:
                 summary = (ast.get_docstring(node) or "").partition("\n")[0]
-                found[node.name] = Place(file.stem, summary)
-    return found
+                steps[node.name] = Place(file.stem, summary)
+    return steps
 
 
 def find(name: str) -> Verb:

@@ -80,14 +80,14 @@ def verify(model: str = model_field("model or tokenizer"), *, options: VerifyOpt
     MODEL is a folder or Hub id, of a model or a tokenizer. Exit status 1 if anything differs.
     """
     verified = verified_model(model, options)
-    shown = page(verified)
+    text = page(verified)
     if options.json_:
         values = {**asdict(verified), "verdict": verified.verdict}
-        shown = json.dumps(values, ensure_ascii=False, indent=2)
+        text = json.dumps(values, ensure_ascii=False, indent=2)
     if verified.verdict != "equal":
-        print(shown)
+        print(text)
         raise SystemExit(1)
-    return shown
+    return text
 
 
 def page(verified: Verified) -> str:

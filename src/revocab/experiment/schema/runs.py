@@ -118,12 +118,12 @@ class NamedMethod(Layered, ChosenMethod):
     def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         """Leave out nulls that nobody said, and the defaults of options; these stand last."""
         keys, options = self.model_fields_set, methods()[self.method].options.model_fields
-        kept = {
+        stated = {
             key: value
             for key, value in dump(self).items()
             if key in keys or not (value is None or key in options)
         }
-        return {**{key: kept[key] for key in kept if key not in options}, **kept}
+        return {**{key: stated[key] for key in stated if key not in options}, **stated}
 
 
 def name_methods(entries: Any) -> Any:
