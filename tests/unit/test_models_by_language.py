@@ -12,7 +12,7 @@ from revocab.experiment import validate
 from revocab.report.figure_parts.style import Palette
 from revocab.report.figures.bars import ModelsByLanguageFigure
 from revocab.report.make_tables import build_table
-from revocab.report.references import asked_scores
+from revocab.report.references import shown_scores
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
@@ -124,7 +124,7 @@ def test_without_results_cells_are_missing_and_not_impossible(root, tmp_path):
 
 
 def test_each_language_is_scored_for_the_groups_of_its_runs(demo):
-    shown = asked_scores(validate({**demo, "tables": {"t": TABLE}, "figures": {}}))
+    shown = shown_scores(validate({**demo, "tables": {"t": TABLE}, "figures": {}}))
     assert shown == {"mistral": {"mmlu_en", "mmlu_it"}, "llama": {"mmlu_it"}}
 
 

@@ -18,7 +18,7 @@ from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
 from revocab.report.checks import table_problems
 from revocab.report.make_tables import build_table, make_tables
-from revocab.report.references import asked_scores
+from revocab.report.references import shown_scores
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
@@ -242,7 +242,7 @@ def test_a_lack_is_named_for_headers_under_headers(root):
 
 def test_what_is_shown_is_scored(demo):
     tables = {"categories": TABLES["categories"]}
-    shown = asked_scores(validate({**demo, "tables": tables, "figures": {}}))
+    shown = shown_scores(validate({**demo, "tables": tables, "figures": {}}))
     assert shown == {one: {"mmlu_it", "sciq_it", "boolq_it"} for one in ("mistral", "llama")}
 
 

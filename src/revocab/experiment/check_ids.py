@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from revocab.closed import Refers, unknown
-from revocab.experiment.lineage import BASE, run_id, shown_ids
+from revocab.experiment.lineage import BASE, run_id
 from revocab.experiment.schema import Experiment
 from revocab.report.values.losses import text_languages
 from revocab.training.stage import Stage
@@ -33,11 +33,16 @@ Reference = tuple[str, str, str]
 
 
 def check_references(experiment: Experiment) -> Iterator[str]:
+    return (problem for _, problem in wrong_references(experiment))
+
+
+def wrong_references(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield each key at which an id names nothing, or the same twice, and the problem."""
     evaluation, measured = experiment.evaluation, experiment.fertility
     known: dict[str, Collection[str]] = {
         **{what: getattr(experiment, section) for what, section in SECTIONS.items()},
         "run group": experiment.runs,
-        "run": shown_ids(experiment),
+        "run": experiment.index.ids,
         "generation task": evaluation.generation.tasks,
         "language with tasks": {t.language for t in evaluation.multiple_choice.tasks.values()},
         "language with held-out text": text_languages(experiment),
@@ -47,9 +52,9 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     }
     for (key, value, what), times in Counter(references(experiment)).items():
         if value not in known[what]:
-            yield unknown(key, value, known[what], what)
+            yield key, unknown(key, value, known[what], what)
         elif times > 1:
-            yield f"{key}: names {value!r} {times} times; name it once"
+            yield key, f"{key}: names {value!r} {times} times; name it once"
 
 
 def references(experiment: Experiment) -> Iterator[Reference]:

@@ -18,7 +18,7 @@ from revocab.experiment.lineage import (
 )
 from revocab.experiment.schema import Experiment, RunGroup
 from revocab.initialise.method import methods
-from revocab.report.references import task_languages
+from revocab.report.runs import task_languages
 
 
 def check_runs(experiment: Experiment) -> Iterator[str]:

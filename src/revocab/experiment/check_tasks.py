@@ -21,7 +21,7 @@ from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, 
 from revocab.experiment.schema import Experiment, Source
 from revocab.experiment.schema.evaluation import GenerationTask
 from revocab.languages import missing_words
-from revocab.report.references import asked_scores
+from revocab.report.references import shown_scores
 from revocab.report.tables.languages import TRANSLATION
 
 #: Where a multiple-choice task may take its rows from: the harness reads them itself.
@@ -130,7 +130,7 @@ def unasked_layouts(experiment: Experiment) -> Iterator[str]:
     """Yield a warning for every way of asking that a mixture teaches, and that no task of the run
     group asks by.
     """
-    asked = asked_scores(experiment)
+    asked = shown_scores(experiment)
     for group in experiment.runs:
         runs = [run for run in experiment.expanded.values() if run.group == group]
         named = {

@@ -12,7 +12,7 @@ from revocab.closed import EVERY, unknown
 from revocab.errors import refused
 from revocab.evaluation.inference.engine import engines_for
 from revocab.experiment.check_files import check_sources
-from revocab.experiment.check_ids import check_names, check_references
+from revocab.experiment.check_ids import check_names, check_references, wrong_references
 from revocab.experiment.check_models import (
     check_answers,
     check_cycles,
@@ -84,9 +84,14 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
 
 
 def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
+    """Yield what tables and figures lack; of those with ids that name nothing, only that is a
+    problem.
+    """
+    wrong = [key for key, _ in wrong_references(experiment)]
     for section in ("tables", "figures"):
         for name, options in getattr(experiment, section).items():
-            yield from options.problems(experiment, f"{section}.{name}")
+            if not any(key.startswith(f"{section}.{name}.") for key in wrong):
+                yield from options.problems(experiment, f"{section}.{name}")
 
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:

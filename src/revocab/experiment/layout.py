@@ -20,7 +20,7 @@ from revocab.experiment.trainings import Trainings
 from revocab.extensions import from_here
 from revocab.marker import BY_ITEM, DROPPED
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
-from revocab.report.references import asked_scores
+from revocab.report.references import shown_scores
 from revocab.training.outputs.loss_tables import MEASURED
 from revocab.training.recipe import EVALUATED, LAST
 
@@ -32,7 +32,7 @@ class Layout(Trainings):
 
     @cached_property
     def _shown_scores(self) -> dict[str, set[str]]:
-        return asked_scores(self.experiment)
+        return shown_scores(self.experiment)
 
     def scored_tasks(self, run: str, tasks: Iterable[str]) -> list[str]:
         groups = {other.group for other in self.runs.values() if other.scored_id == run}

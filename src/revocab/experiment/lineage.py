@@ -18,35 +18,6 @@ PARENTS = ("start", "donor")
 Pair = tuple[str, str]
 
 
-def method_runs(experiment: Experiment) -> dict[str, tuple[RunGroup, str]]:
-    return {
-        run.id: (experiment.runs[run.group], run.name)
-        for run in experiment.expanded.values()
-        if run.made
-    }
-
-
-def group_of(experiment: Experiment, run: str) -> str | None:
-    runs = experiment.expanded.values()
-    return next((each.group for each in runs if run in (each.id, each.replicate_of)), None)
-
-
-def shown_names(group: RunGroup) -> list[str]:
-    return list(dict.fromkeys(run.replicate_of or name for name, run in group.methods.items()))
-
-
-def shown_ids(experiment: Experiment) -> list[str]:
-    runs = experiment.expanded
-    return list(dict.fromkeys([*runs, *(run.replicate_of or run.id for run in runs.values())]))
-
-
-def single_runs(experiment: Experiment, runs: Iterable[str]) -> list[str]:
-    replicates: dict[str | None, list[str]] = {}
-    for run in experiment.expanded.values():
-        replicates.setdefault(run.replicate_of, []).append(run.id)
-    return [replicate for run in runs for replicate in replicates.get(run, [run])]
-
-
 def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
     for key in PARENTS:
         named = getattr(entry, key)

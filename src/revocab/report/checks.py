@@ -14,7 +14,7 @@ from revocab.io import read_json, write_json
 from revocab.output import check_files
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_tables import made_tables
-from revocab.report.references import asked_scores
+from revocab.report.references import shown_scores
 from revocab.report.results import Results
 from revocab.report.results.scores import COLUMNS
 from revocab.report.table_parts.render import to_csv
@@ -98,7 +98,7 @@ def value_problems(results: Results) -> Iterator[str]:
 def coverage_problems(results: Results) -> Iterator[str]:
     evaluation = results.experiment.evaluation
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
-    shown = asked_scores(results.experiment)
+    shown = shown_scores(results.experiment)
     for run in results.runs:
         for section in (evaluation.multiple_choice, evaluation.generation):
             tasks = [task for task in section.tasks if task in shown.get(run.group, ())]
@@ -116,7 +116,7 @@ def coverage_problems(results: Results) -> Iterator[str]:
 
 def average_problems(results: Results) -> Iterator[str]:
     setting = results.experiment.evaluation.multiple_choice
-    shown = asked_scores(results.experiment)
+    shown = shown_scores(results.experiment)
     for language in sorted({task.language for task in setting.tasks.values()}):
         tasks = results.choice_tasks(language)
         for run in results.runs:

@@ -8,7 +8,8 @@ imports matplotlib, numpy, pandas or the schema itself.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,12 +18,12 @@ from pydantic import Field, model_validator
 from revocab.closed import Closed, OfKinds, OneLine, Step, kind_of
 from revocab.extensions import found_in
 from revocab.report.annotations import Experiment, Figure, Layout, Run
-from revocab.report.references import of_runs
 
 if TYPE_CHECKING:
     from revocab.report.figure_parts.style import Palette
     from revocab.report.published import PublishedCell
     from revocab.report.results import Results
+    from revocab.report.runs import RunIndex
     from revocab.report.table_parts.table import Table
     from revocab.report.values.run_value import RunValue
 
@@ -32,26 +33,49 @@ DATA_ENDING = "json"
 FIGURE_ENDINGS = ("svg", "png")
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a number of a run is shown; those of one contest are ranked among each other."""
+
+    value: RunValue
+    run: Run
+    contest: Hashable = None
+    #: What names the value in the experiment file, below the key of what shows it.
+    key: str = ""
+
+
 class Shows(Closed):
-    """What shows numbers; hooks are empty where it has nothing to say."""
+    """What shows numbers: from :meth:`places` follows what is scored, made and checked for it."""
+
+    def places(self, index: RunIndex) -> Iterable[Place | None]:
+        """Yield every number of a run that it shows (None: a dash); also of a file that is wrong,
+        but for ids that name nothing.
+        """
+        return ()
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
         """Yield what an experiment lacks for it; ``key`` is where the experiment names it."""
-        return ()
-
-    def values(self, experiment: Experiment) -> Iterable[tuple[RunValue, Sequence[str]]]:
-        """Yield the values that it shows of runs, each with these."""
-        return ()
+        for (below, _), (value, runs) in self.values(experiment).items():
+            yield from value.problems(experiment, ".".join(filter(None, (key, below))), runs)
 
     def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
         """Yield run groups and tasks whose scores it shows: no other task is scored."""
-        for value, runs in self.values(experiment):
-            yield from of_runs(experiment, runs, value.tasks(experiment))
+        for value, runs in self.values(experiment).values():
+            tasks = list(value.tasks(experiment))
+            yield from ((run.group, task) for run in runs for task in tasks)
 
     def needs(self, layout: Layout) -> Iterable[str]:
         """Yield files that it reads beside the scores, so that they are made first."""
-        for value, runs in self.values(layout.experiment):
+        for value, runs in self.values(layout.experiment).values():
             yield from value.needs(layout, runs)
+
+    def values(self, experiment: Experiment) -> dict[tuple[str, str], tuple[RunValue, list[Run]]]:
+        """Return every value once, with the runs that it is shown of."""
+        values: dict[tuple[str, str], tuple[RunValue, list[Run]]] = {}
+        for place in filter(None, self.places(experiment.index)):
+            of_value = values.setdefault((place.key, repr(place.value)), (place.value, []))
+            of_value[1].append(place.run)
+        return values
 
 
 class KindOptions(Shows, OfKinds):

@@ -10,52 +10,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from revocab.closed import BEST, PLACES, Id, Step, unknown
-from revocab.report.annotations import Experiment
+from revocab.report.annotations import Experiment, Run
+from revocab.report.runs import group_tasks, task_languages
 
 
-def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
+def shown_scores(experiment: Experiment) -> dict[str, set[str]]:
     """Return the tasks, multiple-choice and generative, whose scores are shown, by run group."""
-    asked: dict[str, set[str]] = {}
+    tasks: dict[str, set[str]] = {}
     for options in (*experiment.tables.values(), *experiment.figures.values()):
         for group, task in options.scores(experiment):
             if task in group_tasks(experiment, group):
-                asked.setdefault(group, set()).add(task)
-    return asked
-
-
-def task_languages(experiment: Experiment) -> dict[str, set[Id]]:
-    evaluation = experiment.evaluation
-    choices = {name: {task.language} for name, task in evaluation.multiple_choice.tasks.items()}
-    generated = {name: {*task.direction} for name, task in evaluation.generation.tasks.items()}
-    return {**choices, **generated}
-
-
-def group_tasks(experiment: Experiment, group: Id) -> set[str]:
-    """Return the tasks in a run group's languages; all tasks, if it names no languages."""
-    spoken = experiment.runs[group].languages if group in experiment.runs else None
-    tasks = task_languages(experiment)
-    return {task for task, used in tasks.items() if spoken is None or used.issubset(spoken)}
-
-
-def choices_in(
-    experiment: Experiment, language: Id, columns: Iterable[Id] | None = None
-) -> list[str]:
-    return [
-        name
-        for name, task in experiment.evaluation.multiple_choice.tasks.items()
-        if task.language == language and (columns is None or task.family in columns)
-    ]
-
-
-def of_runs(
-    experiment: Experiment, runs: Iterable[str], tasks: Iterable[str]
-) -> Iterator[tuple[str, str]]:
-    from revocab.experiment.lineage import group_of  # stands on the schema, which needs kinds
-
-    named = list(tasks)
-    for group in dict.fromkeys(group_of(experiment, run) for run in runs):
-        if group is not None:
-            yield from of_group(group, named)
+                tasks.setdefault(group, set()).add(task)
+    return tasks
 
 
 def of_group(group: str, tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -73,67 +39,50 @@ def unknowns(key: str, names: Iterable[str], known: Collection[str], what: str) 
     return (unknown(key, name, known, what) for name in names if name not in known)
 
 
-def unscored_runs(
-    experiment: Experiment, key: str, runs: Sequence[str], tasks: Iterable[str], step: Step
+def unscored(
+    experiment: Experiment, key: str, runs: Sequence[Run], tasks: Collection[str], step: Step
 ) -> Iterator[str]:
     """Yield a problem for every run that is not scored at a step at which its tasks are shown.
 
     Runs that are not scored at all have dashes; it is a problem if there are no others.
     """
-    from revocab.experiment.lineage import group_of, method_runs, run_steps, selected, single_runs
-
-    runs = single_runs(experiment, runs)
-    for group in dict.fromkeys(group_of(experiment, run) for run in runs):
-        known = set(tasks) & set(task_languages(experiment))
-        left = sorted(known - group_tasks(experiment, group)) if group is not None else []
-        if group is not None and left:
+    known = set(tasks) & set(task_languages(experiment))
+    for group in dict.fromkeys(run.group for run in runs):
+        if left := sorted(known - group_tasks(experiment, group)):
             spoken = ", ".join(experiment.runs[group].languages or ())
             yield (
                 f"{key}: runs of group {group!r} are not scored on {', '.join(left)}, being in "
-                f"other languages than the group's ({spoken}); name other tasks, or add the "
-                "language there"
+                f"other languages than the group's (runs.{group}.languages: {spoken}); name other "
+                "tasks, or add the language there"
             )
-    evaluation, made = experiment.evaluation, method_runs(experiment)
-    sections = [
-        name
-        for name in ("multiple_choice", "generation")
-        if set(tasks) & set(getattr(evaluation, name).tasks)
-    ]
-    scored = {run for run, (group, name) in made.items() if group.methods[name].evaluate}
-    silent = [run for run in runs if run in made and run not in scored]
-    if silent and len(silent) == len(runs):
-        yield f"{key}: none of the runs is scored ({', '.join(silent)}: evaluate: false); name one"
+    if not any(run.evaluate for run in runs):
+        silent = ", ".join(run.id for run in runs)
+        yield f"{key}: none of the runs is scored ({silent}: evaluate: false); name one"
     # A base model or a reference is scored, whatever is wanted.
-    for run in dict.fromkeys(run for run in runs if run in scored):
-        wanted = selected(*run_steps(experiment, run), [step])
+    for run in (run for run in runs if run.evaluate and run.made):
+        wanted = run.select([step])
         if not wanted:
-            yield f"{key}.step: {step!r} is not a checkpoint of run {run!r}"
-        for section in sections if wanted else ():
-            steps = getattr(evaluation, section).steps
-            if not {*wanted} <= {*selected(*run_steps(experiment, run), steps)}:
+            yield f"{key}.step: {step!r} is not a checkpoint of run {run.id!r}"
+        for section in ("multiple_choice", "generation"):
+            steps = getattr(experiment.evaluation, section).steps
+            shown = set(tasks) & set(getattr(experiment.evaluation, section).tasks)
+            if shown and not {*wanted} <= {*run.select(steps)}:
                 yield (
-                    f"{key}.step: run {run!r} is not scored at {step!r}; add it to "
-                    f"evaluation.{section}.steps (received {steps})"
+                    f"{key}.step: run {run.id!r} is not scored at {step!r}; add it to "
+                    f"evaluation.{section}.steps (received {steps or 'every checkpoint'})"
                 )
 
 
 def wrong_steps(
     experiment: Experiment, key: str, group: str, steps: Iterable[Step]
 ) -> Iterator[str]:
-    from revocab.experiment.lineage import (  # stands on the schema, which needs kinds
-        run_id,
-        run_steps,
-    )
-
-    if group not in experiment.runs:
-        return
-    methods = experiment.runs[group].methods
-    steps_of = [run_steps(experiment, run_id(group, name)) for name in methods]
-    trained = [known for known in steps_of if len(known[0]) > 1]
+    """Yield a problem for every step that is no checkpoint of any run of a group."""
+    runs = experiment.index.group(group, evaluated=False)
+    trained = [run for run in runs if len(run.steps) > 1]
     if not trained:
         return  # all runs have step 0 and no other, whatever is wanted
-    numbers = sorted({step for own, _ in trained for step in own})
-    names = list(dict.fromkeys([*PLACES, *(name for _, ends in trained for name in ends)]))
+    numbers = sorted({step for run in trained for step in run.steps})
+    names = list(dict.fromkeys([*PLACES, *(name for run in trained for name in run.stage_ends)]))
     for step in steps:
         if step not in numbers and step not in names:
             yield (
@@ -144,51 +93,23 @@ def wrong_steps(
             )
 
 
-def unscored_steps(
-    experiment: Experiment, key: str, group: str, steps: Sequence[Step], section: str
+def without_families(
+    experiment: Experiment, key: str, language: Id, families: Iterable[str] | None
 ) -> Iterator[str]:
-    """Yield a problem for every step that is no checkpoint of a group, and if a run of it is not
-    scored at one.
-
-    ``section``: ``multiple_choice`` or ``generation``, whose ``steps`` say where runs are scored.
-    """
-    from revocab.experiment.lineage import run_id, run_steps, selected
-
-    yield from wrong_steps(experiment, key, group, steps)
-    scored = getattr(experiment.evaluation, section).steps
-    for name in experiment.runs[group].methods if group in experiment.runs else ():
-        known = run_steps(experiment, run_id(group, name))
-        missing = sorted({*selected(*known, steps)} - {*selected(*known, scored)})
-        if missing:
-            yield (
-                f"{key}: run '{run_id(group, name)}' is not scored at {missing}; add them to "
-                f"evaluation.{section}.steps (received {scored or 'every checkpoint'})"
-            )
-            return
-
-
-def unscored_language(
-    experiment: Experiment,
-    key: str,
-    group: str,
-    language: str,
-    families: Iterable[str] | None = None,
-) -> Iterator[str]:
-    """Yield a problem for families without a task in a language that has tasks, and if a group is
-    not scored on these.
-    """
     tasks = experiment.evaluation.multiple_choice.tasks.values()
     known = {task.family for task in tasks if task.language == language}
-    if not known:
-        return
-    yield from unknowns(f"{key}.columns", families or (), known, f"family of {language!r} tasks")
-    spoken = experiment.runs[group].languages if group in experiment.runs else None
+    if known:
+        yield from unknowns(key, families or (), known, f"family of {language!r} tasks")
+
+
+def unspoken(experiment: Experiment, key: str, group: str, language: Id) -> Iterator[str]:
+    """Yield a problem if a group is scored on no task in a language."""
+    spoken = experiment.runs[group].languages
     if spoken is not None and language not in spoken:
         yield (
             f"{key}.language: {language!r} is not a language of group {group!r}"
-            f" (runs.{group}.languages: "
-            f"{', '.join(spoken)}), whose runs are scored only on tasks in these; choose one of "
-            "them, or add it there"
+            f" (runs.{group}.languages: {', '.join(spoken)}), whose runs are scored only on tasks "
+            "in these; choose one of them, or add it there"
         )
 
 
@@ -197,7 +118,7 @@ def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[
     tasks = experiment.evaluation.generation.tasks
     if not tasks:
         yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
-    elif group in experiment.runs and not tasks.keys() & group_tasks(experiment, group):
+    elif not tasks.keys() & group_tasks(experiment, group):
         known = "; ".join(f"{name}: {' '.join(task.direction)}" for name, task in tasks.items())
         yield (
             f"{key}: shows generation, and no generative task is in languages of group {group!r} "
@@ -210,5 +131,5 @@ def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]
     from revocab.experiment.lineage import learns_new_rows
 
     for group in groups:
-        if group in experiment.runs and not learns_new_rows(experiment.runs[group]):
+        if not learns_new_rows(experiment.runs[group]):
             yield f"{key}: no run of group {group!r} trains rows of a new vocabulary; add one"

@@ -21,6 +21,7 @@ from revocab.training.recipe import Recipe
 #: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
 if TYPE_CHECKING:
     from revocab.experiment.expand import Run
+    from revocab.report.runs import RunIndex
 
     TableOptions = kind.TableOptions
     FigureOptions = kind.FigureOptions
@@ -75,3 +76,10 @@ class Experiment(Closed):
         from revocab.experiment.expand import expand  # runs stand on the schema
 
         return {run.id: run for run in expand(self)}
+
+    @cached_property
+    def index(self) -> RunIndex:
+        """Return the runs as tables and figures name them; also of a file that is wrong."""
+        from revocab.report.runs import RunIndex  # imports what stands on the schema
+
+        return RunIndex(self, self.expanded.values())

@@ -16,14 +16,9 @@ from revocab.report.figure_parts.curves import BASE, draw_band, draw_level, pane
 from revocab.report.figure_parts.style import Label, Palette, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
-from revocab.report.references import (
-    choices_in,
-    group_tasks,
-    of_group,
-    unknowns,
-    unscored_language,
-)
+from revocab.report.references import of_group, unknowns, unspoken
 from revocab.report.results import Results
+from revocab.report.runs import choices_in, group_tasks
 from revocab.report.table_parts.table import Cell
 from revocab.report.values.task_scores import Average, TaskScore
 
@@ -109,7 +104,7 @@ class AverageScoreFigure(FigureOptions):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         if self.language is not None:
-            yield from unscored_language(experiment, key, self.group, self.language)
+            yield from unspoken(experiment, key, self.group, self.language)
             return
         known = group_tasks(experiment, self.group)
         yield from unknowns(f"{key}.named", self.named or (), known, "task of the group")

@@ -12,14 +12,14 @@ from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure
 from revocab.report.figure_parts.style import SPARE_COLOURS, Palette, nothing_yet
-from revocab.report.kind import FigureOptions
+from revocab.report.kind import FigureOptions, Place
 from revocab.report.names import method_label
 from revocab.report.references import unknowns
 from revocab.report.results import Results
+from revocab.report.runs import RunIndex
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.languages import AVERAGE, ModelsByLanguageTable
 from revocab.report.tables.runs import RunsTable
-from revocab.report.values.run_value import RunValue
 
 #: Light enough for errors and published values to stand out on it; no method's own.
 COLOUR = "#8FB4D9"
@@ -85,9 +85,9 @@ class BarsFigure(FigureOptions):
             headers = [column.header for column in table.columns]
             yield from unknowns(f"{key}.column", [self.column], headers, f"column of table {name}")
 
-    def values(self, experiment: Experiment) -> Iterator[tuple[RunValue, Sequence[str]]]:
-        for table in self.shown(experiment).values():
-            yield from table.values(experiment)
+    def places(self, index: RunIndex) -> Iterator[Place | None]:
+        for table in self.shown(index.experiment).values():
+            yield from table.places(index)
 
 
 #: Cells by row and column.

@@ -14,7 +14,7 @@ from revocab.report.kind import FigureOptions, manifest
 from revocab.report.names import method_label
 from revocab.report.references import no_new_rows
 from revocab.report.results import Results
-from revocab.report.tables.sweep import SweepOptions, values_of
+from revocab.report.tables.sweep import SweepOptions
 
 
 class SimilarityFigure(FigureOptions):
@@ -104,8 +104,9 @@ class SweepFigure(SweepOptions, FigureOptions):
         import numpy as np
         from matplotlib import pyplot
 
-        down, across = values_of(self.grid(results.experiment))
-        cells = [row.cells[1:] for row in self.rows_shown(results)]
+        pivot = self.pivot(results)
+        down, across = [row.label for row in pivot.rows], pivot.header[1:]
+        cells = pivot.cells(results)
         numbers = np.array(
             [
                 [math.nan if cell.value is None else cell.value * cell.scale for cell in row]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from pydantic import Field
@@ -12,14 +12,16 @@ from revocab.closed import Id, OneLine, ShownRunId, unknown
 from revocab.evaluation.over_seeds import Difference
 from revocab.limits import Weight
 from revocab.report.annotations import Experiment
+from revocab.report.kind import Place as ShownPlace
 from revocab.report.paper_claims.measures import Comparison, Measure, Printed, Side, scaled
 from revocab.report.published import read_published
 from revocab.report.references import unknowns
 from revocab.report.results import Results
+from revocab.report.runs import RunIndex
+from revocab.report.table_parts.pivot import Column, ValueTable
 from revocab.report.table_parts.table import Cell
-from revocab.report.table_parts.value_table import Column, ValueTable
 from revocab.report.tables.languages import ModelsByLanguageTable
-from revocab.report.values.run_value import RunValue, cell_difference
+from revocab.report.values.run_value import cell_difference
 
 #: Of a run in a column: ours, or what is printed.
 Number = TypeVar("Number")
@@ -107,7 +109,7 @@ class RowGain(Comparison):
     def printed(self, results: Results) -> list[Printed]:
         printed = {cell.place: cell.value for cell in results.paper.cells(self.table)}
         options = self._options(results.experiment)
-        rows = dict(options.labelled(results)) if options else {}
+        rows = options.labels(results) if options else {}
         sides = []
         for column in self._columns(results.experiment):
             ours, others = (
@@ -143,17 +145,19 @@ class RowGain(Comparison):
             yield unknown(f"{key}.table", self.table, known, "table of chosen runs")
             return
         yield from unknowns(key, [*self.runs, *self.over], options.runs, f"row of {self.table!r}")
-        ranked = [column.header for column in options.shown(experiment) if column.value.better]
+        ranked = [
+            column.header for column in options.columns_of(experiment.index) if column.value.better
+        ]
         place = f"column of {self.table!r} that has a better value,"
         yield from unknowns(f"{key}.columns", self.columns, ranked, place)
 
-    def values(self, experiment: Experiment) -> Iterable[tuple[RunValue, Sequence[str]]]:
-        options = self._options(experiment)
-        return options.values(experiment) if options else ()
+    def places(self, index: RunIndex) -> Iterable[ShownPlace | None]:
+        options = self._options(index.experiment)
+        return options.places(index) if options else ()
 
     def _columns(self, experiment: Experiment) -> list[Column]:
         options = self._options(experiment)
-        shown = options.shown(experiment) if options else []
+        shown = options.columns_of(experiment.index) if options else []
         return [column for column in shown if column.header in self.columns]
 
     def _options(self, experiment: Experiment) -> ValueTable | None:
@@ -201,14 +205,14 @@ class CellMean(Measure):
         yield from unknowns(f"{key}.tables", self.tables, known, "table of runs")
         paper = read_published(experiment.paper_values)
         for name, table in options.items():
-            columns = [column.header for column in table.shown(experiment)]
+            columns = [column.header for column in table.columns_of(experiment.index)]
             columns += [cell.column for cell in paper.cells(name)]
             place = f"column of {name!r}, also printed,"
             yield from unknowns(key, [self.column, *self.weights], dict.fromkeys(columns), place)
 
-    def values(self, experiment: Experiment) -> Iterator[tuple[RunValue, Sequence[str]]]:
-        for options in self._options(experiment).values():
-            yield from options.values(experiment)
+    def places(self, index: RunIndex) -> Iterator[ShownPlace | None]:
+        for options in self._options(index.experiment).values():
+            yield from options.places(index)
 
     def _options(self, experiment: Experiment) -> dict[str, ValueTable]:
         tables = tables_of_runs(experiment)

@@ -25,9 +25,11 @@ from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.over_seeds import Difference
 from revocab.limits import StepNumber
 from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.kind import Place as ShownPlace
 from revocab.report.kind import Shows, manifest
-from revocab.report.references import choices_in, of_group, unknowns, unscored_language
+from revocab.report.references import of_group, unknowns, unspoken, without_families
 from revocab.report.results import Results, number
+from revocab.report.runs import RunIndex, choices_in
 from revocab.report.values.one_value import OneValue
 from revocab.report.values.run_value import RunValue, difference
 from revocab.report.values.task_scores import HelperSimilarity, TaskScore
@@ -270,15 +272,9 @@ class Gain(Comparison):
         return f"{100 * value:+.2f}"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.experiment.lineage import (
-            shown_names,  # stands on the schema, which needs kinds
-        )
-
-        group = experiment.runs.get(self.group)
-        if group is not None:
-            known = ["base", *group.references, *shown_names(group)]
-            names = [*self.runs, *self.over]
-            yield from unknowns(key, names, known, f"run of group {self.group!r}")
+        known = [run.name for run in experiment.index.group(self.group, evaluated=False)]
+        names = [*self.runs, *self.over]
+        yield from unknowns(key, names, known, f"run of group {self.group!r}")
 
     @abstractmethod
     def _printed(self, results: Results, name: str, step: int) -> float | None:
@@ -298,7 +294,8 @@ class ScoreGain(Gain):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from super().problems(experiment, key)
-        yield from unscored_language(experiment, key, self.group, self.language, self._families)
+        yield from without_families(experiment, f"{key}.family", self.language, self._families)
+        yield from unspoken(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         return of_group(self.group, choices_in(experiment, self.language, self._families))
@@ -397,12 +394,12 @@ class ValueFall(Comparison):
         listed = ", ".join(self.shown(fall) for fall in falls if fall is not None)
         return f" (by seed: {listed})" if listed else ""
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from self.value.value.problems(experiment, f"{key}.value", self.runs)
-        yield from self._others.value.problems(experiment, f"{key}.below_value", self.below)
-
-    def values(self, experiment: Experiment) -> list[tuple[RunValue, Sequence[str]]]:
-        return [(self.value.value, self.runs), (self._others.value, self.below)]
+    def places(self, index: RunIndex) -> Iterator[ShownPlace]:
+        for key, named, runs in (
+            ("value", self.value, self.runs),
+            ("below_value", self._others, self.below),
+        ):
+            yield from (ShownPlace(named.value, index.run(run), key=key) for run in runs)
 
     @property
     def _others(self) -> OneValue:

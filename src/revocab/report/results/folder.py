@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 from revocab.closed import checked
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET
-from revocab.evaluation.multiple_choice.families import family_rank
 from revocab.io import number, read_json, read_rows
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
@@ -25,6 +23,7 @@ from revocab.report.results.scores import (
     average_task,
     other_items,
 )
+from revocab.report.runs import RunIndex
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
 #: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
@@ -79,7 +78,7 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
         raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
 
 
-class Results:
+class Results(RunIndex):
     """One experiment's results folder: its validated configuration, runs and measurements."""
 
     def __init__(self, root: str | Path, experiment: str | Path | None = None):
@@ -89,7 +88,7 @@ class Results:
         """
         self.root = Path(root)
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
-        self.experiment, self.runs = read_experiment(self.experiment_file)
+        super().__init__(*read_experiment(self.experiment_file))
 
     @property
     def inputs(self) -> list[Path]:
@@ -142,62 +141,12 @@ class Results:
         scored = {tuple(row[name] for name in keys) for row in apart}
         return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
 
-    @property
-    def comet_metrics(self) -> list[str]:
-        return list(self.experiment.evaluation.generation.comet_models)
-
     def json(self, *parts: str) -> Any:
         path = self.root.joinpath(*parts)
         return read_json(path) if path.is_file() else None
 
     def has(self, *parts: str) -> bool:
         return self.root.joinpath(*parts).is_file()
-
-    @cached_property
-    def shown(self) -> list[Run]:
-        """Return the runs as tables and figures show them: replicates as one, where the first
-        stands.
-        """
-        shown: dict[str, Run] = {}
-        for training in self.runs:
-            run = training
-            if run.replicate_of:
-                name = run.replicate_of.removeprefix(f"{run.group}-")
-                run = replace(run, id=run.replicate_of, name=name, label=name, replicate_of=None)
-            shown.setdefault(run.id, run)
-        return list(shown.values())
-
-    @property
-    def seeded(self) -> bool:
-        return any(run.replicate_of for run in self.runs)
-
-    @cached_property
-    def _replicates(self) -> dict[str, list[Run]]:
-        replicates: dict[str, list[Run]] = {}
-        for run in self.runs:
-            if run.replicate_of:
-                replicates.setdefault(run.replicate_of, []).append(run)
-        return replicates
-
-    def replicates(self, run: Run) -> list[Run]:
-        return self._replicates.get(run.id, [run])
-
-    def run(self, identifier: str) -> Run:
-        for run in (*self.runs, *self.shown):
-            if run.id == identifier:
-                return run
-        known = ", ".join(run.id for run in self.runs)
-        raise RevocabError(f"{self.experiment_file}: no run {identifier!r} (known: {known})")
-
-    def group(self, group: str, evaluated: bool = True) -> list[Run]:
-        """Return a group's runs in the order of the experiment, base first, replicates as one."""
-        return [r for r in self.shown if r.group == group and (r.evaluate or not evaluated)]
-
-    def base(self, group: str) -> Run:
-        return next(run for run in self.group(group) if run.base)
-
-    def model_label(self, run: Run) -> str:
-        return self.experiment.runs[run.group].label
 
     def published_place(self, run: Run, step: int) -> tuple[str, int, str]:
         """Return the source model, step and name under which a paper's values for a run stand."""
@@ -219,28 +168,6 @@ class Results:
         if metric == HELPER_SIMILARITY:
             return self.paper.similarity(*place)
         return self.paper.generation(*place, task, metric)
-
-    def choice_tasks(self, language: str, columns: Sequence[str] | None = None) -> list[str]:
-        """Return multiple-choice task ids of a language by family, in the paper's order.
-
-        ``columns`` (families) selects and orders them instead.
-        """
-        tasks = self.experiment.evaluation.multiple_choice.tasks
-        of_language = [task for task, entry in tasks.items() if entry.language == language]
-        if columns is not None:
-            return [t for family in columns for t in of_language if tasks[t].family == family]
-        return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
-
-    def family(self, task: str) -> str:
-        return self.experiment.evaluation.multiple_choice.tasks[task].family
-
-    def tokenizer_pairs(self) -> list[tuple[str, str]]:
-        pairs = [(r.source_tokenizer, r.target) for r in self.runs if not r.keeps_vocabulary]
-        return list(dict.fromkeys([*pairs, *self.experiment.intersections]))
-
-    def trained_on(self, tokenizer: str) -> list[str]:
-        trained = self.experiment.tokenizers[tokenizer].train
-        return list(trained.corpora) if trained else []
 
     @cached_property
     def scores(self) -> Scores:

@@ -17,7 +17,7 @@ from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_
 from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
-from revocab.report.references import group_tasks, task_languages
+from revocab.report.runs import group_tasks, task_languages
 
 #: A multiple-choice or a generative task of an experiment.
 AnyTask = TypeVar("AnyTask")

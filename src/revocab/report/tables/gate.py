@@ -12,13 +12,15 @@ from pydantic import Field
 from revocab.closed import GroupId, RunStep, Step
 from revocab.evaluation.over_seeds import SIGNIFICANT, holm, level_of, most_exchanges
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.kind import TableOptions, limited_tasks, manifest
+from revocab.report.kind import Place, TableOptions, limited_tasks, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import group_tasks, of_group, unknowns, unscored_steps
+from revocab.report.references import unknowns, wrong_steps
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
+from revocab.report.runs import RunIndex, group_tasks
+from revocab.report.table_parts.pivot import blocks
 from revocab.report.table_parts.table import Cell, Row, Table, text
-from revocab.report.table_parts.value_table import blocks
+from revocab.report.values.task_scores import TaskScore
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items, PairedComparison
@@ -58,11 +60,13 @@ class GateTable(TableOptions):
         header = ["Share", "Task", "Before", "After", "Change", "Chance", "Verdict"]
         return Table(header, rows)
 
-    def compared_with(self, results: Results) -> System:
+    def compared_with(self, index: RunIndex) -> System:
         if self.before is None:
-            return results.base(self.group), 0
-        run = results.run(self.before.run)
-        return run, run.select([self.before.step])[0]
+            return index.base(self.group), 0
+        return index.run(self.before.run), self.before_steps(index)[0]
+
+    def before_steps(self, index: RunIndex) -> list[int]:
+        return index.run(self.before.run).select([self.before.step]) if self.before else []
 
     def shares(self, results: Results, before: System, after: System) -> Iterator[Share]:
         from revocab.evaluation.generation.kind import find_kind
@@ -93,39 +97,32 @@ class GateTable(TableOptions):
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
         return [name for name in tasks if tasks[name].kind == INSTRUCTIONS and name in shown]
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.experiment.lineage import run_steps, selected, shown_ids
+    def places(self, index: RunIndex) -> Iterator[Place]:
+        systems = [
+            (run, step) for _, pairs in blocks(index, self.group, self.steps) for run, step in pairs
+        ]
+        for run, step in [self.compared_with(index), *systems]:
+            for task in self.tasks(index.experiment):
+                yield Place(TaskScore(task=task, metric=FOLLOWED, step=step), run)
 
-        yield from unscored_steps(experiment, f"{key}.steps", self.group, self.steps, "generation")
-        if self.group in experiment.runs and not self.tasks(experiment):
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
+        if not self.tasks(experiment):
             yield (
                 f"{key}: group {self.group!r} has no generation task of kind {INSTRUCTIONS!r}; add "
                 "one under evaluation.generation.tasks"
             )
-        if self.before is None:
-            return
-        run, step = self.before.run, self.before.step
-        yield from unknowns(f"{key}.before.run", [run], shown_ids(experiment), "run")
-        if run not in experiment.expanded:
-            return
-        known = run_steps(experiment, run)
-        chosen = selected(*known, [step])
-        scored = selected(*known, experiment.evaluation.generation.steps)
-        if not chosen or not {*chosen} <= {*scored}:
+        if self.before and self.before.run not in experiment.index.ids:
+            known = experiment.index.ids
+            yield from unknowns(f"{key}.before.run", [self.before.run], known, "run")
+        elif self.before and not self.before_steps(experiment.index):
+            run = experiment.index.run(self.before.run)
             yield (
-                f"{key}.before.step: run {run!r} has no outputs at {step!r} (at: "
-                f"{', '.join(map(str, scored))}); choose one of these, or add it to "
-                "evaluation.generation.steps"
+                f"{key}.before.step: {self.before.step!r} is not a checkpoint of run {run.id!r} "
+                f"(at: {', '.join(map(str, run.steps))}); choose one of these"
             )
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        from revocab.experiment.lineage import group_of  # stands on the schema, which needs kinds
-
-        tasks = self.tasks(experiment)
-        yield from of_group(self.group, tasks)
-        other = group_of(experiment, self.before.run) if self.before else None
-        if other is not None and other != self.group:
-            yield from of_group(other, tasks)
+        else:
+            yield from super().problems(experiment, key)
 
     def limited(self, results: Results) -> str | None:
         """Return how many questions were asked, of whatever task, where not all were."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -15,20 +13,13 @@ from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.kind import TableOptions, manifest
+from revocab.report.kind import Place, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import (
-    choices_in,
-    group_tasks,
-    no_generated_text,
-    no_new_rows,
-    of_group,
-    unscored_language,
-    unscored_steps,
-)
+from revocab.report.references import no_generated_text, no_new_rows, without_families, wrong_steps
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Cell, Table, mark_columns
-from revocab.report.table_parts.value_table import Column, GroupTable, value_row
+from revocab.report.runs import RunIndex, group_tasks
+from revocab.report.table_parts.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
+from revocab.report.table_parts.table import Cell
 from revocab.report.values.task_scores import (
     Average,
     HelperSimilarity,
@@ -59,28 +50,24 @@ class MultipleChoiceTable(GroupTable):
     #: Families of tasks; none: all.
     columns: list[Id] | None = None
 
-    def shown(self, results: Results) -> list[Column]:
-        tasks = results.choice_tasks(self.language, self.columns)
-        labels = column_labels(results, tasks)
+    def columns_of(self, index: RunIndex) -> list[Column]:
+        tasks = index.choice_tasks(self.language, self.columns)
+        labels = column_labels(index, tasks)
         scores = [
             Column(label, TaskScore(task=task)) for label, task in zip(labels, tasks, strict=True)
         ]
-        mean = AverageAccuracy(named=tasks, printed=self.language)
-        return [*scores, Column("AVG", mean)]
+        return [*scores, Column("AVG", AverageAccuracy(named=tasks, printed=self.language))]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unscored_steps(
-            experiment, f"{key}.steps", self.group, self.steps, "multiple_choice"
-        )
-        yield from unscored_language(experiment, key, self.group, self.language, self.columns)
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_group(self.group, choices_in(experiment, self.language, self.columns))
+        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
+        yield from without_families(experiment, f"{key}.columns", self.language, self.columns)
+        if experiment.index.choice_tasks(self.language, self.columns):
+            yield from super().problems(experiment, key)
 
 
-def column_labels(results: Results, tasks: Sequence[str]) -> list[str]:
+def column_labels(index: RunIndex, tasks: Sequence[str]) -> list[str]:
     """Return a header per task: its family's, or its own id where a family has several tasks."""
-    families = [results.family(task) for task in tasks]
+    families = [index.family(task) for task in tasks]
     return [
         family_label(family) if families.count(family) == 1 else task
         for task, family in zip(tasks, families, strict=True)
@@ -95,56 +82,46 @@ class GenerationTable(GroupTable):
         default_factory=dict, description="metrics of a task, instead of those that its kind shows"
     )
 
-    def shown(self, results: Results) -> list[Column]:
+    def columns_of(self, index: RunIndex) -> list[Column]:
         """Return every generation task's metrics; COMET's has a column if empty, too."""
-        comet = dict.fromkeys([COMET, *results.comet_metrics])
         return [
-            Column(
-                metric_label(metric), TaskScore(task=task, metric=metric), task_label(results, task)
-            )
-            for task, shown in groupby(task_metrics(results, self.group, comet), key=itemgetter(0))
-            for metric in self.metrics.get(task) or [metric for _, metric in shown]
+            Column(metric_label(metric), TaskScore(task=task, metric=metric), label)
+            for task, label, metrics in task_metrics(index, self.group, [COMET])
+            for metric in self.metrics.get(task) or metrics
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from no_generated_text(experiment, key, self.group)
-        yield from unscored_steps(experiment, f"{key}.steps", self.group, self.steps, "generation")
+        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
-        for task in tasks.keys() & self.metrics.keys():
+        for task in self.metrics:
             where = f"{key}.metrics.{task}"
             if task not in shown:
                 yield unknown(where, task, tasks.keys() & shown, "task in its languages")
             yield from wrong_metrics(experiment, where, task, self.metrics[task])
+        yield from super().problems(experiment, key)
 
     def may_be_empty(self, results: Results) -> bool:
         """COMET's column is there without its model, too."""
         return True
 
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_group(self.group, experiment.evaluation.generation.tasks)
 
-
-def task_metrics(results: Results, group: str, comet: Iterable[str]) -> list[tuple[str, str]]:
-    """Return (task, metric) of every column of a group, by kind; ``comet`` where it applies.
-
-    The score that a task names stands first.
+def task_metrics(
+    index: RunIndex, group: str, comet: Iterable[str] = ()
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each generative task of a group, by kind, with its label and metrics, ``comet`` and
+    the experiment's own where they apply. The score that a task names stands first.
     """
-    tasks = results.experiment.evaluation.generation.tasks
-    shown = group_tasks(results.experiment, group)
-    return [
-        (task, metric)
-        for name, kind in generation_kinds().items()
-        for task in sorted(task for task in tasks.keys() & shown if tasks[task].kind == name)
-        for metric in dict.fromkeys(filter(None, [tasks[task].score, *kind.columns(comet)]))
-    ]
+    tasks = index.experiment.evaluation.generation.tasks
+    named = group_tasks(index.experiment, group)
+    measured = dict.fromkeys([*comet, *index.comet_metrics])
+    for name, kind in generation_kinds().items():
+        for task in sorted(task for task in tasks.keys() & named if tasks[task].kind == name):
+            metrics = dict.fromkeys(filter(None, [tasks[task].score, *kind.columns(measured)]))
+            yield task, kind.header(task, tasks[task].direction), list(metrics)
 
 
-def task_label(results: Results, task: str) -> str:
-    entry = results.experiment.evaluation.generation.tasks[task]
-    return generation_kinds()[entry.kind].header(task, entry.direction)
-
-
-class SimilarityTable(TableOptions):
+class SimilarityTable(PivotTable):
     """Similarity to the helper at the beginning and end of training."""
 
     kind: Literal["similarity"]
@@ -155,12 +132,12 @@ class SimilarityTable(TableOptions):
         """Runs without a helper have none; :meth:`gaps` knows the others."""
         return True
 
-    def build(self, results: Results) -> Table:
-        groups = results.experiment.runs
+    def pivot(self, index: RunIndex) -> Pivot:
+        groups = index.experiment.runs
         by_name: dict[str, dict[str, Run]] = {}
-        header, over = ["Model"], [""]
+        header, over = ["Model"], []
         for group in self.groups:
-            runs = results.group(group)
+            runs = index.group(group)
             for run in runs:
                 if run.learns_rows_of(groups[group].target):
                     by_name.setdefault(run.name, {})[group] = run
@@ -170,13 +147,14 @@ class SimilarityTable(TableOptions):
         rows = []
         for named in by_name.values():
             places = [
-                (HelperSimilarity(step=step), named.get(group))
+                Place(HelperSimilarity(step=step), named[group], (group, step))
+                if group in named
+                else None
                 for group in self.groups
                 for step in (0, "last")
             ]
-            rows.append(value_row(results, method_label(next(iter(named.values()))), places))
-        mark_columns(rows, ["higher"] * (len(header) - 1))
-        return Table(header, rows, over=over)
+            rows.append(PivotRow(method_label(next(iter(named.values()))), places))
+        return Pivot(header, rows, over)
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         return no_new_rows(experiment, key, *self.groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
@@ -167,18 +167,18 @@ class RankingTable(TableOptions):
         return [rows[0], *(rows[1 + number] for number in best_first)]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.experiment.lineage import run_id  # stands on the schema, which needs kinds
-
         yield from without_heldout_text(experiment, key)
-        trained = trained_names(experiment, self.groups)
-        every = {name for names in trained.values() for name in names}
-        if trained:
-            what = "trained run of its groups"
-            yield from unknowns(f"{key}.methods", self.methods or (), every, what)
+        trained = {
+            group: {run.name: run for run in experiment.index.group(group, False) if run.trains}
+            for group in self.groups
+        }
+        every = {name for runs in trained.values() for name in runs}
+        what = "trained run of its groups"
+        yield from unknowns(f"{key}.methods", self.methods or (), every, what)
         runs = [
-            run_id(group, name)
-            for group, names in trained.items()
-            for name in names
+            run
+            for named in trained.values()
+            for name, run in named.items()
             if self.methods is None or name in self.methods
         ]
         points = {"points": self.points, "differences": self.differences, "rank_by": [self.rank_by]}
@@ -233,21 +233,6 @@ def crossing_cell(entry: Entry, reference: Entry) -> Cell:
         return Cell()
     place = crossing(curve, other)
     return text("none") if place is None else Cell(place, digits=2, provenance=entry.provenance)
-
-
-def trained_names(experiment: Experiment, groups: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names of trained runs of those groups that there are."""
-    from revocab.experiment.lineage import run_id, shown_names, single_runs
-
-    def trains(group: str, name: str) -> bool:
-        runs = single_runs(experiment, [run_id(group, name)])
-        return any(experiment.expanded[run].trains for run in runs)
-
-    return {
-        group: [name for name in shown_names(experiment.runs[group]) if trains(group, name)]
-        for group in groups
-        if group in experiment.runs
-    }
 
 
 def losses_by_seed(results: Results, run: Run, language: str) -> dict[int, Losses]:

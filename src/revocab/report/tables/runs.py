@@ -13,14 +13,15 @@ from revocab.closed import Closed, HeldoutLanguage, Id, OneLine, ShownRunId, Ste
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment
 from revocab.report.published import PublishedCell
-from revocab.report.references import unknowns, unscored_runs
+from revocab.report.references import unknowns
 from revocab.report.results import Results
+from revocab.report.runs import RunIndex
+from revocab.report.table_parts.pivot import Column, ValueTable
 from revocab.report.table_parts.table import OTHERWISE, RECOMPUTED
-from revocab.report.table_parts.value_table import Column, ValueTable
 from revocab.report.values import losses
 from revocab.report.values.one_value import OneValue
 from revocab.report.values.run_value import RunValue
-from revocab.report.values.task_scores import Average, unknown_choices, unknown_task_ids
+from revocab.report.values.task_scores import Average
 
 
 class RunsTable(ValueTable):
@@ -41,8 +42,11 @@ class RunsTable(ValueTable):
             raise ValueError(f"columns: two are called {twice!r}; give one another 'label'")
         return self
 
-    def shown(self, experiment: Experiment) -> list[Column]:
-        return [Column(column.header, column.value) for column in self.columns]
+    def columns_of(self, index: RunIndex) -> list[Column]:
+        return [
+            Column(column.header, column.value, key=f"columns.{place}.{column.name}")
+            for place, column in enumerate(self.columns)
+        ]
 
     def at_step(self, value: RunValue, run: str) -> RunValue:
         if run not in self.steps or "step" not in type(value).model_fields:
@@ -50,13 +54,8 @@ class RunsTable(ValueTable):
         return value.model_copy(update={"step": self.steps[run]})
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        for place, column in enumerate(self.columns):
-            where = f"{key}.columns.{place}.{column.name}"
-            others = [run for run in self.runs if run not in self.steps]
-            yield from column.value.problems(experiment, where, others or self.runs)
-            for run in self.steps if others != self.runs else ():
-                yield from self.at_step(column.value, run).problems(experiment, where, [run])
         yield from unknowns(f"{key}.steps", self.steps, self.runs, "run of the table")
+        yield from super().problems(experiment, key)
 
 
 class HeldoutTable(ValueTable):
@@ -72,10 +71,10 @@ class HeldoutTable(ValueTable):
         default=None, description="tokenizer in whose tokens losses are shown next to bits per byte"
     )
 
-    def shown(self, experiment: Experiment) -> list[Column]:
+    def columns_of(self, index: RunIndex) -> list[Column]:
         references = [None, self.reference] if self.reference else [None]
         columns: list[Column] = []
-        for language in self.languages or losses.text_languages(experiment):
+        for language in self.languages or losses.text_languages(index.experiment):
             label = language_label(language)
             for reference in references:
                 for step in self.steps:
@@ -86,7 +85,7 @@ class HeldoutTable(ValueTable):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from losses.without_heldout_text(experiment, key)
-        yield from losses.unmeasured_steps(experiment, f"{key}.steps", self.runs, self.steps)
+        yield from super().problems(experiment, key)
 
 
 class Recomputed(Closed):
@@ -131,7 +130,7 @@ class CategoriesTable(ValueTable):
     def tasks_of_columns(self) -> dict[str, list[str]]:
         return {**self.categories, **({self.overall: self.tasks} if self.overall else {})}
 
-    def shown(self, experiment: Experiment) -> list[Column]:
+    def columns_of(self, index: RunIndex) -> list[Column]:
         return [
             Column(name, Average(named=tasks, step=self.step, metrics=self.metrics))
             for name, tasks in self.tasks_of_columns.items()
@@ -172,10 +171,7 @@ class CategoriesTable(ValueTable):
             yield from unknowns(f"{place}.table", named, known, "table of kind categories")
             columns = self.recomputed.columns
             yield from unknowns(f"{place}.columns", columns, self.tasks_of_columns, "column")
-        for name, tasks in self.categories.items():
-            yield from unknown_task_ids(experiment, f"{key}.categories.{name}", tasks)
-        yield from unknown_choices(experiment, key, self.metrics)
-        yield from unscored_runs(experiment, key, self.runs, self.tasks, self.step)
+        yield from super().problems(experiment, key)
 
 
 TABLE = (RunsTable, HeldoutTable, CategoriesTable)

@@ -12,17 +12,12 @@ from revocab.evaluation.over_seeds import SIGNIFICANT
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import (
-    choices_in,
-    no_generated_text,
-    of_group,
-    unscored_language,
-    wrong_steps,
-)
+from revocab.report.references import no_generated_text, of_group, unspoken, wrong_steps
 from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.runs import choices_in
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
-from revocab.report.tables.groups import column_labels, task_label, task_metrics
+from revocab.report.tables.groups import column_labels, task_metrics
 
 
 class SignificanceTable(TableOptions):
@@ -76,8 +71,9 @@ class SignificanceTable(TableOptions):
         """
         if self.language is None:
             return [
-                (task, metric, f"{task_label(results, task)} {metric_label(metric)}")
-                for task, metric in task_metrics(results, self.group, results.comet_metrics)
+                (task, metric, f"{label} {metric_label(metric)}")
+                for task, label, metrics in task_metrics(results, self.group)
+                for metric in metrics
                 if task in self.texts(results.experiment)
             ]
         tasks = results.choice_tasks(self.language)
@@ -89,22 +85,13 @@ class SignificanceTable(TableOptions):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from wrong_steps(experiment, f"{key}.step", self.group, [self.step])
-        group = experiment.runs.get(self.group)
-        if group is None:
-            return
-        from revocab.experiment.lineage import (
-            shown_names,  # stands on the schema, which needs kinds
-        )
-
-        methods = group.methods.items()
-        silent = {run.replicate_of or name for name, run in methods if not run.evaluate}
-        names = ["base", *[name for name in shown_names(group) if name not in silent]]
+        names = [run.name for run in experiment.index.group(self.group) if run.base or run.made]
         if self.against and self.against not in names:
             yield unknown(f"{key}.against", self.against, names, "scored run of the group")
         if self.language is None:
             yield from no_generated_text(experiment, key, self.group)
         else:
-            yield from unscored_language(experiment, key, self.group, self.language)
+            yield from unspoken(experiment, key, self.group, self.language)
 
     @staticmethod
     def texts(experiment: Experiment) -> list[str]:

@@ -12,12 +12,13 @@ from revocab.closed import GenerationTaskId, ShownRunId
 from revocab.io import read_jsonl
 from revocab.limits import Count
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.kind import TableOptions
+from revocab.report.kind import Place, TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import of_runs, unscored_runs
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
+from revocab.report.runs import RunIndex
 from revocab.report.table_parts.table import MISSING, Row, Table, text
+from revocab.report.values.task_scores import TaskScore
 
 #: Where Unicode shows control characters; a tab and the end of a line stay what they are.
 PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {
@@ -104,17 +105,16 @@ class ExamplesTable(TableOptions):
         return {row["id"]: row for row in read_jsonl(results.root / path)}
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unscored_runs(experiment, key, self.runs, [self.task], "last")
-        generated = experiment.evaluation.generation.tasks
-        limit = generated[self.task].limit if self.task in generated else None
+        yield from super().problems(experiment, key)
+        limit = experiment.evaluation.generation.tasks[self.task].limit
         if limit is not None and limit < self.number:
             yield (
                 f"{key}.number: {self.number} queries, and {self.task} is limited to {limit}; "
                 f"give at most {limit}"
             )
 
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_runs(experiment, self.runs, [self.task])
+    def places(self, index: RunIndex) -> Iterator[Place]:
+        return (Place(TaskScore(task=self.task), index.run(run)) for run in self.runs)
 
     def limited(self, results: Results) -> None:
         """Return None: it shows no score."""

@@ -52,7 +52,7 @@ class TrainingText(RunValue):
             if corpus in named and named[corpus].language == self.language
         )
 
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
         known = {corpus.language for corpus in experiment.corpora.values()}
         if self.language is not None and self.language not in known:
             yield unknown(f"{key}.language", self.language, known, "language of a corpus")
@@ -103,7 +103,7 @@ class HeldoutLoss(RunValue):
             return text(MISSING)
         return Cell(loss, digits=3, provenance=results.heldout(run)[1])
 
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
         if self.answers:
             named = (experiment.corpora.get(corpus) for corpus in experiment.evaluation.heldout)
             known = {corpus.language for corpus in named if corpus and corpus.holds_conversations}
@@ -114,10 +114,10 @@ class HeldoutLoss(RunValue):
             yield from without_heldout_text(experiment, key, [self.language], "language")
         yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
 
-    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
         if self.reference is None:
             return []
-        trainings = (training for run in runs for training in layout.replicates(run))
+        trainings = (single for run in runs for single in layout.replicates(run.id))
         length = next(filter(None, map(layout.heldout_length, trainings)), None)
         return [manifest(layout.paths.heldout(self.reference, str(length)))] if length else []
 
@@ -171,22 +171,17 @@ def without_heldout_text(
 def unmeasured_steps(
     experiment: Experiment,
     key: str,
-    runs: Iterable[str],
+    runs: Iterable[Run],
     steps: Iterable[Step],
     also: Iterable[str] = (),
 ) -> Iterator[str]:
     """Yield the steps at which no run has a held-out loss; ``also``: other words that may stand."""
-    from revocab.experiment.lineage import method_runs, run_steps, single_runs
-
-    made = method_runs(experiment)
     numbers: set[int] = set()
     names: dict[str, None] = dict.fromkeys([*PLACES, *also])
-    for run in single_runs(experiment, runs):
-        group, name = made.get(run, (None, ""))
-        recipe = experiment.recipes.get(group.setting(name, "recipe")) if group else None
-        if recipe is not None:
+    for run in runs:
+        if recipe := experiment.recipes.get(run.recipe or ""):
             numbers.update(recipe.heldout_steps)
-            names.update(dict.fromkeys(run_steps(experiment, run)[1]))
+            names.update(dict.fromkeys(run.stage_ends))
     if not numbers:
         return  # all runs have step 0 and no other, whatever is wanted
     for step in steps:

@@ -35,7 +35,7 @@ class TokenizerMeasure(RunValue):
         row = results.measured_tokenizers.get((run.target, self.corpus))
         return Cell(number(row[self.measure]), provenance=BY_CORPUS) if row else Cell()
 
-    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
         return [manifest(layout.paths.fertility)]
 
 
@@ -68,8 +68,8 @@ class Vocabulary(RunValue):
         size = (results.json(where) or {}).get("vocabulary_size")
         return Cell(size, digits=0, provenance=where)
 
-    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        used = dict.fromkeys(run.target for name in runs for run in layout.replicates(name))
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
+        used = dict.fromkeys(run.target for run in runs)
         return [manifest(layout.paths.tokenizer(tokenizer)) for tokenizer in used]
 
 

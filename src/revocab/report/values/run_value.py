@@ -69,11 +69,12 @@ class RunValue(Closed):
         values = {run.seed: self.of_training(results, run).value for run in replicates}
         return {seed: value for seed, value in values.items() if value is not None}
 
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
-        """Yield what the experiment lacks for it."""
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterable[str]:
+        """Yield what the experiment lacks for it, of the runs that it is shown of."""
         return ()
 
-    def needs(self, layout: Layout, runs: Sequence[str]) -> Iterable[str]:
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> Iterable[str]:
+        """Yield files that it is read from, beside the scores."""
         return ()
 
     def tasks(self, experiment: Experiment) -> Iterable[str]:

@@ -13,9 +13,10 @@ from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
-from revocab.report.references import choices_in, unknowns, unscored_runs
+from revocab.report.references import unknowns, unscored
 from revocab.report.results import Results
 from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
+from revocab.report.runs import choices_in
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
 from revocab.report.values.run_value import RunValue
 
@@ -44,6 +45,9 @@ class TaskScore(RunValue):
         languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
         of = next((each for each in languages if average_task(each) == self.task), None)
         return [self.task] if of is None else choices_in(experiment, of)
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
+        return unscored(experiment, key, runs, list(self.tasks(experiment)), self.step)
 
     def of_training(self, results: Results, run: Run) -> Cell:
         at = run.select([self.step])
@@ -126,11 +130,11 @@ class Average(RunValue):
             for task in self.tasks(experiment)
         }
 
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
         named = self.tasks(experiment)
-        yield from unknown_task_ids(experiment, f"{key}.named", named)
+        yield from unknown_task_ids(experiment, key, named)
         yield from unknown_choices(experiment, key, self.metrics)
-        yield from unscored_runs(experiment, key, runs, named, self.step)
+        yield from unscored(experiment, key, runs, named, self.step)
 
 
 class HelperSimilarity(RunValue):
@@ -153,8 +157,8 @@ class HelperSimilarity(RunValue):
                 cell.value, cell.provenance = row["similarity"], row["provenance"]
         return cell
 
-    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        groups = dict.fromkeys(run.group for name in runs for run in layout.replicates(name))
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
+        groups = dict.fromkeys(run.group for run in runs)
         return [manifest(layout.paths.similarity(group)) for group in groups]
 
 

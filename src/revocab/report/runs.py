@@ -1,0 +1,127 @@
+"""The runs of an experiment as tables and figures name them: replicates as one, groups, tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from revocab.closed import Id
+from revocab.errors import RevocabError
+from revocab.evaluation.multiple_choice.families import family_rank
+from revocab.report.annotations import Experiment, Run
+
+
+class RunIndex:
+    """An experiment and its runs, by id, group, name and task.
+
+    It holds of a file that is wrong, too: runs are expanded before they are checked.
+    """
+
+    def __init__(self, experiment: Experiment, runs: Iterable[Run]):
+        self.experiment, self.runs = experiment, list(runs)
+
+    @cached_property
+    def shown(self) -> list[Run]:
+        """Return the runs as tables and figures show them: replicates as one, where the first
+        stands.
+        """
+        shown: dict[str, Run] = {}
+        for training in self.runs:
+            run = training
+            if run.replicate_of:
+                name = run.replicate_of.removeprefix(f"{run.group}-")
+                run = replace(run, id=run.replicate_of, name=name, label=name, replicate_of=None)
+            shown.setdefault(run.id, run)
+        return list(shown.values())
+
+    @property
+    def seeded(self) -> bool:
+        return any(run.replicate_of for run in self.runs)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Run]:
+        return {run.id: run for run in (*reversed(self.shown), *reversed(self.runs))}
+
+    @cached_property
+    def _replicates(self) -> dict[str, list[Run]]:
+        replicates: dict[str, list[Run]] = {}
+        for run in self.runs:
+            if run.replicate_of:
+                replicates.setdefault(run.replicate_of, []).append(run)
+        return replicates
+
+    def replicates(self, run: Run) -> list[Run]:
+        return self._replicates.get(run.id, [run])
+
+    @property
+    def ids(self) -> list[str]:
+        return list(
+            dict.fromkeys([*(run.id for run in self.runs), *(run.id for run in self.shown)])
+        )
+
+    def run(self, identifier: str) -> Run:
+        if (run := self._by_id.get(identifier)) is not None:
+            return run
+        known = ", ".join(run.id for run in self.runs)
+        raise RevocabError(f"{self.experiment.experiment}: no run {identifier!r} (known: {known})")
+
+    def group(self, group: str, evaluated: bool = True) -> list[Run]:
+        """Return a group's runs in the order of the experiment, base first, replicates as one."""
+        return [r for r in self.shown if r.group == group and (r.evaluate or not evaluated)]
+
+    def base(self, group: str) -> Run:
+        return next(run for run in self.group(group) if run.base)
+
+    def model_label(self, run: Run) -> str:
+        return self.experiment.runs[run.group].label
+
+    @property
+    def comet_metrics(self) -> list[str]:
+        return list(self.experiment.evaluation.generation.comet_models)
+
+    def choice_tasks(self, language: str, columns: Sequence[str] | None = None) -> list[str]:
+        """Return multiple-choice task ids of a language by family, in the paper's order.
+
+        ``columns`` (families) selects and orders them instead.
+        """
+        tasks = self.experiment.evaluation.multiple_choice.tasks
+        of_language = [task for task, entry in tasks.items() if entry.language == language]
+        if columns is not None:
+            return [t for family in columns for t in of_language if tasks[t].family == family]
+        return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
+
+    def family(self, task: str) -> str:
+        return self.experiment.evaluation.multiple_choice.tasks[task].family
+
+    def tokenizer_pairs(self) -> list[tuple[str, str]]:
+        pairs = [(r.source_tokenizer, r.target) for r in self.runs if not r.keeps_vocabulary]
+        return list(dict.fromkeys([*pairs, *self.experiment.intersections]))
+
+    def trained_on(self, tokenizer: str) -> list[str]:
+        trained = self.experiment.tokenizers[tokenizer].train
+        return list(trained.corpora) if trained else []
+
+
+def task_languages(experiment: Experiment) -> dict[str, set[Id]]:
+    evaluation = experiment.evaluation
+    choices = {name: {task.language} for name, task in evaluation.multiple_choice.tasks.items()}
+    generated = {name: {*task.direction} for name, task in evaluation.generation.tasks.items()}
+    return {**choices, **generated}
+
+
+def group_tasks(experiment: Experiment, group: Id) -> set[str]:
+    """Return the tasks in a run group's languages; all tasks, if it names no languages."""
+    spoken = experiment.runs[group].languages if group in experiment.runs else None
+    tasks = task_languages(experiment)
+    return {task for task, used in tasks.items() if spoken is None or used.issubset(spoken)}
+
+
+def choices_in(
+    experiment: Experiment, language: Id, columns: Iterable[Id] | None = None
+) -> list[str]:
+    return [
+        name
+        for name, task in experiment.evaluation.multiple_choice.tasks.items()
+        if task.language == language and (columns is None or task.family in columns)
+    ]
