@@ -54,6 +54,7 @@ RecipeId = Annotated[Id, Refers("recipe")]
 GroupId = Annotated[Id, Refers("run group")]
 #: A run as tables and figures show it: of replicates, the one that stands for all.
 ShownRunId = Annotated[Id, Refers("run")]
+TaskId = Annotated[Id, Refers("task")]
 GenerationTaskId = Annotated[Id, Refers("generation task")]
 #: A language of multiple-choice tasks.
 TaskLanguage = Annotated[Id, Refers("language with tasks")]

@@ -121,7 +121,7 @@ def test_every_cell_has_its_place_in_a_table(layout, printed):
         headed = len({run.group for run in runs}) > 1
         labels = {one: layout.experiment.runs[one].label for one in layout.experiment.runs}
         places = {(labels[run.group] if headed else "", method_label(run)) for run in runs}
-        headers = {column.header for column in options.shown(layout.experiment)}
+        headers = {column.header for column in options.columns_of(layout.experiment.index)}
         arabic = table == "table09"
         for place, row in rows.items():
             assert place in places or place[1] in WITHOUT_A_PLACE, (table, place)

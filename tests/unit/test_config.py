@@ -244,16 +244,19 @@ def test_parallel_text_must_have_the_languages(demo):
 
 def test_extra_tables_are_checked(demo):
     demo["tables"]["table12"] = {
-        "kind": "significance", "group": "mistral", "language": "fr", "against": "savva",
+        "kind": "significance", "group": "mistral", "language": "it", "against": "savva",
         "step": 7, "title": "t",
     }  # fmt: skip
     demo["tables"]["table13"] = {"kind": "efficiency", "group": "mistral", "title": "t"}
     found = "\n".join(problems(demo))
     assert "tables.table12.against: no scored run of the group 'savva'" in found
     assert "did you mean 'sava'" in found
-    assert "tables.table12.language: no language with tasks 'fr'" in found
     assert "tables.table12.step: step 7 is not a checkpoint" in found
     assert "tables.table13: needs evaluation.efficiency" in found
+    demo["tables"]["table12"]["language"] = "fr"  # what names nothing comes before all else
+    found = "\n".join(problems(demo))
+    assert "tables.table12.language: no language with tasks 'fr'" in found
+    assert "tables.table12.against" not in found and "tables.table13: needs" in found
 
 
 def test_copying_needs_its_unit(demo):

@@ -26,8 +26,7 @@ TOKENIZERS = {"tokenizers": ["source"], "corpora": ["world-it"]}
 #: Kinds that the demo does not show.
 MORE = {
     **TABLES,
-    "percent": {**TABLES["languages"], "change": "percent"},
-    "models": MODELS,
+    "percent": {**MODELS, "change": "percent"},
     "heldout": TABLE,
     "examples": EXAMPLES,
     "sweep": SWEEP,

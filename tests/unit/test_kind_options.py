@@ -12,7 +12,7 @@ from test_sweep_kinds import EXAMPLES, SWEEP, with_runs
 from revocab.errors import RevocabError
 from revocab.experiment import validate
 
-RUNS, CATEGORIES, LANGUAGES = (TABLES[name] for name in ("runs", "categories", "languages"))
+RUNS, CATEGORIES = TABLES["runs"], TABLES["categories"]
 
 
 def column(**values: object) -> dict:
@@ -46,25 +46,15 @@ WRONG = [
     (CATEGORIES, {"categories": {"K": []}}, ".categories.K: "),
     (CATEGORIES, {"categories": {"K": ["mmul_it"]}}, ".categories.K: no task 'mmul_it'"),
     (CATEGORIES, {"categories": {"K": ["mmlu_it", "mmlu_it"]}},
-     ".categories.K: task 'mmlu_it' is named 2 times"),
+     ".categories.K: names 'mmlu_it' 2 times"),
     (CATEGORIES, {"overall": "Reading"}, ": overall: 'Reading' is a category"),
     (CATEGORIES, {"metrics": {"squad_it": "bleu"}},
      ".metrics.squad_it: no metric of its kind 'bleu'"),
     (CATEGORIES, {"metrics": {"mmlu_it": "acc"}}, ".metrics: no generation task 'mmlu_it'"),
-    (LANGUAGES, {"groups": {}}, ".groups: "),
-    (LANGUAGES, {"groups": {"mistrall": ["it"]}}, ".groups: no run group 'mistrall'"),
-    (LANGUAGES, {"groups": {"mistral": ["de"]}},
-     ".groups.mistral: language 'de' has no multiple-choice task; add one"),
-    (LANGUAGES, {"groups": {"mistral": ["it", "it"]}},
-     ".groups.mistral: ['it', 'it'] repeats a language"),
-    (LANGUAGES, {"columns": ["sawa"]}, ".columns: no run of its groups 'sawa'"),
-    (LANGUAGES, {"family": "xnli"},
-     ".groups.mistral: language 'it' has no multiple-choice task of family 'xnli'"),
-    (LANGUAGES, {"into": "de"},
-     ".groups.mistral: language 'it' has no translation into 'de'; add one"),
-    (LANGUAGES, {"into": "en", "heldout": True}, ": into and heldout are given"),
-    (LANGUAGES, {"step": 3}, ".step: 3 is not a checkpoint of run 'mistral-sava'"),
-    (LANGUAGES, {"change": "ratio"}, ".change: "),
+    (MODELS, {"into": "de", "family": None},
+     ".blocks: language 'it' has no translation into 'de'; add one"),
+    (MODELS, {"into": "en", "heldout": True, "family": None}, ": into and heldout are given"),
+    (MODELS, {"change": "ratio"}, ".change: "),
     (HELDOUT, {"runs": ["mistral-sawa"]}, ".runs: no run 'mistral-sawa'"),
     (HELDOUT, {"runs": []}, ".runs: "),
     (HELDOUT, {"languages": ["de"]}, ".languages: no language with held-out text 'de'"),

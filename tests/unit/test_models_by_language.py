@@ -89,8 +89,7 @@ def test_a_base_of_zero_has_differences_and_no_change_in_per_cent(root):
     base, cell = Cell(0.0), Cell(0.3)
     for change, texts, number in (("percent", "–", None), ("difference", None, 0.3)):
         changing = options.model_copy(update={"change": change})
-        heads = changing.heads(Results(root))
-        changed = changing._with_changes(heads, [base, cell, cell], base)[2]
+        changed = changing.change_cell(cell, base)
         assert (changed.text, changed.value) == (texts, number)
 
 

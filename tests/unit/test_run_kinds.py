@@ -51,12 +51,6 @@ TABLES: dict[str, dict] = {
         "categories": {"Knowledge": ["mmlu_it", "sciq_it"], "Reading": ["boolq_it"]},
         "overall": "All",
     },
-    "languages": {
-        "kind": "languages",
-        "title": "By language",
-        "groups": {"mistral": ["it", "en"], "llama": ["it"]},
-        "columns": ["base", "sava", "sava-lstsq"],
-    },
 }
 #: Score, standard error and number of items by task.
 SCORES = {"mmlu_it": (0.5, 0.03, 300), "sciq_it": (0.7, 0.04, 100), "boolq_it": (0.9, 0.05, 100)}
@@ -182,62 +176,19 @@ def test_a_mean_without_one_of_its_scores_is_empty(root):
     assert cells[1].value is None and cells[1].text is None
 
 
-# Languages ----------------------------------------------------------------------------------------
-
-
-def test_languages_by_runs_over_groups(root):
-    found = table(root, "languages", change="difference", family="mmlu")
-    assert found.over == ["", "Mistral stand-in", *["SAVA"] * 2, *["SAVA (lstsq)"] * 2]
-    assert found.header == ["Language", "score", "score", "change", "score", "change"]
-    assert [row.section for row in found.rows if row.section] == [
-        "Mistral stand-in", "Llama stand-in", "All"
-    ]  # fmt: skip
-    italian = found.rows[1].cells
-    assert [one.text or one.number() for one in italian[:4]] == [
-        "Italian", "50.00±3.00", "60.00±3.00", "10.00"
-    ]  # fmt: skip
-    assert italian[2].mark == italian[4].mark is None  # equal as shown
-    last = [(one.text or one.number()).partition("±")[0] for one in found.rows[-1].cells]
-    errors = [row.cells[1].stderr for row in found.data_rows()]
-    assert errors[-1] == pytest.approx(math.hypot(*errors[:-1]) / 3)
-    scores = Results(root).scores
-    english = [100 * scores.choice(f"mistral-{run}", step, "mmlu_en", "mmlu")["value"]
-               for run, step in (("base", 0), ("sava", 100))]  # fmt: skip
-    base, sava = (50 + english[0] + 50) / 3, (60 + english[1] + 60) / 3
-    assert last[1:4] == [f"{base:.2f}", f"{sava:.2f}", f"{sava - base:.2f}"]
-    assert last[4:] == ["–", "–"]  # the other group has no such run
-
-
-def test_a_change_in_per_cent(root):
-    cells = table(root, "languages", change="percent", family="mmlu").rows[1].cells
-    assert cells[3].value == pytest.approx(20)
-
-
-def test_translations_and_losses_by_language(root):
-    rows = shown(root, "languages", groups={"mistral": ["it"]}, into="en")
-    scores = Results(root).scores
-    value = scores.get("mistral-sava", 100, "flores_it_en", "chrf++")["value"]
-    assert rows["Italian"][1] == f"{value:.2f}"
-    rows = shown(root, "languages", groups={"mistral": ["it"]}, out_of="en", metric="bleu")
-    value = scores.get("mistral-sava", 100, "flores_en_it", "bleu")["value"]
-    assert rows["Italian"][1] == f"{value:.2f}"
-    found = table(root, "languages", heldout=True, step=50)
-    results = Results(root)
-    loss = heldout_curve(results, results.run("mistral-sava"), "it")[50]
-    assert found.rows[1].cells[2].number() == f"{loss:.3f}"
-
-
 # What the file of an experiment says --------------------------------------------------------------
 
 
 def test_a_lack_is_named_for_headers_under_headers(root):
-    table(root, "languages", change="difference")
+    value = {"kind": "heldout", "title": "Losses", "runs": ["mistral-sava"], "languages": ["it"]}
+    change_experiment(root, "tables", "losses", value=value)
     make_tables(root, root / "tables")
-    data = read_json(root / "tables/languages.json")
-    data["rows"][1]["cells"][2].pop("value")
-    write_json(root / "tables/languages.json", data)
-    changed, lack = (one for one in table_problems(Results(root)) if "languages.csv" in one)
-    assert "make it again" in changed and lack.endswith("languages.csv: Italian: no SAVA score")
+    data = read_json(root / "tables/losses.json")
+    data["rows"][0]["cells"][2].pop("value")
+    write_json(root / "tables/losses.json", data)
+    changed, lack = (one for one in table_problems(Results(root)) if "losses.csv" in one)
+    column = "Italian, bits per byte last checkpoint"
+    assert "make it again" in changed and lack.endswith(f"losses.csv: SAVA: no {column}")
 
 
 def test_what_is_shown_is_scored(demo):
@@ -262,12 +213,12 @@ def test_files_are_made_first(demo):
 
 def test_tasks_in_other_languages_than_a_groups_are_told(demo):
     demo["runs"]["llama"]["languages"] = ["en"]
-    tables = {name: TABLES[name] for name in ("categories", "languages")}
+    tables = {"categories": TABLES["categories"]}
     with pytest.raises(RevocabError) as caught:
         validate({**demo, "tables": tables, "figures": {}})
     told = [one for one in caught.value.problems if "in other languages than the group's" in one]
-    assert [one.split(":")[0] for one in told] == ["tables.categories", "tables.languages"]
-    assert "group 'llama' are not scored on boolq_it, mmlu_it, sciq_it, being" in told[0]
+    assert {one.split(":")[0] for one in told} == {"tables.categories"}
+    assert "group 'llama' are not scored on mmlu_it, sciq_it, being" in told[0]
 
 
 def test_the_examples_of_the_docs_are_valid(demo):

@@ -230,9 +230,10 @@ def test_replicates_stand_at_one_place_of_a_sweep():
     values["tables"] = {"grid": {**table, "value": {"heldout": {"language": "it"}}}}
     values["figures"] = {}
     found = validate(values)
-    grid = found.tables["grid"].grid(found)
-    assert grid["200", "low"] == "mistral-swept-200-low"
-    assert len(Layout(found).replicates(grid["200", "low"])) == 2
+    axes = found.tables["grid"].runs_on_axes(found.index)
+    (run,) = (run for run, place in axes.items() if place == ("200", "low"))
+    assert run.id == "mistral-swept-200-low"
+    assert len(Layout(found).replicates(run.id)) == 2
 
 
 def test_similarities_are_means_over_replicates(results):

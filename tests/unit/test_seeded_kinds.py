@@ -35,6 +35,10 @@ SHOWN = {
         "value": {"heldout": {"language": "it"}},
     },
     "examples": EXAMPLES,
+    "models": {
+        "kind": "models_by_language", "title": "Models", "blocks": [{"languages": ["it"]}],
+        "columns": {"SAVA": {"it": "mistral-sava"}},
+    },
 }  # fmt: skip
 FIGURES = {"f": {"kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"]}}
 
@@ -91,8 +95,8 @@ def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     given = demo()
     validate(given)
-    languages = {**SHOWN["languages"], "groups": {"mistral": ["it"]}}
-    validate({**given, "tables": {"t": {**languages, "columns": ["sava"]}}, "figures": {}})
+    languages = {**SHOWN["models"], "columns": {"SAVA": {"it": "mistral-sava"}}}
+    validate({**given, "tables": {"t": languages}, "figures": {}})
     table = {**SHOWN["heldout"], "runs": ["mistral-sava", "mistral-sava-seed2"]}
     tables = {"t": {**table, "reference": "source"}}
     layout = Layout(validate({**given, "tables": tables, "figures": {}}))
@@ -101,5 +105,5 @@ def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
     with pytest.raises(RevocabError, match="measured at no step 1 of these runs"):
         validate({**given, "tables": {"t": {**table, "steps": [1]}}, "figures": {}})
     table = {**SHOWN["categories"], "runs": ["mistral-sava"], "step": 3}
-    with pytest.raises(RevocabError, match="3 is not a checkpoint of run 'mistral-sava-seed1'"):
+    with pytest.raises(RevocabError, match="3 is not a checkpoint of run 'mistral-sava'"):
         validate({**given, "tables": {"t": table}, "figures": {}})

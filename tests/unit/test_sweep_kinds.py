@@ -103,9 +103,9 @@ def test_axes_that_a_sweep_writes_out_are_read(demo):
     experiment = validate(
         {**demo, "runs": runs, "tables": {"t": table}, "figures": {}, "scale": None}
     )
-    grid = experiment.tables["t"].grid(experiment)
-    assert list(grid) == [("low", "none"), ("low", "some"), ("high", "none"), ("high", "some")]
-    assert len(set(grid.values())) == 4
+    runs = experiment.tables["t"].runs_on_axes(experiment.index)
+    places = [("low", "none"), ("low", "some"), ("high", "none"), ("high", "some")]
+    assert list(runs.values()) == places and len(runs) == 4
 
 
 # Examples -----------------------------------------------------------------------------------------

@@ -129,9 +129,10 @@ def test_a_missing_number_is_not_measured(root, tmp_path):
 def test_what_is_wrong_is_told_and_files_are_made_first():
     values = {**demo(), "figures": {}, "tables": table()}
     assert "results/demo/fertility/manifest.json" in Layout(validate(values)).read_by_tables
-    values["tables"] = table(value={"heldout": {"language": "fr"}}, runs=["mistral-nobody"])
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    told = "\n".join(caught.value.problems)
-    assert "tables.claims.claims.0.value_fall.runs: no run 'mistral-nobody'" in told
-    assert "tables.claims.claims.0.value.language: no language" in told
+    for changes, key in (
+        ({"runs": ["mistral-nobody"]}, "value_fall.runs: no run 'mistral-nobody'"),
+        ({"value": {"heldout": {"language": "fr"}}}, "value.language: no language"),
+    ):
+        with pytest.raises(RevocabError) as caught:
+            validate({**values, "tables": table(**changes)})
+        assert f"tables.claims.claims.0.{key}" in "\n".join(caught.value.problems)

@@ -43,6 +43,7 @@ def wrong_references(experiment: Experiment) -> Iterator[tuple[str, str]]:
         **{what: getattr(experiment, section) for what, section in SECTIONS.items()},
         "run group": experiment.runs,
         "run": experiment.index.ids,
+        "task": [*evaluation.multiple_choice.tasks, *evaluation.generation.tasks],
         "generation task": evaluation.generation.tasks,
         "language with tasks": {t.language for t in evaluation.multiple_choice.tasks.values()},
         "language with held-out text": text_languages(experiment),

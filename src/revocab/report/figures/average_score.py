@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import GroupId, Id, TaskLanguage, exactly_one
+from revocab.closed import GroupId, TaskId, TaskLanguage, exactly_one
 from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run
@@ -38,7 +38,7 @@ class AverageScoreFigure(FigureOptions):
     #: All multiple-choice tasks of the language.
     language: TaskLanguage | None = None
     #: These tasks, of any kind; the mean is Table 2's of the same tasks.
-    named: list[Id] | None = Field(default=None, min_length=1)
+    named: list[TaskId] | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _one_choice(self) -> AverageScoreFigure:

@@ -10,9 +10,10 @@ from itertools import groupby
 from pydantic import Field
 
 from revocab.closed import GroupId, ShownRunId, Step
-from revocab.report.annotations import Run
+from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import KindOptions, Place, TableOptions
 from revocab.report.names import method_label
+from revocab.report.references import wrong_steps
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
@@ -146,6 +147,11 @@ class GroupTable(PivotTable):
     @abstractmethod
     def columns_of(self, index: RunIndex) -> list[Column]:
         """Return the columns, whose values have a step."""
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
+        for problem in super().problems(experiment, key):
+            yield problem.replace(f"{key}.step:", f"{key}.steps:")
 
     def pivot(self, index: RunIndex) -> Pivot:
         """Return rows of the base model and references, then one block per step, whose rows are

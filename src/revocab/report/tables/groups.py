@@ -15,7 +15,7 @@ from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import no_generated_text, no_new_rows, without_families, wrong_steps
+from revocab.report.references import no_generated_text, no_new_rows, without_families
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, group_tasks
 from revocab.report.table_parts.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
@@ -59,7 +59,6 @@ class MultipleChoiceTable(GroupTable):
         return [*scores, Column("AVG", AverageAccuracy(named=tasks, printed=self.language))]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
         yield from without_families(experiment, f"{key}.columns", self.language, self.columns)
         if experiment.index.choice_tasks(self.language, self.columns):
             yield from super().problems(experiment, key)
@@ -92,7 +91,6 @@ class GenerationTable(GroupTable):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from no_generated_text(experiment, key, self.group)
-        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
         for task in self.metrics:
             where = f"{key}.metrics.{task}"

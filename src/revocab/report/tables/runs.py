@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, HeldoutLanguage, Id, OneLine, ShownRunId, Step, TokenizerId
+from revocab.closed import (
+    Closed,
+    HeldoutLanguage,
+    Id,
+    OneLine,
+    ShownRunId,
+    Step,
+    TaskId,
+    TokenizerId,
+)
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment
 from revocab.report.published import PublishedCell
@@ -85,7 +94,8 @@ class HeldoutTable(ValueTable):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from losses.without_heldout_text(experiment, key)
-        yield from super().problems(experiment, key)
+        for problem in super().problems(experiment, key):
+            yield problem.replace(f"{key}.step:", f"{key}.steps:")
 
 
 class Recomputed(Closed):
@@ -107,7 +117,7 @@ class CategoriesTable(ValueTable):
         description="metrics of generation tasks, instead of their kind's first",
     )
     #: Columns: the tasks of which each is the mean.
-    categories: dict[OneLine, Annotated[list[Id], Field(min_length=1)]] = Field(min_length=1)
+    categories: dict[OneLine, Annotated[list[TaskId], Field(min_length=1)]] = Field(min_length=1)
     overall: OneLine | None = Field(
         default=None, description="header of a column over all their tasks; default: no such column"
     )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Id, OneLine, Step, TaskLanguage, exactly_one, unknown
+from revocab.closed import Id, OneLine, Step, TaskId, TaskLanguage, exactly_one, unknown
 from revocab.evaluation.generation.kind import find_kind, metrics
 from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
 from revocab.languages import language_label
@@ -81,7 +81,7 @@ class Average(RunValue):
     #: All multiple-choice tasks of the language.
     language: TaskLanguage | None = None
     #: These tasks.
-    named: list[Id] | None = Field(default=None, min_length=1)
+    named: list[TaskId] | None = Field(default=None, min_length=1)
     #: Checkpoint at which they are scored.
     step: Step = "last"
     metrics: dict[Id, OneLine] = Field(
@@ -132,7 +132,6 @@ class Average(RunValue):
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
         named = self.tasks(experiment)
-        yield from unknown_task_ids(experiment, key, named)
         yield from unknown_choices(experiment, key, self.metrics)
         yield from unscored(experiment, key, runs, named, self.step)
 
@@ -168,18 +167,6 @@ def metric_of(experiment: Experiment, task: str, chosen: Metrics) -> str:
     """
     entry = experiment.evaluation.generation.tasks[task]
     return chosen.get(task) or entry.score or find_kind(entry.kind).columns()[0]
-
-
-def unknown_task_ids(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
-    """Yield a problem for tasks of neither kind, and those that are named twice."""
-    evaluation = experiment.evaluation
-    known = [*evaluation.multiple_choice.tasks, *evaluation.generation.tasks]
-    named = list(tasks)
-    for task in dict.fromkeys(named):
-        if task not in known:
-            yield unknown(key, task, known, "task")
-        elif named.count(task) > 1:
-            yield f"{key}: task {task!r} is named {named.count(task)} times; name it once"
 
 
 def unknown_choices(experiment: Experiment, key: str, chosen: Metrics) -> Iterator[str]:
