@@ -20,7 +20,7 @@ from revocab.report.figures.tokenizers import span
 from revocab.report.make_figures import make_figures
 from revocab.report.names import headed
 from revocab.report.results import Results
-from revocab.report.values.task_scores import Average
+from revocab.report.values import Average
 
 
 @pytest.fixture(scope="module")

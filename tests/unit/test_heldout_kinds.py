@@ -16,7 +16,7 @@ from revocab.report.checks import table_problems
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve, training_progress
-from revocab.report.values.losses import text_languages
+from revocab.report.runs import text_languages
 
 #: Bits per byte of the Italian text by step, as measured every second step.
 LOSSES = {

@@ -18,7 +18,7 @@ from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.options import Generating
 from revocab.experiment import options, read
 from revocab.io import read_jsonl
-from revocab.report.values.task_scores import metric_of
+from revocab.report.values import metric_of
 
 Row = dict[str, Any]
 

@@ -20,7 +20,7 @@ from revocab.report.page import origin
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.table_parts.table import Cell, Row, Table, text
-from revocab.report.values.losses import HeldoutLoss
+from revocab.report.values import HeldoutLoss
 from revocab.workflow.run import record_machine
 
 SCORES = "runs/mistral-fvt/multiple_choice.csv"

@@ -24,9 +24,7 @@ from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
 from revocab.report.table_parts.table import MISSING, Cell, text
-from revocab.report.values.losses import HeldoutLoss
-from revocab.report.values.run_value import RunValue
-from revocab.report.values.task_scores import HelperSimilarity, TaskScore
+from revocab.report.values import HeldoutLoss, HelperSimilarity, RunValue, TaskScore
 
 SEEDED = {"random": [1, 2, 3], "sava": [1, 2, 3], "fvt": [1, 2]}
 HELDOUT = {

@@ -20,7 +20,7 @@ from revocab.report.names import headed, in_order
 from revocab.report.results import Results
 from revocab.report.table_parts.render import to_csv, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
-from revocab.report.values.task_scores import metric_of
+from revocab.report.values import metric_of
 
 
 def small_table() -> Table:

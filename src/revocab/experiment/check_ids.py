@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from revocab.closed import Refers, unknown
 from revocab.experiment.lineage import BASE, run_id
 from revocab.experiment.schema import Experiment
-from revocab.report.values.losses import text_languages
+from revocab.report.runs import text_languages
 from revocab.training.stage import Stage
 
 #: The section that defines each kind of thing.

@@ -18,7 +18,7 @@ from revocab.report.references import shown_scores
 from revocab.report.results import Results
 from revocab.report.results.scores import COLUMNS
 from revocab.report.table_parts.render import to_csv
-from revocab.report.values.task_scores import Average, TaskScore
+from revocab.report.values import Average, TaskScore
 
 CLOSE = 1e-6
 #: A baseline, which sees only lengths or positions of choices, may be above chance by this, or by

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from revocab.report.results import Results
     from revocab.report.runs import RunIndex
     from revocab.report.table_parts.table import Table
-    from revocab.report.values.run_value import RunValue
+    from revocab.report.values import RunValue
 
 TABLE_ENDINGS = ("csv", "md", "tex")
 #: Of the file that has a table as data, from which the others are written.

@@ -7,11 +7,13 @@ Ids need no check here: what they name is said by their types, and checked with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from revocab.closed import BEST, PLACES, Id, Step, unknown
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.metric import COMET_METRICS
 from revocab.report.annotations import Experiment, Run
-from revocab.report.runs import group_tasks, task_languages
+from revocab.report.runs import group_tasks, task_languages, text_languages
 
 
 def shown_scores(experiment: Experiment) -> dict[str, set[str]]:
@@ -133,3 +135,60 @@ def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]
     for group in groups:
         if not learns_new_rows(experiment.runs[group]):
             yield f"{key}: no run of group {group!r} trains rows of a new vocabulary; add one"
+
+
+def unknown_choices(experiment: Experiment, key: str, chosen: Mapping[str, str]) -> Iterator[str]:
+    """Yield a problem for metrics of tasks that are not generative, and metrics they lack."""
+    generated = experiment.evaluation.generation.tasks
+    for task, metric in chosen.items():
+        if task in generated:
+            yield from wrong_metrics(experiment, f"{key}.metrics.{task}", task, [metric])
+        else:
+            yield unknown(f"{key}.metrics", task, generated, "generation task")
+
+
+def wrong_metrics(
+    experiment: Experiment, key: str, task: str, metrics: Iterable[str]
+) -> Iterator[str]:
+    kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
+    known = [metric.name for metric in kind.metrics]
+    known += [metric.name for metric in COMET_METRICS.values()] if kind.comet_source else []
+    return unknowns(key, metrics, known, "metric of its kind")
+
+
+def without_heldout_text(
+    experiment: Experiment, key: str, languages: Iterable[str] = (), listed: str = "languages"
+) -> Iterator[str]:
+    """Yield a problem if there is no held-out text, and for languages, under a key ``listed``,
+    without any.
+    """
+    if not experiment.evaluation.heldout:
+        yield f"{key}: shows held-out loss, and evaluation.heldout names no corpus; name one"
+        return
+    known = text_languages(experiment)
+    yield from unknowns(f"{key}.{listed}", languages, known, "language with held-out text")
+
+
+def unmeasured_steps(
+    experiment: Experiment,
+    key: str,
+    runs: Iterable[Run],
+    steps: Iterable[Step],
+    also: Iterable[str] = (),
+) -> Iterator[str]:
+    """Yield the steps at which no run has a held-out loss; ``also``: other words that may stand."""
+    numbers: set[int] = set()
+    names: dict[str, None] = dict.fromkeys([*PLACES, *also])
+    for run in runs:
+        if recipe := experiment.recipes.get(run.recipe or ""):
+            numbers.update(recipe.heldout_steps)
+            names.update(dict.fromkeys(run.stage_ends))
+    if not numbers:
+        return  # all runs have step 0 and no other, whatever is wanted
+    for step in steps:
+        if step not in numbers and step not in names:
+            yield (
+                f"{key}: held-out loss is measured at no step {step!r} of these runs (measured: "
+                f"{', '.join(map(str, sorted(numbers)))}; or by name: {', '.join(names)}); "
+                "heldout_every of their recipes adds steps"
+            )

@@ -125,3 +125,12 @@ def choices_in(
         for name, task in experiment.evaluation.multiple_choice.tasks.items()
         if task.language == language and (columns is None or task.family in columns)
     ]
+
+
+def text_languages(experiment: Experiment) -> list[str]:
+    """Return the languages of held-out text that is no conversation, in the file's order."""
+    from revocab.experiment.lineage import text_corpora  # imports the schema, which imports kinds
+
+    corpora = experiment.corpora
+    texts = text_corpora(experiment, experiment.evaluation.heldout)
+    return list(dict.fromkeys(corpora[corpus].language for corpus in texts if corpus in corpora))

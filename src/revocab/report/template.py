@@ -75,9 +75,9 @@ def environment(*folders: Path) -> Environment:
         "latex": latex_escape, "markdown": markdown_escape, "number": number_shown,
         "run": lambda name, results: results.run(name),
     }  # fmt: skip
+    from revocab.report.runs import text_languages
     from revocab.report.tables.ranking import point_label  # which tables are made of notes of
-    from revocab.report.values.losses import text_languages
-    from revocab.report.values.task_scores import metric_of
+    from revocab.report.values import metric_of
 
     made.globals |= {
         "anchor": anchor, "comet_metrics": COMET_METRICS, "fewest_seeds": FEWEST_SEEDS,

@@ -34,9 +34,7 @@ from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
-from revocab.report.values.losses import HeldoutLoss
-from revocab.report.values.run_value import difference
-from revocab.report.values.task_scores import TaskScore
+from revocab.report.values import HeldoutLoss, TaskScore, difference
 from revocab.training.recipe import ANSWERS
 
 #: By how much fertility must fall.

@@ -20,7 +20,7 @@ from revocab.report.references import of_group, unknowns, unspoken
 from revocab.report.results import Results
 from revocab.report.runs import choices_in, group_tasks
 from revocab.report.table_parts.table import Cell
-from revocab.report.values.task_scores import Average, TaskScore
+from revocab.report.values import Average, TaskScore
 
 #: Share of the axis by which runs of the same step stand apart.
 APART = 0.02

@@ -14,9 +14,10 @@ from revocab.report.figure_parts import curves as shared
 from revocab.report.figure_parts.style import Label, Palette, label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
+from revocab.report.references import without_heldout_text
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve, training_progress
-from revocab.report.values.losses import text_languages, without_heldout_text
+from revocab.report.runs import text_languages
 
 #: Where each step stands on the horizontal axis, by run.
 Places = dict[str, dict[int, float]]

@@ -14,14 +14,14 @@ from revocab.limits import Weight
 from revocab.report.annotations import Experiment
 from revocab.report.kind import Place as ShownPlace
 from revocab.report.paper_claims.measures import Comparison, Measure, Printed, Side, scaled
+from revocab.report.pivot import Column, ValueTable
 from revocab.report.published import read_published
 from revocab.report.references import unknowns
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex
-from revocab.report.table_parts.pivot import Column, ValueTable
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.languages import ModelsByLanguageTable
-from revocab.report.values.run_value import cell_difference
+from revocab.report.values import cell_difference
 
 #: Of a run in a column: ours, or what is printed.
 Number = TypeVar("Number")

@@ -30,9 +30,7 @@ from revocab.report.kind import Shows, manifest
 from revocab.report.references import of_group, unknowns, unspoken, without_families
 from revocab.report.results import Results, number
 from revocab.report.runs import RunIndex, choices_in
-from revocab.report.values.one_value import OneValue
-from revocab.report.values.run_value import RunValue, difference
-from revocab.report.values.task_scores import HelperSimilarity, TaskScore
+from revocab.report.values import HelperSimilarity, OneValue, RunValue, TaskScore, difference
 
 ModelLabel = Annotated[OneLine, Refers("label in parameters")]
 

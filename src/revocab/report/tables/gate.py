@@ -14,13 +14,13 @@ from revocab.evaluation.over_seeds import SIGNIFICANT, holm, level_of, most_exch
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, TableOptions, limited_tasks, manifest
 from revocab.report.names import method_label, metric_label
+from revocab.report.pivot import blocks
 from revocab.report.references import unknowns, wrong_steps
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.runs import RunIndex, group_tasks
-from revocab.report.table_parts.pivot import blocks
 from revocab.report.table_parts.table import Cell, Row, Table, text
-from revocab.report.values.task_scores import TaskScore
+from revocab.report.values import TaskScore
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items, PairedComparison

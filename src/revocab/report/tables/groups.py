@@ -15,16 +15,20 @@ from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import no_generated_text, no_new_rows, without_families
+from revocab.report.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
+from revocab.report.references import (
+    no_generated_text,
+    no_new_rows,
+    without_families,
+    wrong_metrics,
+)
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, group_tasks
-from revocab.report.table_parts.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
 from revocab.report.table_parts.table import Cell
-from revocab.report.values.task_scores import (
+from revocab.report.values import (
     Average,
     HelperSimilarity,
     TaskScore,
-    wrong_metrics,
 )
 
 

@@ -19,14 +19,12 @@ from revocab.languages import language_label
 from revocab.limits import Count
 from revocab.report.annotations import Experiment
 from revocab.report.kind import Place
-from revocab.report.references import unknowns
+from revocab.report.pivot import Pivot, PivotRow, PivotTable, with_headings
+from revocab.report.references import unknowns, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, choices_in, task_languages
-from revocab.report.table_parts.pivot import Pivot, PivotRow, PivotTable, with_headings
 from revocab.report.table_parts.table import MISSING, Cell, Table, text
-from revocab.report.values.losses import HeldoutLoss, without_heldout_text
-from revocab.report.values.run_value import RunValue
-from revocab.report.values.task_scores import Average
+from revocab.report.values import Average, HeldoutLoss, RunValue
 
 #: Kind of the generative tasks that translate.
 TRANSLATION = "translation"

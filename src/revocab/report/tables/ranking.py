@@ -25,7 +25,7 @@ from revocab.evaluation.over_seeds import (
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import unknowns
+from revocab.report.references import unknowns, unmeasured_steps, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import (
     Progress,
@@ -34,7 +34,6 @@ from revocab.report.results.heldout_losses import (
     training_progress,
 )
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
-from revocab.report.values.losses import unmeasured_steps, without_heldout_text
 
 #: What a column of losses or differences takes: a step, or what all runs are held equal in.
 Point = Step

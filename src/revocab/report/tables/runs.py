@@ -21,16 +21,13 @@ from revocab.closed import (
 )
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment
+from revocab.report.pivot import Column, ValueTable
 from revocab.report.published import PublishedCell
-from revocab.report.references import unknowns
+from revocab.report.references import unknowns, without_heldout_text
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex
-from revocab.report.table_parts.pivot import Column, ValueTable
+from revocab.report.runs import RunIndex, text_languages
 from revocab.report.table_parts.table import OTHERWISE, RECOMPUTED
-from revocab.report.values import losses
-from revocab.report.values.one_value import OneValue
-from revocab.report.values.run_value import RunValue
-from revocab.report.values.task_scores import Average
+from revocab.report.values import Average, HeldoutLoss, OneValue, RunValue, unit
 
 
 class RunsTable(ValueTable):
@@ -83,17 +80,17 @@ class HeldoutTable(ValueTable):
     def columns_of(self, index: RunIndex) -> list[Column]:
         references = [None, self.reference] if self.reference else [None]
         columns: list[Column] = []
-        for language in self.languages or losses.text_languages(index.experiment):
+        for language in self.languages or text_languages(index.experiment):
             label = language_label(language)
             for reference in references:
                 for step in self.steps:
                     at = f"{step} steps" if isinstance(step, int) else f"{step} checkpoint"
-                    value = losses.HeldoutLoss(language=language, step=step, reference=reference)
-                    columns.append(Column(at, value, f"{label}, {losses.unit(reference)}"))
+                    value = HeldoutLoss(language=language, step=step, reference=reference)
+                    columns.append(Column(at, value, f"{label}, {unit(reference)}"))
         return columns
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from losses.without_heldout_text(experiment, key)
+        yield from without_heldout_text(experiment, key)
         for problem in super().problems(experiment, key):
             yield problem.replace(f"{key}.step:", f"{key}.steps:")
 

@@ -10,9 +10,9 @@ from pydantic import Field
 from revocab.closed import GroupId, Id, unknown
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import Place
+from revocab.report.pivot import Pivot, PivotOptions, PivotRow, PivotTable
 from revocab.report.runs import RunIndex
-from revocab.report.table_parts.pivot import Pivot, PivotOptions, PivotRow, PivotTable
-from revocab.report.values.one_value import OneValue
+from revocab.report.values import OneValue
 
 #: Runs by the values of the rows' and the columns' axis.
 Grid = dict[tuple[str, str], Run]

@@ -18,7 +18,7 @@ from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.runs import RunIndex
 from revocab.report.table_parts.table import MISSING, Row, Table, text
-from revocab.report.values.task_scores import TaskScore
+from revocab.report.values import TaskScore
 
 #: Where Unicode shows control characters; a tab and the end of a line stay what they are.
 PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {

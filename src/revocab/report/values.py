@@ -1,0 +1,524 @@
+"""What a number of a run is: the one way in which tables, figures and claims read one."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from revocab.closed import (
+    Closed,
+    Id,
+    MeasuredCorpusId,
+    OneLine,
+    Step,
+    TaskId,
+    TaskLanguage,
+    TokenizerId,
+    exactly_one,
+    unknown,
+)
+from revocab.evaluation.generation.kind import find_kind, metrics
+from revocab.evaluation.metric import UNKNOWN
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, NORMAL_95, Difference, deviation
+from revocab.languages import language_label
+from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.kind import manifest
+from revocab.report.references import (
+    unknown_choices,
+    unmeasured_steps,
+    unscored,
+    without_heldout_text,
+)
+from revocab.report.results import BY_CORPUS, Results, number
+from revocab.report.results.heldout_losses import heldout_curve, loss_at
+from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
+from revocab.report.runs import choices_in
+from revocab.report.table_parts.table import MISSING, OTHERWISE, Better, Cell, text
+
+
+class RunValue(Closed):
+    """One number of a run; hooks say nothing where a value has nothing to say."""
+
+    #: Which value is the better one; None: neither.
+    better: ClassVar[Better | None] = None
+    #: Whether it has no error: a count or a measure of a tokenizer.
+    exact: ClassVar[bool] = False
+
+    @abstractmethod
+    def header(self) -> str:
+        """Return the header of its column."""
+
+    @abstractmethod
+    def of_training(self, results: Results, run: Run) -> Cell:
+        """Return the number of one training: empty if it is not there, a dash if it cannot be."""
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the number of a run as it is shown: the mean over its replicates, if it has any.
+
+        Of texts that differ it is a dash. Where a task has other items than expected, the published
+        value beside it is marked.
+        """
+        cell = self._over_replicates(results, run)
+        if results.other_items.keys() & set(self.tasks(results.experiment)):
+            return replace(cell, published_mark=OTHERWISE)
+        return cell
+
+    def _over_replicates(self, results: Results, run: Run) -> Cell:
+        cells = [self.of_training(results, replicate) for replicate in results.replicates(run)]
+        first = cells[0]
+        if len(cells) == 1:
+            return first
+        if any(cell.text is not None for cell in cells):
+            return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
+        values = [cell.value for cell in cells if cell.value is not None]
+        if len(values) < len(cells):
+            return replace(first, value=None, stderr=None, interval=None)
+        errors = [cell.stderr for cell in cells if cell.stderr is not None]
+        return replace(
+            first,
+            value=fmean(values),
+            stderr=fmean(errors) if len(errors) == len(cells) else None,
+            interval=None,
+            deviation=deviation(values),
+            seeds=len(values),
+        )
+
+    def by_seed(self, results: Results, run: Run) -> dict[int, float]:
+        """Return the number by the seed of each replicate that has it, ascending."""
+        replicates = sorted(results.replicates(run), key=lambda run: run.seed)
+        values = {run.seed: self.of_training(results, run).value for run in replicates}
+        return {seed: value for seed, value in values.items() if value is not None}
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterable[str]:
+        """Yield what the experiment lacks for it, of the runs that it is shown of."""
+        return ()
+
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> Iterable[str]:
+        """Yield files that it is read from, beside the scores."""
+        return ()
+
+    def tasks(self, experiment: Experiment) -> Iterable[str]:
+        return ()
+
+
+# Scores -------------------------------------------------------------------------------------------
+
+
+class TaskScore(RunValue):
+    """A run's score on one task, with the paper's beside it."""
+
+    better: ClassVar[Better | None] = "higher"
+
+    task: str
+    #: None: of a multiple-choice task, the metric that its family is shown in.
+    metric: str | None = None
+    step: Step = "last"
+
+    @classmethod
+    def average(cls, language: str, step: Step = "last") -> TaskScore:
+        return cls(task=average_task(language), metric=AVERAGE, step=step)
+
+    def header(self) -> str:
+        return self.task
+
+    def tasks(self, experiment: Experiment) -> list[str]:
+        languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
+        of = next((each for each in languages if average_task(each) == self.task), None)
+        return [self.task] if of is None else choices_in(experiment, of)
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
+        return unscored(experiment, key, runs, list(self.tasks(experiment)), self.step)
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        at = run.select([self.step])
+        if not at:
+            return Cell()
+        if self.metric is None:
+            row = results.scores.choice(run.id, at[0], self.task, results.family(self.task))
+        else:
+            row = results.scores.get(run.id, at[0], self.task, self.metric)
+        metric = self.metric or (row["metric"] if row else "acc")
+        cell = Cell(
+            published=results.printed(run, at[0], self.task, metric),
+            scale=100 if metric == AVERAGE or metrics().get(metric, UNKNOWN).high == 1 else 1,
+        )
+        if row is not None:
+            cell.value, cell.stderr, cell.provenance = (
+                row[name] for name in ("value", "stderr", "provenance")
+            )
+            if row["low"] is not None and row["high"] is not None:
+                cell.interval = (row["low"], row["high"])
+        return cell
+
+
+class Average(RunValue):
+    """Mean score on the multiple-choice tasks of a language, or on named tasks of any kind."""
+
+    better: ClassVar[Better | None] = "higher"
+    #: What the mean is multiplied by when it is shown: 100 for a mean of fractions.
+    unit: ClassVar[float] = 1
+
+    #: All multiple-choice tasks of the language.
+    language: TaskLanguage | None = None
+    #: These tasks.
+    named: list[TaskId] | None = Field(default=None, min_length=1)
+    #: Checkpoint at which they are scored.
+    step: Step = "last"
+    metrics: dict[Id, OneLine] = Field(
+        default_factory=dict,
+        description="metrics of generation tasks, instead of their kind's first",
+    )
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> Average:
+        return exactly_one(self, ("language", "named"))
+
+    def header(self) -> str:
+        of = language_label(self.language) if self.language else ", ".join(self.named or ())
+        return f"Average ({of})" if self.step == "last" else f"Average ({of}) at {self.step}"
+
+    def tasks(self, experiment: Experiment) -> list[str]:
+        if self.language is not None:
+            return choices_in(experiment, self.language)
+        return list(self.named or ())
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        """Return the unweighted mean and its standard error, items being independent.
+
+        Without a value if a score is missing: a mean over fewer tasks could not be compared.
+        """
+        if not run.evaluate:
+            return text(MISSING)
+        cells = [
+            TaskScore(task=task, metric=metric, step=self.step).of_training(results, run)
+            for task, metric in self._metrics(results.experiment).items()
+        ]
+        scores = []
+        for cell in cells:
+            factor = cell.scale / self.unit
+            value, error = cell.value, cell.stderr
+            scores.append((value and value * factor, error and error * factor))
+        mean = mean_score(scores)
+        if mean is None:
+            return Cell(scale=self.unit)
+        return Cell(*mean, scale=self.unit, provenance=cells[0].provenance)
+
+    def _metrics(self, experiment: Experiment) -> dict[str, str | None]:
+        generated = experiment.evaluation.generation.tasks
+        return {
+            task: metric_of(experiment, task, self.metrics) if task in generated else None
+            for task in self.tasks(experiment)
+        }
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
+        named = self.tasks(experiment)
+        yield from unknown_choices(experiment, key, self.metrics)
+        yield from unscored(experiment, key, runs, named, self.step)
+
+
+class HelperSimilarity(RunValue):
+    """Mean cosine of relative representations to those of the group's helper, as a fraction."""
+
+    better: ClassVar[Better | None] = "higher"
+
+    step: Step
+
+    def header(self) -> str:
+        return f"@{self.step}"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        (step,) = run.select([self.step]) or (None,)
+        if step is None:
+            return Cell(scale=100)
+        cell = Cell(published=results.printed(run, step, "", HELPER_SIMILARITY), scale=100)
+        for row in results.similarities:
+            if (row["kind"], row["run"], row["step"]) == ("helper", run.id, step):
+                cell.value, cell.provenance = row["similarity"], row["provenance"]
+        return cell
+
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
+        groups = dict.fromkeys(run.group for run in runs)
+        return [manifest(layout.paths.similarity(group)) for group in groups]
+
+
+def metric_of(experiment: Experiment, task: str, chosen: Mapping[str, str]) -> str:
+    """Return the metric of a generative task: the chosen one, its score, or the first that its kind
+    shows.
+    """
+    entry = experiment.evaluation.generation.tasks[task]
+    return chosen.get(task) or entry.score or find_kind(entry.kind).columns()[0]
+
+
+# Losses and text ----------------------------------------------------------------------------------
+
+
+class TrainingText(RunValue):
+    """How much a run was trained on, in all or of one language."""
+
+    exact: ClassVar[bool] = True
+    #: Key of the count in a run's manifest.
+    counted: ClassVar[str]
+
+    language: Id | None = Field(default=None, description="default: all of them")
+
+    def header(self) -> str:
+        if self.language is None:
+            return f"{self.counted.capitalize()} (M)"
+        return f"{language_label(self.language)} {self.counted} (M)"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        if not run.trains:
+            return text(MISSING)
+        where = f"runs/{run.id}/manifest.json"
+        value = self._count(results, results.json(where) or {})
+        return Cell(value, scale=1e-6, digits=3, provenance=where)
+
+    def _count(self, results: Results, manifest: dict[str, Any]) -> float | None:
+        if self.language is None:
+            return manifest.get(self.counted)
+        counts = manifest.get("corpora")
+        if counts is None:
+            return None
+        named = results.experiment.corpora
+        return sum(
+            counted[self.counted]
+            for corpus, counted in counts.items()
+            if corpus in named and named[corpus].language == self.language
+        )
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
+        known = {corpus.language for corpus in experiment.corpora.values()}
+        if self.language is not None and self.language not in known:
+            yield unknown(f"{key}.language", self.language, known, "language of a corpus")
+
+
+class Tokens(TrainingText):
+    """Tokens that a run was trained on."""
+
+    counted: ClassVar[str] = "tokens"
+
+
+class Bytes(TrainingText):
+    """Bytes of the text that a run was trained on."""
+
+    counted: ClassVar[str] = "bytes"
+
+
+class HeldoutLoss(RunValue):
+    """Held-out loss in a language, in bits per byte or in a reference tokenizer's tokens."""
+
+    better: ClassVar[Better | None] = "lower"
+
+    #: Language of the held-out text.
+    language: Id
+    #: Checkpoint at which it is measured.
+    step: Step = "last"
+    #: Tokenizer in whose tokens it is told; none: bits per byte.
+    reference: TokenizerId | None = None
+    answers: bool = Field(
+        default=False, description="on answers in held-out conversations instead of text"
+    )
+
+    @model_validator(mode="after")
+    def _answers_per_byte(self) -> HeldoutLoss:
+        if self.answers and self.reference:
+            raise ValueError("answers: their loss is per byte; remove 'reference'")
+        return self
+
+    def header(self) -> str:
+        at = "" if self.step == "last" else f" at {self.step}"
+        on = " answer" if self.answers else ""
+        return f"{language_label(self.language)}{on} loss{at} ({unit(self.reference)})"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        curve = heldout_curve(results, run, self.language, self.reference, answers=self.answers)
+        loss = loss_at(run, curve, self.step)
+        if loss is None and isinstance(self.step, int) and self.step not in run.steps:
+            return text(MISSING)
+        return Cell(loss, digits=3, provenance=results.heldout(run)[1])
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
+        if self.answers:
+            named = (experiment.corpora.get(corpus) for corpus in experiment.evaluation.heldout)
+            known = {corpus.language for corpus in named if corpus and corpus.holds_conversations}
+            if self.language not in known:
+                about = "language with held-out conversations"
+                yield unknown(f"{key}.language", self.language, known, about)
+        else:
+            yield from without_heldout_text(experiment, key, [self.language], "language")
+        yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
+
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
+        if self.reference is None:
+            return []
+        trainings = (single for run in runs for single in layout.replicates(run.id))
+        length = next(filter(None, map(layout.heldout_length, trainings)), None)
+        return [manifest(layout.paths.heldout(self.reference, str(length)))] if length else []
+
+
+class FirstStepLoss(RunValue):
+    """Training loss of a run's first step, before any update: what its new rows begin with."""
+
+    better: ClassVar[Better | None] = "lower"
+
+    #: A token, or a byte.
+    per: Literal["token", "byte"] = "token"
+
+    def header(self) -> str:
+        return f"First-step loss ({'bits per byte' if self.per == 'byte' else 'nats per token'})"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        if not run.trains:
+            return text(MISSING)
+        where = f"runs/{run.id}/losses.csv"
+        column = "bits_per_byte" if self.per == "byte" else "loss"
+        first = next((row for row in results.csv(where) if row["step"] == "1"), {})
+        return Cell(number(first.get(column)), digits=3, provenance=where)
+
+
+def unit(reference: str | None) -> str:
+    return f"nats per token of {reference}" if reference else "bits per byte"
+
+
+# Tokenizers ---------------------------------------------------------------------------------------
+
+
+class TokenizerMeasure(RunValue):
+    """What the report on tokenizers measured of a run's tokenizer on a corpus."""
+
+    exact: ClassVar[bool] = True
+    #: The column of the report.
+    measure: ClassVar[str]
+    #: What it is called in front of the corpus.
+    said: ClassVar[str]
+
+    corpus: MeasuredCorpusId
+
+    def header(self) -> str:
+        return f"{self.said} on {self.corpus}"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        row = results.measured_tokenizers.get((run.target, self.corpus))
+        return Cell(number(row[self.measure]), provenance=BY_CORPUS) if row else Cell()
+
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
+        return [manifest(layout.paths.fertility)]
+
+
+class Fertility(TokenizerMeasure):
+    """Tokens per word, mean over the documents."""
+
+    better: ClassVar[Better | None] = "lower"
+    measure: ClassVar[str] = "fertility"
+    said: ClassVar[str] = "Fertility"
+
+
+class CharactersPerToken(TokenizerMeasure):
+    """Characters of the corpus divided by its tokens."""
+
+    better: ClassVar[Better | None] = "higher"
+    measure: ClassVar[str] = "characters_per_token"
+    said: ClassVar[str] = "Characters per token"
+
+
+class Vocabulary(RunValue):
+    """Number of tokens of a run's tokenizer, special ones included."""
+
+    exact: ClassVar[bool] = True
+
+    def header(self) -> str:
+        return "Vocabulary"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        where = f"tokenizers/{run.target}/manifest.json"
+        size = (results.json(where) or {}).get("vocabulary_size")
+        return Cell(size, digits=0, provenance=where)
+
+    def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
+        used = dict.fromkeys(run.target for run in runs)
+        return [manifest(layout.paths.tokenizer(tokenizer)) for tokenizer in used]
+
+
+class OneValue(Closed):
+    """Exactly one number of a run, and what readers see in place of its own header."""
+
+    #: In place of the usual header.
+    label: OneLine | None = None
+    tokens: Tokens | None = None
+    bytes: Bytes | None = None
+    heldout: HeldoutLoss | None = None
+    first_step_loss: FirstStepLoss | None = None
+    average: Average | None = None
+    fertility: Fertility | None = None
+    vocabulary: Vocabulary | None = None
+    characters_per_token: CharactersPerToken | None = None
+
+    @model_validator(mode="after")
+    def _one_value(self) -> OneValue:
+        return exactly_one(self, tuple(key for key in OneValue.model_fields if key != "label"))
+
+    @property
+    def name(self) -> str:
+        return next(key for key, value in self if key != "label" and value is not None)
+
+    @property
+    def value(self) -> RunValue:
+        return getattr(self, self.name)
+
+    @property
+    def header(self) -> str:
+        return self.label or self.value.header()
+
+
+# Differences --------------------------------------------------------------------------------------
+
+
+def item_error(cell: Cell) -> float | None:
+    """Return a value's standard error over items: where all of few are equal, by its interval."""
+    if cell.interval is None:
+        return cell.stderr
+    return max(cell.stderr or 0.0, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
+
+
+def cell_difference(first: Cell, second: Cell) -> Difference | None:
+    """Return the difference of two values, items and seeds of both being independent."""
+    if first.value is None or second.value is None:
+        return None
+    errors, spreads = (
+        [item_error(cell) for cell in (first, second)],
+        [cell.deviation or 0.0 for cell in (first, second)],
+    )
+    return Difference(
+        first.value - second.value,
+        math.hypot(*(error or 0.0 for error in errors)),
+        math.hypot(*spreads),
+        min((cell.seeds for cell in (first, second) if cell.seeds), default=1),
+        known=None not in errors,
+    )
+
+
+def difference(
+    results: Results, first: tuple[RunValue, Run], second: tuple[RunValue, Run]
+) -> Difference | None:
+    """Return a number of a run minus one of another, with its errors; None where one is missing.
+
+    Equal seeds are paired. Without errors over items it is known where all that is trained has
+    enough seeds.
+    """
+    found = cell_difference(*(value.cell(results, run) for value, run in (first, second)))
+    if found is None or (first[0].exact and second[0].exact):
+        return found and Difference(found.value)
+    ours, theirs = (value.by_seed(results, run) for value, run in (first, second))
+    shared = ours.keys() & theirs.keys()
+    if len(shared) > 1:
+        spread = deviation([ours[seed] - theirs[seed] for seed in shared]) or 0.0
+        found = replace(found, deviation=spread, seeds=len(shared))
+    sides = zip((first[1], second[1]), (ours, theirs), strict=True)
+    enough = all(len(of) >= FEWEST_SEEDS for run, of in sides if run.trains)
+    return replace(found, known=found.known or (enough and found.seeds >= FEWEST_SEEDS))
