@@ -33,7 +33,6 @@ MORE = {
     "ranking": {**RANKING, "reference": "sava"},
     "claims": {"kind": "claims", "title": "Claims", "claims": [CLAIM]},
     "differences": {"kind": "significance", "title": "Pairs", "group": "mistral"},
-    "floor": {"kind": "floor", "title": "Floor"},
     "cost": {"kind": "efficiency", "title": "Cost", "group": "mistral"},
     "gate": {"kind": "gate", "title": "Gate", "group": "mistral"},
 }

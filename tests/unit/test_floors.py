@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from fake_results import fake_results
 from splitter_toys import HINDI
 from toy_vocabularies import wordpiece
 
 from revocab.fertility import floor as floors
 from revocab.fertility.floor import FLOOR_COLUMNS, measure_floors
 from revocab.fertility.measure import Text
-from revocab.io import write_csv
-from revocab.report.make_tables import build_table
-from revocab.report.results import Results
 from revocab.tokenizers.load import load_tokenizer
 
 
@@ -36,24 +32,3 @@ def test_floors_by_hand(bases, monkeypatch):
     text = Text("it", "it", ["cane"], "unicode")
     (words,) = measure_floors({"wordpiece": wordpiece()}, [text], {"it": [1]})
     assert (words["tokens"], words["floor"], words["joined_floor"]) == (1, 1.0, None)
-
-
-def test_table(tmp_path):
-    tables = {"floor": {"kind": "floor", "title": "Floors"}}
-    root = fake_results(tmp_path / "results" / "demo", tables=tables)
-    results = Results(root)
-    empty = build_table(results, "floor")
-    assert [cell.value for cell in empty.data_rows()[0].cells[1:]] == [None] * 3
-    tokenizer, corpus = (results.experiment.fertility.tokenizers[0],
-                         results.experiment.fertility.corpora[0])  # fmt: skip
-    row = dict.fromkeys(FLOOR_COLUMNS) | {"tokenizer": tokenizer, "corpus": corpus}
-    row |= {"tokens_per_word": 1.1, "floor": 1.0}
-    write_csv(root / "fertility" / "floors.csv", FLOOR_COLUMNS, [row])
-    cells = build_table(results, "floor").data_rows()[0].cells
-    assert (cells[3].value, cells[3].text) == (None, "–")  # nothing to repair: no gap
-    row |= {"joined_floor": 0.5}
-    write_csv(root / "fertility" / "floors.csv", FLOOR_COLUMNS, [row])
-    table = build_table(results, "floor")
-    first = table.data_rows()[0].cells
-    assert [cell.number() for cell in first[1:]] == ["1.10", "1.00", "0.50"]
-    assert any(section.section for section in table.rows)

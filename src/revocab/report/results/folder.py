@@ -28,7 +28,6 @@ from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
 #: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
-FLOORS = "fertility/floors.csv"
 #: Of a folder that is read by way of its manifest: what tables and figures are made of.
 TABLES = (".csv", ".jsonl", "timing.json")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from revocab.closed import GroupId
@@ -11,7 +11,8 @@ from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import ParallelOptions, TableOptions, TokenizerOptions
 from revocab.report.names import method_label
-from revocab.report.results import BY_CORPUS, FLOORS, PARALLEL, Results, number
+from revocab.report.pivot import with_headings
+from revocab.report.results import BY_CORPUS, PARALLEL, Results, number
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
 
 #: A column: its key in the file, its header, the scale and the digits that are shown.
@@ -25,11 +26,6 @@ OF_TOKENIZERS: Measures = (
     ("words_split", "Words split %", 100, 1),
     ("unknown_rate", "Unknown %", 100, 3),
     ("byte_rate", "Byte tokens %", 100, 3),
-)
-OF_FLOORS: Measures = (
-    ("tokens_per_word", "Tokens/word", 1, 2),
-    ("floor", "Floor", 1, 2),
-    ("joined_floor", "Floor, marks joined", 1, 2),
 )
 OF_PARALLEL_TEXT: Measures = (
     ("tokens", "Tokens", 1, 0),
@@ -58,17 +54,6 @@ def cells_of(row: Mapping[str, Any], measures: Measures, provenance: str) -> lis
 
 def headers(measures: Measures) -> list[str]:
     return [header for _, header, *_ in measures]
-
-
-def by_corpus(results: Results, cells: Callable[[str, str], list[Cell]]) -> list[Row]:
-    """Return a block per corpus with a row per tokenizer."""
-    rows = []
-    for corpus in results.experiment.fertility.corpora:
-        language = results.experiment.corpora[corpus].language
-        rows.append(Row(section=f"{corpus} ({language_label(language)})"))
-        for tokenizer in results.experiment.fertility.tokenizers:
-            rows.append(Row([text(tokenizer), *cells(tokenizer, corpus)]))
-    return rows
 
 
 class FertilityTable(TokenizerOptions, TableOptions):
@@ -100,29 +85,14 @@ class TokenizersTable(TokenizerOptions, TableOptions):
     kind: Literal["tokenizers"]
 
     def build(self, results: Results) -> Table:
-        measured = results.measured_tokenizers
-
-        def cells(tokenizer: str, corpus: str) -> list[Cell]:
-            return cells_of(measured.get((tokenizer, corpus), {}), OF_TOKENIZERS, BY_CORPUS)
-
-        return Table(["Tokenizer", *headers(OF_TOKENIZERS)], by_corpus(results, cells))
-
-
-class FloorTable(TokenizerOptions, TableOptions):
-    """Tokens per word and the fewest that any vocabulary can have with the tokenizer's splitter."""
-
-    kind: Literal["floor"]
-
-    def build(self, results: Results) -> Table:
-        measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(FLOORS)}
-
-        def cells(tokenizer: str, corpus: str) -> list[Cell]:
-            row = measured.get((tokenizer, corpus))
-            found = cells_of(row or {}, OF_FLOORS, FLOORS)
-            # A splitter with nothing to repair has no joined floor: a dash, and no gap.
-            return [text(MISSING) if row and cell.value is None else cell for cell in found]
-
-        return Table(["Tokenizer", *headers(OF_FLOORS)], by_corpus(results, cells))
+        """Return a block per corpus with a row per tokenizer."""
+        experiment, measured, rows = results.experiment, results.measured_tokenizers, []
+        for corpus in experiment.fertility.corpora:
+            language = language_label(experiment.corpora[corpus].language)
+            for tokenizer in experiment.fertility.tokenizers:
+                cells = cells_of(measured.get((tokenizer, corpus), {}), OF_TOKENIZERS, BY_CORPUS)
+                rows.append((f"{corpus} ({language})", tokenizer, cells))
+        return Table(["Tokenizer", *headers(OF_TOKENIZERS)], with_headings(rows))
 
 
 class ParityTable(ParallelOptions, TableOptions):
@@ -224,6 +194,4 @@ def ratio(value: float | None, base: float | None) -> str:
     return f"×{value / base:.2f}" if value and base else MISSING
 
 
-TABLE = (
-    FertilityTable, TokenizersTable, FloorTable, ParityTable, ParametersTable, EfficiencyTable,
-)  # fmt: skip
+TABLE = (FertilityTable, TokenizersTable, ParityTable, ParametersTable, EfficiencyTable)
