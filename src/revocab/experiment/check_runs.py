@@ -12,8 +12,6 @@ from revocab.experiment.lineage import (
     PARENTS,
     needed_pairs,
     parents,
-    run_steps,
-    selected,
     tokenizer_of,
 )
 from revocab.experiment.schema import Experiment, RunGroup
@@ -155,10 +153,9 @@ def checkpoint_problems(experiment: Experiment, key: str, named: RunStep) -> Ite
                 " its recipe, or name another step"
             )
         return
-    steps, ends = run_steps(experiment, named.run)
-    if named.step in (0, "last") or selected(steps, ends, [named.step]) not in ([], [0]):
+    if named.step in (0, "last") or run.select([named.step]) not in ([], [0]):
         return
-    names = [*map(str, steps), *(["first", "last", *ends] if len(steps) > 1 else [])]
+    names = [*map(str, run.steps), *(["first", "last", *run.stage_ends] if run.trains else [])]
     yield f"{key}.step: run {named.run!r} has no checkpoint {named.step!r} (it has: " + (
         f"{', '.join(names)})"
     )

@@ -34,12 +34,6 @@ def learns_new_rows(group: RunGroup) -> bool:
     )
 
 
-def run_steps(experiment: Experiment, run: str) -> tuple[list[int], dict[str, int]]:
-    """Return the steps of a run, 0 included, and those that end a stage, by its name."""
-    expanded = experiment.expanded.get(run)
-    return (expanded.steps, expanded.stage_ends) if expanded else ([0], {})
-
-
 def trainings(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
     """Yield key, mixture and recipe of everything that is trained, as the file names them."""
     for name, model in experiment.models.items():
