@@ -248,7 +248,6 @@ def test_a_gate_says_what_is_worse_better_or_as_it_was(results):
 def test_a_change_is_told_by_its_interval_and_p():
     from revocab.evaluation.resampling import PairedComparison
 
-    fall = PairedComparison(-3.0, -5.0, -1.0, 0.01)
-    assert verdict(fall, 0.01) == "worse"
-    assert verdict(fall, 0.2) == "no change shown"  # among as many as it is adjusted for
-    assert verdict(None, None) == "not comparable"
+    assert verdict(PairedComparison(-3.0, -5.0, -1.0, 0.01)) == "worse"
+    assert verdict(PairedComparison(-3.0, -5.0, -1.0, 0.2)) == "no change shown"
+    assert verdict(None) == "not comparable"

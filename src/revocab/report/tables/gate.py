@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.closed import GroupId, RunStep, Step
+from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.over_seeds import SIGNIFICANT, holm, level_of, most_exchanges
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, TableOptions, limited_tasks, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.pivot import blocks
+from revocab.report.pivot import blocks, with_headings
 from revocab.report.references import unknowns, wrong_steps
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.runs import RunIndex, group_tasks
-from revocab.report.table_parts.table import Cell, Row, Table, text
+from revocab.report.table_parts.table import Cell, Table, text
 from revocab.report.values import TaskScore
 
 if TYPE_CHECKING:
@@ -45,20 +46,30 @@ class GateTable(TableOptions):
     )
 
     def build(self, results: Results) -> Table:
-        before = self.compared_with(results)
-        shares_by_run = {
-            (run.id, step): (method_label(run), [*self.shares(results, before, (run, step))])
-            for _, pairs in blocks(results, self.group, self.steps)
-            for run, step in pairs
-            if (run.id, step) != (before[0].id, before[1])
-        }
-        changes = iter(compared([share for _, of in shares_by_run.values() for share in of]))
-        rows: list[Row] = []
-        for (_, step), (run_label, of) in shares_by_run.items():
-            rows.append(Row(section=f"{run_label}, step {step}"))
-            rows += [self.row(share, *next(changes)) for share in of]
+        shares = [
+            share
+            for system in self.systems(results)
+            for share in self.shares(results, self.compared_with(results), system)
+        ]
+        rows = []
+        for share, change in zip(shares, compared(shares), strict=True):
+            cells = [
+                text(share.task),
+                share_cell(share.before, share.old),
+                share_cell(share.after, share.new),
+                text("")
+                if change is None
+                else Cell(
+                    change.difference + 0.0,
+                    interval=(change.low, change.high),
+                    p_value=change.p_value,
+                ),
+                share_cell(share.chance, share.new),
+                text(verdict(change)),
+            ]
+            rows.append((share.block, metric_label(share.metric), cells))
         header = ["Share", "Task", "Before", "After", "Change", "Chance", "Verdict"]
-        return Table(header, rows)
+        return Table(header, with_headings(rows))
 
     def compared_with(self, index: RunIndex) -> System:
         if self.before is None:
@@ -68,8 +79,12 @@ class GateTable(TableOptions):
     def before_steps(self, index: RunIndex) -> list[int]:
         return index.run(self.before.run).select([self.before.step]) if self.before else []
 
+    def systems(self, index: RunIndex) -> Iterator[System]:
+        run, step = self.compared_with(index)
+        for _, pairs in blocks(index, self.group, self.steps):
+            yield from ((r, at) for r, at in pairs if (r.id, at) != (run.id, step))
+
     def shares(self, results: Results, before: System, after: System) -> Iterator[Share]:
-        from revocab.evaluation.generation.kind import find_kind
         from revocab.report.results.significance import paired_generation_items  # imports numpy
 
         first, second = paired_generation_items(results, before, after)
@@ -85,23 +100,15 @@ class GateTable(TableOptions):
                 outputs_file(results.replicates(run)[0], step, task)
                 for run, step in (before, after)
             ]
-            yield Share(task, metric, first.get(key), second.get(key), chance, *files)
-
-    def row(self, share: Share, change: PairedComparison | None, p_holm: float | None) -> Row:
-        cells = [share_cell(share.before, share.old), share_cell(share.after, share.new)]
-        cells += [change_cell(change, p_holm), share_cell(share.chance, share.new)]
-        cells.append(text(verdict(change, p_holm)))
-        return Row([text(metric_label(share.metric)), text(share.task), *cells])
+            block = f"{method_label(after[0])}, step {after[1]}"
+            yield Share(block, task, metric, first.get(key), second.get(key), chance, *files)
 
     def tasks(self, experiment: Experiment) -> list[str]:
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
         return [name for name in tasks if tasks[name].kind == INSTRUCTIONS and name in shown]
 
     def places(self, index: RunIndex) -> Iterator[Place]:
-        systems = [
-            (run, step) for _, pairs in blocks(index, self.group, self.steps) for run, step in pairs
-        ]
-        for run, step in [self.compared_with(index), *systems]:
+        for run, step in [self.compared_with(index), *self.systems(index)]:
             for task in self.tasks(index.experiment):
                 yield Place(TaskScore(task=task, metric=FOLLOWED, step=step), run)
 
@@ -138,6 +145,7 @@ class GateTable(TableOptions):
 class Share:
     """A share of answers before and after, and by chance, with the files of outputs."""
 
+    block: str
     task: str
     metric: str
     before: Items | None
@@ -157,39 +165,34 @@ def share_cell(items: Items | None, provenance: str) -> Cell:
     return Cell(items.value(), provenance=provenance, interval=limits)
 
 
-def compared(shares: Sequence[Share]) -> list[tuple[PairedComparison | None, float | None]]:
+def compared(shares: Sequence[Share]) -> list[PairedComparison | None]:
     """Return the changes with intervals that hold at once, and p-values adjusted for all (Holm)."""
     from revocab.evaluation.resampling import RESAMPLES, compare
 
-    both = [
-        (share.after, share.before)
+    pairs = {
+        place: (share.after, share.before)
+        for place, share in enumerate(shares)
         if share.after and share.before and len(share.after.weights_N) > 1
         and share.after.counts_NK.shape == share.before.counts_NK.shape
-        else None
-        for share in shares
-    ]  # fmt: skip
-    count = len([pair for pair in both if pair])
-    resamples = most_exchanges(RESAMPLES, count)
-    changes = [
-        pair and compare(*pair, resamples, comparisons=count, level=level_of(count))
-        for pair in both
-    ]
-    adjusted = iter(holm([change.p_value for change in changes if change]))
-    return [(change, next(adjusted) if change else None) for change in changes]
+    }  # fmt: skip
+    resamples, level = most_exchanges(RESAMPLES, len(pairs)), level_of(len(pairs))
+    changes = {
+        place: change
+        for place, pair in pairs.items()
+        if (change := compare(*pair, resamples, comparisons=len(pairs), level=level))
+    }
+    adjusted = holm([change.p_value for change in changes.values()])
+    for (place, change), p_holm in zip(changes.items(), adjusted, strict=True):
+        changes[place] = replace(change, p_value=p_holm)
+    return [changes.get(place) for place in range(len(shares))]
 
 
-def change_cell(change: PairedComparison | None, p_holm: float | None) -> Cell:
+def verdict(change: PairedComparison | None) -> str:
     if change is None:
-        return text("")
-    return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=p_holm)
-
-
-def verdict(change: PairedComparison | None, p_holm: float | None) -> str:
-    if change is None or p_holm is None:
         return "not comparable"
-    if p_holm < SIGNIFICANT and change.high < 0:
+    if change.p_value < SIGNIFICANT and change.high < 0:
         return "worse"
-    return "better" if p_holm < SIGNIFICANT and change.low > 0 else "no change shown"
+    return "better" if change.p_value < SIGNIFICANT and change.low > 0 else "no change shown"
 
 
 TABLE = GateTable
