@@ -12,18 +12,17 @@ from revocab.closed import checked
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
-from revocab.io import number, read_json, read_rows
+from revocab.io import number, read_csv, read_json
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
 from revocab.report.inputs import ResultsFolder
-from revocab.report.published import PaperValues
+from revocab.report.published import PaperValues, read_published, score_place
 from revocab.report.results.scores import (
-    AVERAGE,
     HELPER_SIMILARITY,
     Record,
     Scores,
-    average_task,
     other_items,
+    shown_scale,
 )
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
@@ -32,20 +31,6 @@ BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
 FLOORS = "fertility/floors.csv"
 #: Of a folder that is read by way of its manifest: what tables and figures are made of.
 TABLES = (".csv", ".jsonl", "timing.json")
-
-
-def read_csv(path: Path) -> list[dict[str, str]]:
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as handle:
-        columns, rows = read_rows(handle)
-    for place, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise RevocabError(
-                f"{path}, line {place}: not the {len(columns)} columns of the"
-                " first line; the file is cut or was changed: make it again"
-            )
-    return rows
 
 
 def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
@@ -106,11 +91,12 @@ class Results:
 
     @cached_property
     def paper(self) -> PaperValues:
-        return PaperValues(self.experiment.paper_values)
+        return read_published(self.experiment.paper_values)
 
     def csv(self, *parts: str) -> list[dict[str, str]]:
         """Return the rows of a CSV file in the folder (none: no such file)."""
-        return read_csv(self.root.joinpath(*parts))
+        path = self.root.joinpath(*parts)
+        return read_csv(path) if path.is_file() else []
 
     @property
     def measured_tokenizers(self) -> dict[tuple[str, str], dict[str, str]]:
@@ -210,15 +196,14 @@ class Results:
         """Return what the paper prints of a score, in the unit of ours: the one place where ours
         and theirs are joined.
         """
-        place = self.published_place(run, step)
-        choices = self.experiment.evaluation.multiple_choice.tasks
-        if task in choices:
-            return self.paper.multiple_choice(*place, choices[task].family, choices[task].language)
-        if metric == AVERAGE:
-            return self.paper.multiple_choice(*place, "avg", task.removeprefix(average_task("")))
+        column = task
         if metric == HELPER_SIMILARITY:
-            return self.paper.similarity(*place)
-        return self.paper.generation(*place, task, metric)
+            column = metric
+        elif task in self.experiment.evaluation.generation.tasks:
+            column = f"{task} {metric}"
+        label, at, name = self.published_place(run, step)
+        printed = self.paper.value(*score_place(label, at, name, column))
+        return None if printed is None else printed / shown_scale(metric)
 
     def choice_tasks(self, language: str, columns: Sequence[str] | None = None) -> list[str]:
         """Return multiple-choice task ids of a language by family, in the paper's order.

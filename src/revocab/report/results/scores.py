@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from revocab.errors import RevocabError, refuse
+from revocab.evaluation.generation.kind import metrics
+from revocab.evaluation.metric import UNKNOWN
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
 from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files
@@ -39,6 +41,11 @@ HELPER_SIMILARITY = "similarity_helper"
 
 def average_task(language: str) -> str:
     return f"{AVERAGE}_{language}"
+
+
+def shown_scale(metric: str) -> float:
+    """Return what a score is multiplied by where it is shown: a fraction, by 100."""
+    return 100 if metrics().get(metric, UNKNOWN).high == 1 else 1
 
 
 class Scores:

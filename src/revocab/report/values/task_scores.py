@@ -8,14 +8,20 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from revocab.closed import Id, OneLine, Step, TaskLanguage, exactly_one, unknown
-from revocab.evaluation.generation.kind import find_kind, metrics
-from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.metric import COMET_METRICS
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.references import choices_in, unknowns, unscored_runs
 from revocab.report.results import Results
-from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
+from revocab.report.results.scores import (
+    AVERAGE,
+    HELPER_SIMILARITY,
+    average_task,
+    mean_score,
+    shown_scale,
+)
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
 from revocab.report.values.run_value import RunValue
 
@@ -56,7 +62,7 @@ class TaskScore(RunValue):
         metric = self.metric or (row["metric"] if row else "acc")
         cell = Cell(
             published=results.printed(run, at[0], self.task, metric),
-            scale=100 if metric == AVERAGE or metrics().get(metric, UNKNOWN).high == 1 else 1,
+            scale=shown_scale(metric),
         )
         if row is not None:
             cell.value, cell.stderr, cell.provenance = (
