@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +99,11 @@ class Results:
         path = self.root.joinpath(*parts)
         return read_csv(path) if path.is_file() else []
 
-    @property
+    @cached_property
     def measured_tokenizers(self) -> dict[tuple[str, str], dict[str, str]]:
         return {(row["tokenizer"], row["corpus"]): row for row in self.csv(BY_CORPUS)}
 
-    @property
+    @cached_property
     def parallel_text(self) -> dict[tuple[str, str], dict[str, str]]:
         return {(row["tokenizer"], row["language"]): row for row in self.csv(PARALLEL)}
 
@@ -114,19 +115,16 @@ class Results:
         """
         from revocab.evaluation.generation.task_scores import COMET_APART, NO_COMET  # imports numpy
 
-        path = f"runs/{run.scored_id}/generation"
-        rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
-        for row in rows:
-            if COMET not in self.comet_metrics:  # it was there when this run generated
-                row["reason"] = row["reason"].replace(COMET_APART, NO_COMET)
-        apart = [
-            {**row, "provenance": f"{path}/comet.csv"}
-            for row in self.csv(path, "comet.csv")
-            if row["metric"] in self.comet_metrics
-        ]
-        keys = ("step", "task", "metric")
-        scored = {tuple(row[name] for name in keys) for row in apart}
-        return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
+        path, known = f"runs/{run.scored_id}/generation", self.comet_metrics
+        rows, apart = (
+            [{**row, "provenance": f"{path}/{name}"} for row in self.csv(path, name)]
+            for name in ("scores.csv", "comet.csv")
+        )
+        if COMET not in known:  # it was there when this run generated
+            rows = [{**row, "reason": row["reason"].replace(COMET_APART, NO_COMET)} for row in rows]
+        place = itemgetter("step", "task", "metric")
+        scored = {place(row): row for row in apart if row["metric"] in known}
+        return [row for row in rows if place(row) not in scored] + [*scored.values()]
 
     @property
     def comet_metrics(self) -> list[str]:
@@ -157,16 +155,8 @@ class Results:
     def seeded(self) -> bool:
         return any(run.replicate_of for run in self.runs)
 
-    @cached_property
-    def _replicates(self) -> dict[str, list[Run]]:
-        replicates: dict[str, list[Run]] = {}
-        for run in self.runs:
-            if run.replicate_of:
-                replicates.setdefault(run.replicate_of, []).append(run)
-        return replicates
-
     def replicates(self, run: Run) -> list[Run]:
-        return self._replicates.get(run.id, [run])
+        return [single for single in self.runs if single.replicate_of == run.id] or [run]
 
     def run(self, identifier: str) -> Run:
         for run in (*self.runs, *self.shown):
@@ -188,9 +178,9 @@ class Results:
     def published_place(self, run: Run, step: int) -> tuple[str, int, str]:
         """Return the source model, step and name under which a paper's values for a run stand."""
         group = self.experiment.runs[run.group]
-        if run.name in group.references and not run.made:
-            return group.label, group.references[run.name].paper_step, run.name
-        return group.label, group.paper_steps.get(step, step), run.name
+        reference = None if run.made else group.references.get(run.name)
+        at = reference.paper_step if reference else group.paper_steps.get(step, step)
+        return group.label, at, run.name
 
     def printed(self, run: Run, step: int, task: str, metric: str) -> float | None:
         """Return what the paper prints of a score, in the unit of ours: the one place where ours
@@ -261,30 +251,25 @@ class Results:
         else its own.
         """
         run = self.replicates(run)[0]
+        if run.base:
+            kept = [other for other in self.runs if other.group == run.group]
+            kept = [other for other in kept if other.keeps_vocabulary and other.trains]
+            files = [(f"runs/{other.id}/{HELDOUT}", 0) for other in kept if not other.start]
+            for path, step in (*files, (f"models/{run.source}/{HELDOUT}", None)):
+                if rows := self._heldout_rows(path):
+                    at = max(row["step"] for row in rows) if step is None else step
+                    return [{**row, "step": 0} for row in rows if row["step"] == at], path
+            if run.scores_of:
+                return self.heldout(self.run(run.scores_of))
         own = f"runs/{run.scored_id}/{HELDOUT if run.trains else MEASURED}"
-        if not run.base:
-            return self._heldout_rows(own)
-        for other in self.runs:
-            same = other.group == run.group and other.keeps_vocabulary
-            if same and other.trains and not other.start:
-                rows, provenance = self._heldout_rows(f"runs/{other.id}/{HELDOUT}")
-                if rows:
-                    return [row for row in rows if row["step"] == 0], provenance
-        rows, provenance = self._heldout_rows(f"models/{run.source}/{HELDOUT}")
-        if rows:
-            last = max(row["step"] for row in rows)
-            return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
-        if run.scores_of:
-            return self.heldout(self.run(run.scores_of))
-        return self._heldout_rows(own)
+        return self._heldout_rows(own), own
 
-    def _heldout_rows(self, provenance: str) -> tuple[list[Record], str]:
-        rows: list[Record] = []
-        for row in self.csv(provenance):
-            text = {key: row[key] for key in ("corpus", "language")}
-            losses = {key: number(row[key]) for key in ("loss", "bits_per_byte")}
-            rows.append({**text, **losses, **{key: int(row[key]) for key in ("step", "bytes")}})
-        return rows, provenance
+    def _heldout_rows(self, path: str) -> list[Record]:
+        return [
+            {**row, **{key: number(row[key]) for key in ("loss", "bits_per_byte")},
+             **{key: int(row[key]) for key in ("step", "bytes")}}
+            for row in self.csv(path)
+        ]  # fmt: skip
 
 
 def outputs_file(run: Run, step: int, task: str) -> str:
