@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from revocab.closed import checked
-from revocab.errors import RevocabError, refuse
+from revocab.errors import RevocabError, all_of
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
-from revocab.io import number, read_csv, read_json
+from revocab.io import number, read_csv, read_json, read_jsonl
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
 from revocab.report.inputs import ResultsFolder
@@ -34,34 +34,27 @@ FLOORS = "fertility/floors.csv"
 TABLES = (".csv", ".jsonl", "timing.json")
 
 
-def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
-    """Return the validated experiment of ``experiment.json`` and its runs.
+def read_experiment(path: Path) -> Experiment:
+    """Return the validated experiment of ``experiment.json``.
 
     Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
     written with every default, but for keys that are left out where they say nothing, so that what
     is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
-    from revocab.experiment.expand import Run
     from revocab.experiment.schema import Experiment
 
-    advice = "rebuild it with revocab write_experiment"
     content = read_json(path)
-    try:
-        experiment, runs = content["experiment"], [Run(**row) for row in content["runs"]]
-    except (KeyError, TypeError) as error:
-        raise RevocabError(
-            f"{path}: not an experiment and its runs ({error!r}); {advice}"
-        ) from None
-    problems = [
-        f"{path}: experiment.{key}: required and not given; {advice}"
+    written = content.get("experiment") if isinstance(content, dict) else None
+    missing = [
+        f"{path}: experiment.{key}: required and not given"
         for key, field in Experiment.model_fields.items()
-        if key not in experiment and field.exclude_if is None  # left out where it says nothing
+        if isinstance(written, dict) and key not in written and field.exclude_if is None
     ]
-    refuse(problems)
     try:
-        return checked(Experiment, experiment, f"{path}: experiment"), runs
+        return all_of([partial(checked, Experiment, written, f"{path}: experiment")], missing)[0]
     except RevocabError as error:
+        advice = "rebuild it with revocab write_experiment"
         raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
 
 
@@ -75,7 +68,8 @@ class Results:
         """
         self.root = Path(root)
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
-        self.experiment, self.runs = read_experiment(self.experiment_file)
+        self.experiment = read_experiment(self.experiment_file)
+        self.runs = [*self.experiment.expanded.values()]
 
     @property
     def inputs(self) -> list[Path]:
@@ -129,6 +123,10 @@ class Results:
     @property
     def comet_metrics(self) -> list[str]:
         return list(self.experiment.evaluation.generation.comet_models)
+
+    def jsonl(self, *parts: str) -> Iterator[dict[str, Any]]:
+        path = self.root.joinpath(*parts)
+        return read_jsonl(path) if path.is_file() else iter(())
 
     def json(self, *parts: str) -> Any:
         path = self.root.joinpath(*parts)
