@@ -1,17 +1,17 @@
 """A paper's published values: CSV files with a line per value, such as ``config/published/sava``.
 
-The columns are table, block, row, column, value, stderr, note. A value is addressed as the table's
-CSV file names its cell: ``table`` is the id in the experiment, ``block`` the heading above the row
-(empty: none), ``row`` the first cell. A run's score that stands beside ours in whatever table or
-figure shows it has :data:`SCORES` for a table; block, row and column are then those of
-:func:`score_place`. Values are in the unit shown. A note stands under the table: of a cell, say,
-that contradicts the average which the paper prints beside it.
+A value is addressed as the table's CSV file names its cell: ``table`` is the id in the experiment,
+``block`` the heading above the row (empty: none), ``row`` the first cell. With :data:`SCORES` for a
+table it is a run's score, at its :func:`score_place`, and stands beside ours in whatever table or
+figure shows it. Values are in the unit shown. A note stands under the table: of a cell, say, that
+contradicts the average which the paper prints beside it.
 """
 
 from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from pydantic import model_validator
 
@@ -28,8 +28,8 @@ SCORES = "scores"
 def score_place(label: str, step: int, run: str, column: str) -> tuple[str, str, str]:
     """Return where the score of a run (its name) of a source model (its label) stands.
 
-    ``column`` is a multiple-choice task, ``average_LANGUAGE`` or ``similarity_helper``; of a
-    generative task it is ``TASK METRIC``.
+    ``column``: a multiple-choice task, ``average_LANGUAGE``, ``similarity_helper``; or of generated
+    text ``TASK METRIC``.
     """
     return f"{label}, {step} steps", run, column
 
@@ -78,36 +78,27 @@ class PaperValues:
         """Return what the first table that names the place prints there."""
         return self._values.get((block, row, column))
 
-    # What claims still look up by themselves.
+    # What `paper_claims` still looks up; it goes with them.
     def fertility(self, tokenizer: str, corpus: str) -> float | None:
-        found = (
-            v
-            for (_, row, column), v in self._values.items()
-            if row == tokenizer and column.endswith(f" {corpus}")
-        )
-        return next(found, None)
+        columns = (f"{language} {corpus}" for language in ("Italian", "English"))
+        return next(filter(None, (self.value("", tokenizer, name) for name in columns)), None)
 
     def size(self, label: str, of: str) -> float | None:
-        return self.value(
-            "", label, {"parameters": "Parameters", "vocabulary_size": "Vocabulary"}[of]
-        )
+        return self.value("", label, "Parameters" if of == "parameters" else "Vocabulary")
 
-    def multiple_choice(
-        self, model: str, step: int, name: str, family: str, language: str
-    ) -> float | None:
-        value = self.value(
-            *score_place(
-                model, step, name, f"{'average' if family == 'avg' else family}_{language}"
-            )
-        )
+    def multiple_choice(self, *place: Any) -> float | None:
+        *run, family, language = place
+        column = f"{'average' if family == 'avg' else family}_{language}"
+        value = self.value(*score_place(*run, column))
         return value and value / 100
 
-    def similarity(self, model: str, step: int, name: str) -> float | None:
-        value = self.value(*score_place(model, step, name, "similarity_helper"))
+    def similarity(self, *run: Any) -> float | None:
+        value = self.value(*score_place(*run, "similarity_helper"))
         return value and value / 100
 
-    def generation(self, model: str, step: int, name: str, task: str, metric: str) -> float | None:
-        return self.value(*score_place(model, step, name, f"{task} {metric}"))
+    def generation(self, *place: Any) -> float | None:
+        *run, task, metric = place
+        return self.value(*score_place(*run, f"{task} {metric}"))
 
 
 def read_lines(folder: Path) -> list[PublishedCell]:
@@ -127,8 +118,7 @@ def read_lines(folder: Path) -> list[PublishedCell]:
     for (where, _), cell in zip(lines, cells, strict=True):
         named.setdefault((cell.table, *cell.place), []).append(where)
     refuse(
-        f"{' and '.join(wheres)}: {', '.join(filter(None, place))}: given"
-        f" {len(wheres)} times; keep one"
+        f"{' and '.join(wheres)}: {', '.join(filter(None, place))}: keep one of these"
         for place, wheres in named.items()
         if len(wheres) > 1
     )

@@ -84,22 +84,22 @@ def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tup
     number is a must.
     """
     evaluation = experiment.evaluation
-    asked: dict[str, Any] = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
     scored: dict[str, set[int]] = {}
     for row in rows:
         if row["items"] and not row["limit"]:
             scored.setdefault(row["task"], set()).add(row["items"])
     others, problems = {}, []
-    for task, expected in ((task, entry.items) for task, entry in asked.items() if entry.items):
+    for task, entry in {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}.items():
         # A row that is asked in several ways has further items; one of its metrics counts rows.
-        found = scored.get(task, {expected.number})
-        if expected.number not in found:
-            others[task] = max(found), expected.number
-            if expected.strict:
-                problems.append(
-                    f"task {task!r}: {max(found):,} items are scored, expected {expected.number:,};"
-                    " pin the version of the data that has them, or drop 'strict' of its 'items'"
-                )
+        found, expected = scored.get(task), entry.items
+        if found is None or expected is None or expected.number in found:
+            continue
+        others[task] = max(found), expected.number
+        if expected.strict:
+            problems.append(
+                f"task {task!r}: {max(found):,} items are scored, expected {expected.number:,};"
+                " pin the version of the data that has them, or drop 'strict' of its 'items'"
+            )
     refuse(problems)
     return others
 
