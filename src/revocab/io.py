@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, AnyStr, Literal
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.links import check_file
 
 #: Characters or bytes of a line; no document is as long.
@@ -223,12 +223,28 @@ def text_of_cell(cell: Any) -> Any:
     return cell[1:] if is_formula(cell) and cell.startswith("'") else cell
 
 
-def read_rows(handle: IO[str]) -> tuple[list[str], list[dict[Any, Any]]]:
-    """Return the columns of an open CSV file and its rows, texts as they were written."""
-    reader = csv.DictReader(handle)
-    columns = [*map(text_of_cell, reader.fieldnames or ())]
-    reader.fieldnames = columns
-    return columns, [{key: text_of_cell(cell) for key, cell in row.items()} for row in reader]
+def read_csv(path: Path, columns: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Return the rows of a CSV file, texts as they were written.
+
+    Raises :class:`RevocabError` naming the lines that have other than the columns of the first
+    (``columns``, where given).
+    """
+    with path.open(encoding="utf-8", newline="") as handle:
+        reader = csv.DictReader(handle)
+        names = [*map(text_of_cell, reader.fieldnames or ())]
+        if columns and names != [*columns]:
+            raise RevocabError(
+                f"{path}: has the columns {', '.join(names)}; expected {', '.join(columns)}"
+            )
+        reader.fieldnames = names
+        rows = [{key: text_of_cell(cell) for key, cell in row.items()} for row in reader]
+    refuse(
+        f"{path}, line {line}: not the {len(names)} columns of the first line; the file is cut or"
+        " was changed: make it again"
+        for line, row in enumerate(rows, 2)
+        if None in row or None in row.values()
+    )
+    return rows
 
 
 def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from fake_results import change_experiment, fake_results
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
 from revocab.report.page import beside_published
-from revocab.report.published import CELLS, PaperValues
+from revocab.report.published import COLUMNS, PaperValues
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
@@ -28,7 +28,7 @@ LAST = '"Italian, bits per byte last checkpoint"'
 
 def put(folder: Path, *lines: str) -> Path:
     folder.mkdir(exist_ok=True)
-    text = "\n".join([",".join(CELLS), *lines, ""])
+    text = "\n".join([",".join(COLUMNS), *lines, ""])
     (folder / "any-name.csv").write_text(text, encoding="utf-8")
     return folder
 
@@ -76,19 +76,29 @@ def test_a_file_of_another_tables_cells_is_refused(tmp_path):
 
 
 def test_every_wrong_line_is_told(tmp_path):
-    folder = put(tmp_path / "paper", "t,,SAVA,MMLU,4x,,", ",,SAVA,MMLU,4,,", "t,,SAVA,A,,inf,")
+    folder = put(
+        tmp_path / "paper",
+        "t,,SAVA,MMLU,4x,,",
+        ",,SAVA,MMLU,4,,",
+        "t,,SAVA,A,,inf,",
+        "t,,SAVA,B,,,",
+    )
     with pytest.raises(RevocabError) as caught:
         PaperValues(folder)
     file = folder / "any-name.csv"
-    assert caught.value.problems == [
-        f"{file}, line 2: value: '4x' is not a number; give one, or leave it empty",
-        f"{file}, line 3: table is empty; every line names table, row, column",
-        f"{file}, line 4: stderr: 'inf' is not a number; give one, or leave it empty",
-        f"{file}, line 4: value and note are empty; give a value, or a note that says why there "
-        "is none",
+    places = [problem.partition(": ")[0] for problem in caught.value.problems]
+    assert places == [
+        f"{file}, line 2.value",
+        f"{file}, line 3.table",
+        f"{file}, line 4.stderr",
+        f"{file}, line 5",
     ]
+    assert "'4x'" in caught.value.problems[0] and "note" in caught.value.problems[3]
     put(folder, "t,,SAVA,MMLU,4,,", "t,,SAVA,MMLU,5,,")
-    with pytest.raises(RevocabError, match="t, SAVA, MMLU: given 2 times; keep one"):
+    with pytest.raises(RevocabError, match=r"line 2 .* line 3: t, SAVA, MMLU:"):
+        PaperValues(folder)
+    put(folder, "t,,SAVA,MMLU,4,")
+    with pytest.raises(RevocabError, match=r"any-name\.csv, line 2:"):
         PaperValues(folder)
 
 

@@ -263,7 +263,7 @@ def test_results_folder_without_experiment(tmp_path):
     with pytest.raises(RevocabError, match=r"experiment\.json: no such file"):
         Results(tmp_path)
     write_json(tmp_path / "experiment.json", {"runs": []})
-    with pytest.raises(RevocabError, match="not an experiment"):
+    with pytest.raises(RevocabError, match=r"experiment\.json: experiment: "):
         Results(tmp_path)
 
 

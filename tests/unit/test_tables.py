@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 
 import pytest
 from fake_results import change_experiment, copy_of_demo, fake_results, finished_demo
@@ -13,10 +12,11 @@ from hypothesis import strategies as st
 
 from revocab.experiment import as_json
 from revocab.experiment.schema import Experiment
-from revocab.io import write_json
+from revocab.io import write_csv, write_json
 from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
+from revocab.report.published import COLUMNS
 from revocab.report.results import Results
 from revocab.report.table_parts.render import to_csv, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
@@ -175,12 +175,11 @@ def test_numbered_tables_come_first_and_others_as_given_with_a_title_alone():
 
 
 @pytest.mark.parametrize("splitter", ["nltk-word_tokenize", "nltk-rules"])
-def test_published_fertility_is_compared_only_where_words_are_the_papers(
-    repository, tmp_path, splitter
-):
-    values = shutil.copytree(repository / "config/published/sava", tmp_path / "paper")
-    with (values / "names.csv").open("a", encoding="utf-8") as handle:
-        handle.write("tokenizer,source,Mistral-7B-v0.1\ncorpus,world-it,culturax_it\n")
+def test_published_fertility_is_compared_only_where_words_are_the_papers(tmp_path, splitter):
+    values = tmp_path / "paper"
+    values.mkdir()
+    line = dict(zip(COLUMNS, ["table02", "", "source", "Italian world-it", 1.88], strict=False))
+    write_csv(values / "table02.csv", COLUMNS, [line])
     root = fake_results(tmp_path / "demo", paper_values=str(values))
     path = root / "fertility/fertility.csv"
     text = path.read_text(encoding="utf-8").replace("nltk-word_tokenize", splitter)

@@ -23,8 +23,7 @@ from revocab.closed import (
     exactly_one,
     unknown,
 )
-from revocab.evaluation.generation.kind import find_kind, metrics
-from revocab.evaluation.metric import UNKNOWN
+from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, NORMAL_95, Difference, deviation
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
@@ -37,7 +36,13 @@ from revocab.report.references import (
 )
 from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.results.heldout_losses import heldout_curve, loss_at
-from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
+from revocab.report.results.scores import (
+    AVERAGE,
+    HELPER_SIMILARITY,
+    average_task,
+    mean_score,
+    shown_scale,
+)
 from revocab.report.runs import choices_in
 from revocab.report.table_parts.table import MISSING, OTHERWISE, Better, Cell, text
 
@@ -146,7 +151,7 @@ class TaskScore(RunValue):
         metric = self.metric or (row["metric"] if row else "acc")
         cell = Cell(
             published=results.printed(run, at[0], self.task, metric),
-            scale=100 if metric == AVERAGE or metrics().get(metric, UNKNOWN).high == 1 else 1,
+            scale=shown_scale(metric),
         )
         if row is not None:
             cell.value, cell.stderr, cell.provenance = (

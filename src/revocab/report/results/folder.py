@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from revocab.closed import checked
-from revocab.errors import RevocabError, refuse
+from revocab.errors import RevocabError, all_of
 from revocab.evaluation.metric import COMET
-from revocab.io import number, read_json, read_rows
+from revocab.io import number, read_csv, read_json, read_jsonl
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
 from revocab.report.inputs import ResultsFolder
-from revocab.report.published import PaperValues
+from revocab.report.published import PaperValues, read_published, score_place
 from revocab.report.results.scores import (
-    AVERAGE,
     HELPER_SIMILARITY,
     Record,
     Scores,
-    average_task,
     other_items,
+    shown_scale,
 )
 from revocab.report.runs import RunIndex
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
@@ -32,48 +32,27 @@ BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
 TABLES = (".csv", ".jsonl", "timing.json")
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as handle:
-        columns, rows = read_rows(handle)
-    for place, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise RevocabError(
-                f"{path}, line {place}: not the {len(columns)} columns of the"
-                " first line; the file is cut or was changed: make it again"
-            )
-    return rows
-
-
-def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
-    """Return the validated experiment of ``experiment.json`` and its runs.
+def read_experiment(path: Path) -> Experiment:
+    """Return the validated experiment of ``experiment.json``.
 
     Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
     written with every default, but for keys that are left out where they say nothing, so that what
     is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
-    from revocab.experiment.expand import Run
     from revocab.experiment.schema import Experiment
 
-    advice = "rebuild it with revocab write_experiment"
     content = read_json(path)
-    try:
-        experiment, runs = content["experiment"], [Run(**row) for row in content["runs"]]
-    except (KeyError, TypeError) as error:
-        raise RevocabError(
-            f"{path}: not an experiment and its runs ({error!r}); {advice}"
-        ) from None
-    problems = [
-        f"{path}: experiment.{key}: required and not given; {advice}"
+    written = content.get("experiment") if isinstance(content, dict) else None
+    missing = [
+        f"{path}: experiment.{key}: required and not given"
         for key, field in Experiment.model_fields.items()
-        if key not in experiment and field.exclude_if is None  # left out where it says nothing
+        if isinstance(written, dict) and key not in written and field.exclude_if is None
     ]
-    refuse(problems)
     try:
-        return checked(Experiment, experiment, f"{path}: experiment"), runs
+        return all_of([partial(checked, Experiment, written, f"{path}: experiment")], missing)[0]
     except RevocabError as error:
+        advice = "rebuild it with revocab write_experiment"
         raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
 
 
@@ -87,7 +66,8 @@ class Results(RunIndex):
         """
         self.root = Path(root)
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
-        super().__init__(*read_experiment(self.experiment_file))
+        read = read_experiment(self.experiment_file)
+        super().__init__(read, read.expanded.values())
 
     @property
     def inputs(self) -> list[Path]:
@@ -104,17 +84,18 @@ class Results(RunIndex):
 
     @cached_property
     def paper(self) -> PaperValues:
-        return PaperValues(self.experiment.paper_values)
+        return read_published(self.experiment.paper_values)
 
     def csv(self, *parts: str) -> list[dict[str, str]]:
         """Return the rows of a CSV file in the folder (none: no such file)."""
-        return read_csv(self.root.joinpath(*parts))
+        path = self.root.joinpath(*parts)
+        return read_csv(path) if path.is_file() else []
 
-    @property
+    @cached_property
     def measured_tokenizers(self) -> dict[tuple[str, str], dict[str, str]]:
         return {(row["tokenizer"], row["corpus"]): row for row in self.csv(BY_CORPUS)}
 
-    @property
+    @cached_property
     def parallel_text(self) -> dict[tuple[str, str], dict[str, str]]:
         return {(row["tokenizer"], row["language"]): row for row in self.csv(PARALLEL)}
 
@@ -126,19 +107,20 @@ class Results(RunIndex):
         """
         from revocab.evaluation.generation.task_scores import COMET_APART, NO_COMET  # imports numpy
 
-        path = f"runs/{run.scored_id}/generation"
-        rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
-        for row in rows:
-            if COMET not in self.comet_metrics:  # it was there when this run generated
-                row["reason"] = row["reason"].replace(COMET_APART, NO_COMET)
-        apart = [
-            {**row, "provenance": f"{path}/comet.csv"}
-            for row in self.csv(path, "comet.csv")
-            if row["metric"] in self.comet_metrics
-        ]
-        keys = ("step", "task", "metric")
-        scored = {tuple(row[name] for name in keys) for row in apart}
-        return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
+        path, known = f"runs/{run.scored_id}/generation", self.comet_metrics
+        rows, apart = (
+            [{**row, "provenance": f"{path}/{name}"} for row in self.csv(path, name)]
+            for name in ("scores.csv", "comet.csv")
+        )
+        if COMET not in known:  # it was there when this run generated
+            rows = [{**row, "reason": row["reason"].replace(COMET_APART, NO_COMET)} for row in rows]
+        place = itemgetter("step", "task", "metric")
+        scored = {place(row): row for row in apart if row["metric"] in known}
+        return [row for row in rows if place(row) not in scored] + [*scored.values()]
+
+    def jsonl(self, *parts: str) -> Iterator[dict[str, Any]]:
+        path = self.root.joinpath(*parts)
+        return read_jsonl(path) if path.is_file() else iter(())
 
     def json(self, *parts: str) -> Any:
         path = self.root.joinpath(*parts)
@@ -150,23 +132,22 @@ class Results(RunIndex):
     def published_place(self, run: Run, step: int) -> tuple[str, int, str]:
         """Return the source model, step and name under which a paper's values for a run stand."""
         group = self.experiment.runs[run.group]
-        if run.name in group.references and not run.made:
-            return group.label, group.references[run.name].paper_step, run.name
-        return group.label, group.paper_steps.get(step, step), run.name
+        reference = None if run.made else group.references.get(run.name)
+        at = reference.paper_step if reference else group.paper_steps.get(step, step)
+        return group.label, at, run.name
 
     def printed(self, run: Run, step: int, task: str, metric: str) -> float | None:
         """Return what the paper prints of a score, in the unit of ours: the one place where ours
         and theirs are joined.
         """
-        place = self.published_place(run, step)
-        choices = self.experiment.evaluation.multiple_choice.tasks
-        if task in choices:
-            return self.paper.multiple_choice(*place, choices[task].family, choices[task].language)
-        if metric == AVERAGE:
-            return self.paper.multiple_choice(*place, "avg", task.removeprefix(average_task("")))
+        column = task
         if metric == HELPER_SIMILARITY:
-            return self.paper.similarity(*place)
-        return self.paper.generation(*place, task, metric)
+            column = metric
+        elif task in self.experiment.evaluation.generation.tasks:
+            column = f"{task} {metric}"
+        label, at, name = self.published_place(run, step)
+        printed = self.paper.value(*score_place(label, at, name, column))
+        return None if printed is None else printed / shown_scale(metric)
 
     @cached_property
     def scores(self) -> Scores:
@@ -202,30 +183,25 @@ class Results(RunIndex):
         else its own.
         """
         run = self.replicates(run)[0]
+        if run.base:
+            kept = [other for other in self.runs if other.group == run.group]
+            kept = [other for other in kept if other.keeps_vocabulary and other.trains]
+            files = [(f"runs/{other.id}/{HELDOUT}", 0) for other in kept if not other.start]
+            for path, step in (*files, (f"models/{run.source}/{HELDOUT}", None)):
+                if rows := self._heldout_rows(path):
+                    at = max(row["step"] for row in rows) if step is None else step
+                    return [{**row, "step": 0} for row in rows if row["step"] == at], path
+            if run.scores_of:
+                return self.heldout(self.run(run.scores_of))
         own = f"runs/{run.scored_id}/{HELDOUT if run.trains else MEASURED}"
-        if not run.base:
-            return self._heldout_rows(own)
-        for other in self.runs:
-            same = other.group == run.group and other.keeps_vocabulary
-            if same and other.trains and not other.start:
-                rows, provenance = self._heldout_rows(f"runs/{other.id}/{HELDOUT}")
-                if rows:
-                    return [row for row in rows if row["step"] == 0], provenance
-        rows, provenance = self._heldout_rows(f"models/{run.source}/{HELDOUT}")
-        if rows:
-            last = max(row["step"] for row in rows)
-            return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
-        if run.scores_of:
-            return self.heldout(self.run(run.scores_of))
-        return self._heldout_rows(own)
+        return self._heldout_rows(own), own
 
-    def _heldout_rows(self, provenance: str) -> tuple[list[Record], str]:
-        rows: list[Record] = []
-        for row in self.csv(provenance):
-            text = {key: row[key] for key in ("corpus", "language")}
-            losses = {key: number(row[key]) for key in ("loss", "bits_per_byte")}
-            rows.append({**text, **losses, **{key: int(row[key]) for key in ("step", "bytes")}})
-        return rows, provenance
+    def _heldout_rows(self, path: str) -> list[Record]:
+        return [
+            {**row, **{key: number(row[key]) for key in ("loss", "bits_per_byte")},
+             **{key: int(row[key]) for key in ("step", "bytes")}}
+            for row in self.csv(path)
+        ]  # fmt: skip
 
 
 def outputs_file(run: Run, step: int, task: str) -> str:

@@ -9,24 +9,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
+from revocab.evaluation.generation.kind import metrics
+from revocab.evaluation.metric import UNKNOWN
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
 from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
 from revocab.report.runs import group_tasks, task_languages
 
-#: A multiple-choice or a generative task of an experiment.
-AnyTask = TypeVar("AnyTask")
-
 COLUMNS = (
     "experiment", "run", "source", "method", "step", "task", "language", "metric", "value",
     "stderr", "shots", "task_version", "paper_value", "provenance", "low", "high", "items", "limit",
     "harness_version", "config_hash", "data_revision",
 )  # fmt: skip
+INTEGERS = ("step", "shots", "items", "limit")
+REALS = ("value", "stderr", "paper_value", "low", "high")
 #: Columns in which a score of multiple choice says what it was made with.
 VERSIONS = ("task_version", "harness_version", "config_hash", "data_revision")
 #: One measurement: a row of a file of results, by column.
@@ -39,6 +41,11 @@ HELPER_SIMILARITY = "similarity_helper"
 
 def average_task(language: str) -> str:
     return f"{AVERAGE}_{language}"
+
+
+def shown_scale(metric: str) -> float:
+    """Return what a score is multiplied by where it is shown: a fraction, by 100."""
+    return 100 if metrics().get(metric, UNKNOWN).high == 1 else 1
 
 
 class Scores:
@@ -77,22 +84,23 @@ def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tup
     number is a must.
     """
     evaluation = experiment.evaluation
-    asked: dict[str, Any] = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
     scored: dict[str, set[int]] = {}
     for row in rows:
         if row["items"] and not row["limit"]:
             scored.setdefault(row["task"], set()).add(row["items"])
     others, problems = {}, []
-    for task, expected in ((task, entry.items) for task, entry in asked.items() if entry.items):
+    tasks: dict[str, Any] = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
+    for task, entry in tasks.items():
         # A row that is asked in several ways has further items; one of its metrics counts rows.
-        found = scored.get(task, {expected.number})
-        if expected.number not in found:
-            others[task] = max(found), expected.number
-            if expected.strict:
-                problems.append(
-                    f"task {task!r}: {max(found):,} items are scored, expected {expected.number:,};"
-                    " pin the version of the data that has them, or drop 'strict' of its 'items'"
-                )
+        found, expected = scored.get(task), entry.items
+        if found is None or expected is None or expected.number in found:
+            continue
+        others[task] = max(found), expected.number
+        if expected.strict:
+            problems.append(
+                f"task {task!r}: {max(found):,} items are scored, expected {expected.number:,};"
+                " pin the version of the data that has them, or drop 'strict' of its 'items'"
+            )
     refuse(problems)
     return others
 
@@ -113,102 +121,75 @@ def mean_score(
     return math.fsum(values) / len(values), error if len(errors) == len(scores) else None
 
 
-def score_row(results: Results, run: Run, **values: Any) -> Record:
-    row = {
-        "experiment": results.name,
-        "run": run.id,
-        "source": run.source,
-        "method": run.method,
-        **dict.fromkeys(COLUMNS[COLUMNS.index("stderr") :]),
-        **values,
-    }
-    row["paper_value"] = results.printed(run, row["step"], row["task"], row["metric"])
-    return {column: row[column] for column in COLUMNS}
+def task_rows(
+    results: Results, run: Run, section: Literal["multiple_choice", "generation"]
+) -> Iterator[Record]:
+    """Yield a run's scores of a section's tasks: every metric, one that was not computed empty.
 
-
-def measured(row: dict[str, str]) -> Record:
-    return {
-        "step": int(row["step"]),
-        "task": row["task"],
-        "metric": row["metric"],
-        **{name: number(row.get(name)) for name in ("value", "stderr", "low", "high")},
-        **{name: int(row[name]) if row.get(name) else None for name in ("items", "limit")},
-    }
-
-
-def with_tasks(
-    results: Results, run: Run, rows: list[Record], tasks: dict[str, AnyTask], advice: str
-) -> Iterator[tuple[Record, AnyTask]]:
-    """Yield the rows of a run's file, each with its task in the experiment.
-
-    Those of another group that shows the same model are left out. Raises :class:`RevocabError`
-    where a task is not in the experiment.
+    Raises :class:`RevocabError` where a task is not in the experiment.
     """
+    generated, path = section == "generation", f"runs/{run.scored_id}/multiple_choice.csv"
+    rows = results.csv(path) if not generated else results.generation(run)
+    tasks = getattr(results.experiment.evaluation, section).tasks
     own = group_tasks(results.experiment, run.group)
     for row in rows:
-        if row["task"] not in tasks:
+        where, name = row.get("provenance", path), row["task"]
+        if name not in tasks:
             raise RevocabError(
-                f"{results.root / row['provenance']}: task {row['task']!r} is not in the "
-                f"experiment (its tasks: {', '.join(tasks)}); {advice}"
+                f"{results.root / where}: task {name!r} is not in the experiment (its tasks: "
+                f"{', '.join(tasks)}); {'generate' if generated else 'score the run'} again"
             )
-        if row["task"] in own:
-            yield row, tasks[row["task"]]
-
-
-def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
-    tasks = results.experiment.evaluation.multiple_choice.tasks
-    path = f"runs/{run.scored_id}/multiple_choice.csv"
-    rows = [{**row, "provenance": path} for row in results.csv(path)]
-    for row, task in with_tasks(results, run, rows, tasks, "score the run again"):
-        own = {"language": task.language, "shots": int(row["shots"]), "provenance": path}
-        versions = {name: row.get(name) for name in VERSIONS}
-        yield score_row(results, run, **measured(row), **own, **versions)
-
-
-def generation_rows(results: Results, run: Run) -> Iterator[Record]:
-    """Yield every metric of every generative task of a run; one that was not computed is empty."""
-    tasks, rows = results.experiment.evaluation.generation.tasks, results.generation(run)
-    for row, task in with_tasks(results, run, rows, tasks, "generate again"):
-        values = {**measured(row), "limit": task.limit, "provenance": row["provenance"]}
-        yield score_row(results, run, **values, language=task.direction[-1], shots=task.shots)
-
-
-def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
-    rows, path = results.heldout(run)
-    for row in rows:
-        where = {"step": row["step"], "task": f"heldout_{row['corpus']}", "provenance": path}
-        for metric in ("loss", "bits_per_byte"):
-            score = {"language": row["language"], "metric": metric, "value": row[metric]}
-            yield score_row(results, run, **where, **score)
-
-
-def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
-    for row in results.similarities:
-        if row["run"] != run.id:
+        if name not in own:  # of another group that shows the same model
             continue
-        where = {"step": row["step"], "language": "", "provenance": row["provenance"]}
-        task, metric = f"similarity_{row['other']}", f"similarity_{row['kind']}"
-        yield score_row(results, run, **where, task=task, metric=metric, value=row["similarity"])
+        counts = {key: int(row[key]) if row.get(key) else None for key in ("items", "limit")}
+        score = {
+            **{"step": int(row["step"]), "task": name, "metric": row["metric"], **counts},
+            **{key: number(row.get(key)) for key in ("value", "stderr", "low", "high")},
+        }
+        task = tasks[name]
+        if generated:
+            score |= {"language": task.direction[-1], "shots": task.shots, "limit": task.limit}
+        else:
+            score |= {"language": task.language, "shots": int(row["shots"])}
+            score |= {key: row.get(key) for key in VERSIONS}
+        yield {**score, "provenance": where}
 
 
 def average_rows(
-    results: Results, run: Run, rows: list[Record], metrics: Mapping[str, str]
+    results: Results, run: Run, rows: Sequence[Record], metrics: Mapping[str, str]
 ) -> Iterator[Record]:
     """Yield the mean over all multiple-choice tasks of each language, where all are scored."""
-    scores = Scores(rows, dict(metrics))
+    scores = Scores([{**row, "run": run.id} for row in rows], dict(metrics))
     tasks = results.experiment.evaluation.multiple_choice.tasks
-    for language in sorted({task.language for task in tasks.values()}):
-        columns = results.choice_tasks(language)
-        for step in sorted({row["step"] for row in rows}):
-            rows_of = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
-            scored = [row for row in rows_of if row is not None]
-            mean = mean_score([(row["value"], row["stderr"]) for row in scored])
-            if mean is None or len(scored) < len(rows_of):
-                continue
-            where = {"step": step, "task": average_task(language), "language": language}
-            score = {"metric": AVERAGE, "value": mean[0], "stderr": mean[1]}
-            shared = {name: scored[0][name] for name in ("shots", "limit", "provenance")}
-            yield score_row(results, run, **where, **score, **shared)
+    languages, steps = {task.language for task in tasks.values()}, {row["step"] for row in rows}
+    for language, step in product(sorted(languages), sorted(steps)):
+        found = [
+            scores.choice(run.id, step, task, results.family(task))
+            for task in results.choice_tasks(language)
+        ]
+        scored = [row for row in found if row is not None]
+        mean = mean_score([(row["value"], row["stderr"]) for row in scored])
+        if mean is None or len(scored) < len(found):
+            continue
+        score = dict(zip(("value", "stderr"), mean, strict=True))
+        score |= {key: scored[0][key] for key in ("shots", "limit", "provenance")}
+        where = {"step": step, "task": average_task(language), "language": language}
+        yield {**where, "metric": AVERAGE, **score}
+
+
+def other_rows(results: Results, run: Run) -> Iterator[Record]:
+    """Yield a run's held-out losses, and its similarity to the helper and to others."""
+    losses, path = results.heldout(run)
+    for row in losses:
+        where = {"step": row["step"], "language": row["language"], "provenance": path}
+        for metric in ("loss", "bits_per_byte"):
+            score = {"metric": metric, "value": row[metric]}
+            yield {**where, "task": f"heldout_{row['corpus']}", **score}
+    for row in results.similarities:
+        if row["run"] == run.id:
+            score = {"task": f"similarity_{row['other']}", "metric": f"similarity_{row['kind']}"}
+            where = {"step": row["step"], "language": "", "provenance": row["provenance"]}
+            yield {**where, **score, "value": row["similarity"]}
 
 
 def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Record]:
@@ -219,13 +200,17 @@ def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[
     """
     rows: list[Record] = []
     for run in results.runs:
+        scores: list[Record] = []
         if run.evaluate:
-            choices = list(multiple_choice_rows(results, run))
-            rows += choices
-            rows += average_rows(results, run, choices, metrics or {})
-            rows += generation_rows(results, run)
-        rows += heldout_rows(results, run)
-        rows += similarity_rows(results, run)
+            scores += task_rows(results, run, "multiple_choice")
+            scores += average_rows(results, run, scores, metrics or {})
+            scores += task_rows(results, run, "generation")
+        scores += other_rows(results, run)
+        source = {"run": run.id, "source": run.source, "method": run.method}
+        for row in scores:
+            paper = results.printed(run, row["step"], row["task"], row["metric"])
+            whose = {"experiment": results.name, **source, "paper_value": paper}
+            rows.append({**dict.fromkeys(COLUMNS), **whose, **row})
     languages = task_languages(results.experiment)
     others = other_items(results.experiment, rows)
     means = {average_task(language) for task in others for language in languages[task]}
@@ -235,7 +220,12 @@ def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[
     return rows
 
 
-def write_scores(rows: list[Record], metrics: Mapping[str, str] | None, out: str | Path) -> None:
+def collect_scores(
+    root: str | Path,
+    out: str | Path,
+    experiment: str | Path | None = None,
+    metrics: Mapping[str, str] | None = None,
+) -> None:
     """Write the long table as Parquet and, beside it, as CSV.
 
     The metric of each family is stored in the Parquet schema, so that tables and figures cannot
@@ -244,29 +234,17 @@ def write_scores(rows: list[Record], metrics: Mapping[str, str] | None, out: str
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    integers = {"step", "shots", "items", "limit"}
-    reals = {"value", "stderr", "paper_value", "low", "high"}
+    from revocab.report.results.folder import Results  # which holds the scores written here
+
+    results, out = Results(root, experiment), Path(out)
+    check_files(out, out.with_suffix(".csv"), inputs=[results.experiment_file])
+    rows = collect(results, metrics)
     chosen = {"metric_of_family": metrics_of_families(metrics)}
-    types = {**dict.fromkeys(integers, pa.int64()), **dict.fromkeys(reals, pa.float64())}
+    types = {**dict.fromkeys(INTEGERS, pa.int64()), **dict.fromkeys(REALS, pa.float64())}
     schema = pa.schema(
         [(name, types.get(name, pa.string())) for name in COLUMNS],
         metadata={"revocab": json.dumps(chosen, sort_keys=True)},
     )
-    out = Path(out)
     write_csv(out.with_suffix(".csv"), COLUMNS, rows)
     with atomic(out) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary)
-
-
-def collect_scores(
-    root: str | Path,
-    out: str | Path,
-    experiment: str | Path | None = None,
-    metrics: Mapping[str, str] | None = None,
-) -> None:
-    from revocab.report.results.folder import Results  # which holds the scores written here
-
-    results = Results(root, experiment)
-    check_files(out, Path(out).with_suffix(".csv"), inputs=[results.experiment_file])
-    rows = collect(results, metrics)
-    write_scores(rows, metrics, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb
@@ -23,7 +23,7 @@ from revocab.evaluation.over_seeds import (
     p_of_both,
     paired_interval,
 )
-from revocab.io import read_jsonl, write_csv
+from revocab.io import write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Run
 from revocab.report.results.folder import Results, outputs_file
@@ -53,9 +53,6 @@ class System:
     @property
     def seeded(self) -> bool:
         return self.replicates[0][0].replicate_of is not None
-
-    def has(self, key: tuple[str, str]) -> bool:
-        return all(key in items for _, items in self.replicates)
 
 
 def pairs_of(first: System, second: System) -> list[tuple[ItemsOf, ItemsOf]]:
@@ -102,18 +99,10 @@ def adjusted(rows: Sequence[Record]) -> list[Record]:
     ]
 
 
-def stored_items(results: Results, run: Run, step: int, name: str) -> Iterator[dict[str, Any]]:
-    path = results.root / "runs" / run.scored_id / name
-    if path.is_file():
-        yield from (row for row in read_jsonl(path) if row["step"] == step)
-
-
 def choice_items(results: Results, run: Run, step: int) -> ItemsOf:
     """Return the items of every multiple-choice task in its family's metric, and the averages."""
-    stored = {
-        (row["task"], row["metric"]): items_of(row)
-        for row in stored_items(results, run, step, CHOICE_ITEMS)
-    }
+    rows = results.jsonl("runs", run.scored_id, CHOICE_ITEMS)
+    stored = {(row["task"], row["metric"]): items_of(row) for row in rows if row["step"] == step}
     tasks = results.experiment.evaluation.multiple_choice.tasks
     found: ItemsOf = {}
     for task in tasks:
@@ -131,13 +120,11 @@ def choice_items(results: Results, run: Run, step: int) -> ItemsOf:
 def generation_items(results: Results, run: Run, step: int) -> ItemsOf:
     found: ItemsOf = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
-        path = results.root / outputs_file(run, step, task)
-        if path.is_file():
-            rows = list(read_jsonl(path))
-            for metric, items in task_items(entry.kind, entry.direction, rows).items():
-                found[task, metric] = items
-    for row in stored_items(results, run, step, COMET_ITEMS):
-        if row["metric"] in results.comet_metrics:
+        if rows := [*results.jsonl(outputs_file(run, step, task))]:
+            items = task_items(entry.kind, entry.direction, rows)
+            found |= {(task, metric): of_metric for metric, of_metric in items.items()}
+    for row in results.jsonl("runs", run.scored_id, COMET_ITEMS):
+        if row["step"] == step and row["metric"] in results.comet_metrics:
             found[row["task"], row["metric"]] = resampling.mean_items(row["values"])
     return found
 
@@ -181,56 +168,55 @@ def compare_group(
     ]
     evaluation = results.experiment.evaluation
     languages = {task: entry.language for task, entry in evaluation.multiple_choice.tasks.items()}
-    outputs = {task: entry.direction[-1] for task, entry in evaluation.generation.tasks.items()}
+    languages |= {task: entry.direction[-1] for task, entry in evaluation.generation.tasks.items()}
     rows: list[dict[str, Any]] = []
     keys = (key for system in compared for _, items in system.replicates for key in items)
-    for task, metric in dict.fromkeys(keys):
-        having = [system for system in compared if system.has((task, metric))]
-        language = {**languages, **outputs}.get(task, task.removeprefix(average_task("")))
-        where = {"group": group, "step": step, "task": task, "language": language}
-        block: list[dict[str, Any]] = []
-        for first, second in combinations(having, 2):
-            pairs = [(a[task, metric], b[task, metric]) for a, b in pairs_of(first, second)]
-            try:
-                found = compared_pairs(first, second, pairs, resamples, seed, comb(len(having), 2))
-            except ValueError as error:
-                raise RevocabError(
-                    f"{first.run.id} and {second.run.id} were scored on different items of {task} "
-                    f"({error}); score both again"
-                ) from None
-            if found is not None:
-                who = {"metric": metric, "run": first.run.id, "other": second.run.id}
-                drawn = {"items": len(pairs[0][0].weights_N), "resamples": resamples, "seed": seed}
-                block.append({**where, **who, **found, **drawn})
+    for key in dict.fromkeys(keys):
+        task, metric = key
+        having = [
+            system for system in compared if all(key in items for _, items in system.replicates)
+        ]
+        language = languages.get(task, task.removeprefix(average_task("")))
+        where = {"group": group, "step": step, "task": task, "language": language, "metric": metric}
+        block = [
+            {**where, **found, "resamples": resamples, "seed": seed}
+            for pair in combinations(having, 2)
+            if (found := comparison(*pair, key, resamples, seed, comb(len(having), 2)))
+        ]
         rows += adjusted(block)
     return rows
 
 
-def compared_pairs(
-    first: System,
-    second: System,
-    pairs: Sequence[tuple[resampling.Items, resampling.Items]],
-    resamples: int,
-    seed: int,
-    comparisons: int,
+def comparison(
+    first: System, second: System, key: tuple[str, str], resamples: int, seed: int, number: int
 ) -> dict[str, Any] | None:
-    """Return the comparison of two systems on one task and metric, None for one item or no seed.
+    """Return one of a ``number`` of comparisons, on one task and metric; None for one item or no
+    seed.
 
     Of replicates, means over seeds are compared on the same resampled items; a system trained with
     a single seed says nothing about other seeds.
     """
+    pairs = [(ours[key], theirs[key]) for ours, theirs in pairs_of(first, second)]
     if not pairs:
         return None
-    ours, theirs = map(resampling.mean_of_seeds, zip(*pairs, strict=True))
-    comparison = resampling.compare(ours, theirs, resamples, seed, comparisons)
-    if comparison is None:
+    try:
+        ours, theirs = map(resampling.mean_of_seeds, zip(*pairs, strict=True))
+        compared = resampling.compare(ours, theirs, resamples, seed, number)
+    except ValueError as error:
+        raise RevocabError(
+            f"{first.run.id} and {second.run.id} were scored on different items of {key[0]} "
+            f"({error}); score both again"
+        ) from None
+    if compared is None:
         return None
+    items = len(pairs[0][0].weights_N)
+    found = {"run": first.run.id, "other": second.run.id, "items": items, **vars(compared)}
     if not (first.seeded or second.seeded):
-        return {**vars(comparison), **dict.fromkeys(SEED_COLUMNS)}
+        return {**found, **dict.fromkeys(SEED_COLUMNS)}
     if any(system.run.trains and not system.seeded for system in (first, second)):
         pairs = pairs[:1]
     values = [[items.value() for items in side] for side in zip(*pairs, strict=True)]
-    return {**vars(comparison), **seed_columns(values, vars(comparison))}
+    return {**found, **seed_columns(values, found)}
 
 
 def compare_runs(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from statistics import fmean
 from typing import Annotated, Literal
 
@@ -161,8 +160,8 @@ class CategoriesTable(ValueTable):
             values = [printed.get((cell.block, cell.row, column)) for column in columns]
             known = [value for value in values if value is not None]
             if len(known) < len(values):
-                return replace(cell, mark=OTHERWISE)
-            return replace(cell, value=fmean(known), mark=RECOMPUTED)
+                return cell.model_copy(update={"mark": OTHERWISE})
+            return cell.model_copy(update={"value": fmean(known), "mark": RECOMPUTED})
 
         chosen = self.recomputed.columns
         return [over_shared(cell) if cell.column in chosen else cell for cell in cells]

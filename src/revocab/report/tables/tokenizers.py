@@ -12,6 +12,7 @@ from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import ParallelOptions, TableOptions, TokenizerOptions
 from revocab.report.names import method_label
 from revocab.report.pivot import with_headings
+from revocab.report.published import PublishedCell
 from revocab.report.results import BY_CORPUS, PARALLEL, Results, number
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
 
@@ -61,19 +62,22 @@ class FertilityTable(TokenizerOptions, TableOptions):
 
     kind: Literal["fertility"]
 
+    def published(self, results: Results, identifier: str) -> list[PublishedCell]:
+        """Return those of corpora whose words are counted as the paper counts them."""
+        counted = results.measured_tokenizers.items()
+        others = {place for place, row in counted if row["splitter"] != SENTENCES}
+        cells = super().published(results, identifier)
+        return [cell for cell in cells if (cell.row, cell.column.split()[-1]) not in others]
+
     def build(self, results: Results) -> Table:
-        """Return our values; published ones where words are counted as the paper counts them."""
         setting, corpora = results.experiment.fertility, results.experiment.corpora
         measured = results.measured_tokenizers
         rows = []
         for tokenizer in setting.tokenizers:
             cells = []
             for corpus in setting.corpora:
-                row = measured.get((tokenizer, corpus), {})
-                alike = not row or row["splitter"] == SENTENCES
-                theirs = results.paper.fertility(tokenizer, corpus) if alike else None
-                value = number(row.get("fertility"))
-                cells.append(Cell(value, published=theirs, provenance=BY_CORPUS))
+                value = number(measured.get((tokenizer, corpus), {}).get("fertility"))
+                cells.append(Cell(value, provenance=BY_CORPUS))
             rows.append(Row([text(tokenizer), *cells]))
         over = ["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]]
         return Table(["Tokenizer", *setting.corpora], rows, over=over)
@@ -120,6 +124,9 @@ class ParametersTable(TableOptions):
 
     of_text: ClassVar[bool] = False
 
+    def published(self, results: Results, identifier: str) -> list[PublishedCell]:
+        return []  # they are part of the cells' text
+
     def build(self, results: Results) -> Table:
         counts = {
             (row["label"], int(row["vocabulary_size"])): int(row["parameters"])
@@ -128,9 +135,9 @@ class ParametersTable(TableOptions):
         rows = []
         for model in results.experiment.parameters:
             count = counts.get((model.label, model.vocabulary_size))
-            printed = results.paper.parameters(model.label)
+            printed = results.paper.value("", model.label, "Parameters")
             shown = MISSING if count is None else human(count)
-            shown += f" ({printed})" if printed else ""
+            shown += f" ({human(printed)})" if printed else ""
             exact = MISSING if count is None else f"{count:,}"
             cells = [text(model.label), text(str(model.vocabulary_size))]
             rows.append(Row([*cells, text(shown, SIZES), text(exact, SIZES)]))
@@ -144,7 +151,7 @@ class ParametersTable(TableOptions):
         return [layout.paths.parameters]
 
 
-def human(count: int) -> str:
+def human(count: float) -> str:
     """Return a parameter count as papers print it, such as ``7.24B`` or ``8.1M``."""
     if count >= 1e9:
         return f"{count / 1e9:.2f}B"
