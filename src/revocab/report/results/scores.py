@@ -89,7 +89,8 @@ def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tup
         if row["items"] and not row["limit"]:
             scored.setdefault(row["task"], set()).add(row["items"])
     others, problems = {}, []
-    for task, entry in {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}.items():
+    tasks: dict[str, Any] = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
+    for task, entry in tasks.items():
         # A row that is asked in several ways has further items; one of its metrics counts rows.
         found, expected = scored.get(task), entry.items
         if found is None or expected is None or expected.number in found:
