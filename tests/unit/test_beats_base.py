@@ -6,10 +6,9 @@ import pytest
 from fake_results import fake_results, write_csv
 
 from revocab.evaluation.over_seeds import Difference
-from revocab.io import read_json, write_json
+from revocab.io import read_csv, read_json, write_json
 from revocab.report.claims.shipped import beats_base, is_above
 from revocab.report.results import Results
-from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import COLUMNS, SEED_COLUMNS
 

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.io import write_csv
-from revocab.report.results.folder import read_csv
+from revocab.io import read_csv, write_csv
 from revocab.report.results.scores import Scores
 
 #: Labels, and what stands in a CSV file for them.

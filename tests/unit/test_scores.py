@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
+from revocab.io import read_csv
 from revocab.report.checks import average_problems
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
-from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
 

@@ -15,11 +15,10 @@ from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
-from revocab.io import read_jsonl, write_jsonl
+from revocab.io import read_csv, read_jsonl, write_jsonl
 from revocab.report.figure_parts.curves import heldout_over_seeds, training_curve
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
-from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs

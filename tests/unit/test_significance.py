@@ -13,10 +13,9 @@ from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import holm
 from revocab.experiment import Experiment, Run
-from revocab.io import write_json, write_jsonl
+from revocab.io import read_csv, write_json, write_jsonl
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
-from revocab.report.results.folder import read_csv
+from revocab.io import read_csv
 from revocab.training.data.packed_rows import check_fit, open_packed
 from revocab.training.data.shards import new_shards
 from revocab.training.loop.loss import linear_cross_entropy, next_token_loss

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from pydantic import model_validator
 
@@ -86,19 +85,17 @@ class PaperValues:
     def size(self, label: str, of: str) -> float | None:
         return self.value("", label, "Parameters" if of == "parameters" else "Vocabulary")
 
-    def multiple_choice(self, *place: Any) -> float | None:
-        *run, family, language = place
-        column = f"{'average' if family == 'avg' else family}_{language}"
-        value = self.value(*score_place(*run, column))
+    def multiple_choice(self, model: str, step: int, name: str, *task: str) -> float | None:
+        column = "_".join(task).replace("avg", "average")
+        value = self.value(*score_place(model, step, name, column))
         return value and value / 100
 
-    def similarity(self, *run: Any) -> float | None:
-        value = self.value(*score_place(*run, "similarity_helper"))
+    def similarity(self, model: str, step: int, name: str) -> float | None:
+        value = self.value(*score_place(model, step, name, "similarity_helper"))
         return value and value / 100
 
-    def generation(self, *place: Any) -> float | None:
-        *run, task, metric = place
-        return self.value(*score_place(*run, f"{task} {metric}"))
+    def generation(self, model: str, step: int, name: str, *task: str) -> float | None:
+        return self.value(*score_place(model, step, name, " ".join(task)))
 
 
 def read_lines(folder: Path) -> list[PublishedCell]:

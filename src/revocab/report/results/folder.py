@@ -68,6 +68,7 @@ class Results(RunIndex):
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
         read = read_experiment(self.experiment_file)
         super().__init__(read, read.expanded.values())
+        self._read: dict[Path, list[dict[str, str]]] = {}
 
     @property
     def inputs(self) -> list[Path]:
@@ -87,9 +88,11 @@ class Results(RunIndex):
         return read_published(self.experiment.paper_values)
 
     def csv(self, *parts: str) -> list[dict[str, str]]:
-        """Return the rows of a CSV file in the folder (none: no such file)."""
+        """Return the rows of a CSV file in the folder (none: no such file), which is read once."""
         path = self.root.joinpath(*parts)
-        return read_csv(path) if path.is_file() else []
+        if path not in self._read:
+            self._read[path] = read_csv(path) if path.is_file() else []
+        return self._read[path]
 
     @cached_property
     def measured_tokenizers(self) -> dict[tuple[str, str], dict[str, str]]:

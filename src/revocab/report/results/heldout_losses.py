@@ -17,23 +17,6 @@ from revocab.closed import Step
 from revocab.io import number, read_json
 from revocab.report.annotations import Results, Run
 
-#: Number of tokens by corpus and bytes of its held-out text.
-TokenCounts = Mapping[tuple[str, int], int]
-
-
-def token_counts(results: Results, tokenizer: str) -> TokenCounts:
-    """Return how many tokens a tokenizer cuts each held-out text into.
-
-    The length of windows changes no count. Bytes are part of the key, so that counts of another
-    text, left in the folder, are not taken.
-    """
-    files = sorted(results.root.glob(f"heldout/{tokenizer}--*/manifest.json"))
-    return {
-        (corpus, counts["bytes"]): counts["tokens"]
-        for file in files
-        for corpus, counts in read_json(file)["corpora"].items()
-    }
-
 
 def heldout_curve(
     results: Results,
@@ -49,7 +32,14 @@ def heldout_curve(
     ``reference``, in nats per token of that tokenizer on the same text. A step at which a text has
     no loss, or no count of tokens, is left out.
     """
-    counts = token_counts(results, reference) if reference else {}
+    # The length of windows changes no count. Bytes are part of the key, so that counts of another
+    # text, left in the folder, are not taken.
+    files = results.root.glob(f"heldout/{reference}--*/manifest.json") if reference else ()
+    counts = {
+        (corpus, count["bytes"]): count["tokens"]
+        for file in sorted(files)
+        for corpus, count in read_json(file)["corpora"].items()
+    }
     sums: dict[int, list[float]] = {}
     corpora = results.experiment.corpora
     for row in results.heldout(run)[0]:
