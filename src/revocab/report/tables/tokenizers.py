@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from revocab.closed import GroupId
@@ -88,7 +89,8 @@ class FertilityTable(TokenizerOptions, TableOptions):
                 alike = not row or row["splitter"] == SENTENCES
                 theirs = results.paper.fertility(tokenizer, corpus) if alike else None
                 value = number(row.get("fertility"))
-                cells.append(Cell(value, published=theirs, provenance=BY_CORPUS))
+                cell = Cell(value, published=theirs, provenance=BY_CORPUS)
+                cells.append(replace(cell, exact=True, better="lower"))
             rows.append(Row([text(tokenizer), *cells]))
         over = ["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]]
         return Table(["Tokenizer", *setting.corpora], rows, over=over)

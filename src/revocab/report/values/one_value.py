@@ -14,7 +14,7 @@ from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.table_parts.table import Better, Cell
 from revocab.report.values.losses import Bytes, FirstStepLoss, HeldoutLoss, Tokens
 from revocab.report.values.run_value import RunValue
-from revocab.report.values.task_scores import Average
+from revocab.report.values.task_scores import Average, HelperSimilarity, TaskScore
 
 
 class TokenizerMeasure(RunValue):
@@ -83,6 +83,8 @@ class OneValue(Closed):
     heldout: HeldoutLoss | None = None
     first_step_loss: FirstStepLoss | None = None
     average: Average | None = None
+    score: TaskScore | None = None
+    similarity: HelperSimilarity | None = None
     fertility: Fertility | None = None
     vocabulary: Vocabulary | None = None
     characters_per_token: CharactersPerToken | None = None

@@ -38,36 +38,18 @@ class RunValue(Closed):
         Of texts that differ it is a dash. Where a task has other items than expected, the published
         value beside it is marked.
         """
-        cell = self._over_replicates(results, run)
+        replicates = results.replicates(run)
+        cells = [self.of_training(results, each) for each in replicates]
+        seeded = sorted(zip(replicates, cells, strict=True), key=lambda pair: pair[0].seed)
+        by_seed = {
+            each.seed: cell.value
+            for each, cell in seeded
+            if cell.value is not None and (run.trains or len(cells) > 1)
+        }
+        cell = replace(over_seeds(cells), by_seed=by_seed, exact=self.exact, better=self.better)
         if results.other_items.keys() & set(self.tasks(results.experiment)):
             return replace(cell, published_mark=OTHERWISE)
         return cell
-
-    def _over_replicates(self, results: Results, run: Run) -> Cell:
-        cells = [self.of_training(results, replicate) for replicate in results.replicates(run)]
-        first = cells[0]
-        if len(cells) == 1:
-            return first
-        if any(cell.text is not None for cell in cells):
-            return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
-        values = [cell.value for cell in cells if cell.value is not None]
-        if len(values) < len(cells):
-            return replace(first, value=None, stderr=None, interval=None)
-        errors = [cell.stderr for cell in cells if cell.stderr is not None]
-        return replace(
-            first,
-            value=fmean(values),
-            stderr=fmean(errors) if len(errors) == len(cells) else None,
-            interval=None,
-            deviation=deviation(values),
-            seeds=len(values),
-        )
-
-    def by_seed(self, results: Results, run: Run) -> dict[int, float]:
-        """Return the number by the seed of each replicate that has it, ascending."""
-        replicates = sorted(results.replicates(run), key=lambda run: run.seed)
-        values = {run.seed: self.of_training(results, run).value for run in replicates}
-        return {seed: value for seed, value in values.items() if value is not None}
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
         """Yield what the experiment lacks for it."""
@@ -80,6 +62,27 @@ class RunValue(Closed):
         return ()
 
 
+def over_seeds(cells: Sequence[Cell]) -> Cell:
+    """Return the mean of the cells of replicates."""
+    first = cells[0]
+    if len(cells) == 1:
+        return first
+    if any(cell.text is not None for cell in cells):
+        return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
+    values = [cell.value for cell in cells if cell.value is not None]
+    if len(values) < len(cells):
+        return replace(first, value=None, stderr=None, interval=None)
+    errors = [cell.stderr for cell in cells if cell.stderr is not None]
+    return replace(
+        first,
+        value=fmean(values),
+        stderr=fmean(errors) if len(errors) == len(cells) else None,
+        interval=None,
+        deviation=deviation(values),
+        seeds=len(values),
+    )
+
+
 def item_error(cell: Cell) -> float | None:
     """Return a value's standard error over items: where all of few are equal, by its interval."""
     if cell.interval is None:
@@ -87,39 +90,26 @@ def item_error(cell: Cell) -> float | None:
     return max(cell.stderr or 0.0, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
 
 
-def cell_difference(first: Cell, second: Cell) -> Difference | None:
-    """Return the difference of two values, items and seeds of both being independent."""
+def difference(first: Cell, second: Cell) -> Difference | None:
+    """Return a value minus another, with its errors; None where one is missing.
+
+    Items are independent, and so are seeds, of which equal ones are paired. Without errors over
+    items it is known where all that is trained has enough seeds.
+    """
     if first.value is None or second.value is None:
         return None
-    errors, spreads = (
-        [item_error(cell) for cell in (first, second)],
-        [cell.deviation or 0.0 for cell in (first, second)],
-    )
-    return Difference(
-        first.value - second.value,
-        math.hypot(*(error or 0.0 for error in errors)),
-        math.hypot(*spreads),
-        min((cell.seeds for cell in (first, second) if cell.seeds), default=1),
-        known=None not in errors,
-    )
-
-
-def difference(
-    results: Results, first: tuple[RunValue, Run], second: tuple[RunValue, Run]
-) -> Difference | None:
-    """Return a number of a run minus one of another, with its errors; None where one is missing.
-
-    Equal seeds are paired. Without errors over items it is known where all that is trained has
-    enough seeds.
-    """
-    found = cell_difference(*(value.cell(results, run) for value, run in (first, second)))
-    if found is None or (first[0].exact and second[0].exact):
-        return found and Difference(found.value)
-    ours, theirs = (value.by_seed(results, run) for value, run in (first, second))
-    shared = ours.keys() & theirs.keys()
+    value = first.value - second.value
+    if first.exact and second.exact:
+        return Difference(value)
+    pair = (first, second)
+    errors = [item_error(cell) for cell in pair]
+    spread = math.hypot(*(cell.deviation or 0.0 for cell in pair))
+    seeds = min((cell.seeds for cell in pair if cell.seeds), default=1)
+    shared = first.by_seed.keys() & second.by_seed.keys()
     if len(shared) > 1:
-        spread = deviation([ours[seed] - theirs[seed] for seed in shared]) or 0.0
-        found = replace(found, deviation=spread, seeds=len(shared))
-    sides = zip((first[1], second[1]), (ours, theirs), strict=True)
-    enough = all(len(of) >= FEWEST_SEEDS for run, of in sides if run.trains)
-    return replace(found, known=found.known or (enough and found.seeds >= FEWEST_SEEDS))
+        spread = deviation([first.by_seed[seed] - second.by_seed[seed] for seed in shared]) or 0.0
+        seeds = len(shared)
+    trained = [cell.by_seed for cell in pair if cell.by_seed]
+    enough = bool(trained) and min(seeds, *map(len, trained)) >= FEWEST_SEEDS
+    item_errors = math.hypot(*(error or 0.0 for error in errors))
+    return Difference(value, item_errors, spread, seeds, known=None not in errors or enough)

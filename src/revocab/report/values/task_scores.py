@@ -13,7 +13,7 @@ from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
-from revocab.report.references import choices_in, unknowns, unscored_runs
+from revocab.report.references import choices_in, no_new_rows, unknowns, unscored_runs
 from revocab.report.results import Results
 from revocab.report.results.scores import AVERAGE, HELPER_SIMILARITY, average_task, mean_score
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
@@ -29,8 +29,10 @@ class TaskScore(RunValue):
     better: ClassVar[Better | None] = "higher"
 
     task: str
-    #: None: of a multiple-choice task, the metric that its family is shown in.
-    metric: str | None = None
+    metric: str | None = Field(
+        default=None, description="default: that of the task's family, or the first of its kind"
+    )
+    #: Checkpoint at which it is scored.
     step: Step = "last"
 
     @classmethod
@@ -46,14 +48,16 @@ class TaskScore(RunValue):
         return [self.task] if of is None else choices_in(experiment, of)
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        at = run.select([self.step])
+        at, metric = run.select([self.step]), self.metric
         if not at:
             return Cell()
-        if self.metric is None:
+        if metric is None and self.task in results.experiment.evaluation.generation.tasks:
+            metric = metric_of(results.experiment, self.task, {})
+        if metric is None:
             row = results.scores.choice(run.id, at[0], self.task, results.family(self.task))
         else:
-            row = results.scores.get(run.id, at[0], self.task, self.metric)
-        metric = self.metric or (row["metric"] if row else "acc")
+            row = results.scores.get(run.id, at[0], self.task, metric)
+        metric = metric or (row["metric"] if row else "acc")
         cell = Cell(
             published=results.printed(run, at[0], self.task, metric),
             scale=100 if metric == AVERAGE or metrics().get(metric, UNKNOWN).high == 1 else 1,
@@ -65,6 +69,12 @@ class TaskScore(RunValue):
             if row["low"] is not None and row["high"] is not None:
                 cell.interval = (row["low"], row["high"])
         return cell
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+        yield from unknown_task_ids(experiment, f"{key}.task", [self.task])
+        if self.metric is not None:
+            yield from unknown_choices(experiment, key, {self.task: self.metric})
+        yield from unscored_runs(experiment, key, runs, [self.task], self.step)
 
 
 class Average(RunValue):
@@ -115,9 +125,18 @@ class Average(RunValue):
             value, error = cell.value, cell.stderr
             scores.append((value and value * factor, error and error * factor))
         mean = mean_score(scores)
-        if mean is None:
-            return Cell(scale=self.unit)
-        return Cell(*mean, scale=self.unit, provenance=cells[0].provenance)
+        cell = Cell(published=self._published(results, run), scale=self.unit)
+        if mean is not None:
+            (cell.value, cell.stderr), cell.provenance = mean, cells[0].provenance
+        return cell
+
+    def _published(self, results: Results, run: Run) -> float | None:
+        """Return what the paper prints of a language's average."""
+        at = run.select([self.step])
+        if self.language is None or not at:
+            return None
+        printed = results.printed(run, at[0], average_task(self.language), AVERAGE)
+        return printed and 100 * printed / self.unit
 
     def _metrics(self, experiment: Experiment) -> dict[str, str | None]:
         generated = experiment.evaluation.generation.tasks
@@ -138,6 +157,7 @@ class HelperSimilarity(RunValue):
 
     better: ClassVar[Better | None] = "higher"
 
+    #: Checkpoint at which it is measured.
     step: Step
 
     def header(self) -> str:
@@ -156,6 +176,12 @@ class HelperSimilarity(RunValue):
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
         groups = dict.fromkeys(run.group for name in runs for run in layout.replicates(name))
         return [manifest(layout.paths.similarity(group)) for group in groups]
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+        from revocab.experiment.lineage import group_of  # stands on the schema, which needs kinds
+
+        groups = dict.fromkeys(group_of(experiment, run) for run in runs)
+        return no_new_rows(experiment, key, *filter(None, groups))
 
 
 def metric_of(experiment: Experiment, task: str, chosen: Metrics) -> str:
