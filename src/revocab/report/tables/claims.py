@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from operator import attrgetter
 from statistics import fmean
@@ -82,9 +83,8 @@ class Measured:
         if self.interval is None:
             return f"{shown}, no error known"
         low, high = self.interval
-        return (
-            f"{shown}, 95 % interval {self.show(low)} to {self.show(high)}" if low < high else shown
-        )
+        ends = f", 95 % interval {self.show(low)} to {self.show(high)}" if low < high else ""
+        return shown + ends
 
 
 class Measure(Shows):
@@ -313,9 +313,10 @@ def missing_places(
     yield from unknowns(f"{key}.columns", columns, headers, f"column of {table!r}, also printed,")
 
 
+@lru_cache(maxsize=16)
 def cells_of(results: Results, table: str) -> dict[tuple[str, str], Cell]:
     """Return a table's cells by row and column, those that the paper alone has among them; rows of
-    chosen runs by their ids.
+    chosen runs by their ids. It is built once for all statements.
     """
     options = results.experiment.tables[table]
     chosen = options.labelled(results) if isinstance(options, ValueTable) else ()
