@@ -48,7 +48,7 @@ from revocab.evaluation.multiple_choice.tasks import find_template, load_templat
 from revocab.initialise.method import methods
 from revocab.languages import fill, languages
 from revocab.models.change import changes
-from revocab.report.claim import claim_kinds
+from revocab.report.claims import claim_kinds
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.tokenizer_building.construction import constructions
 from revocab.training.named_recipes import named_recipe

@@ -177,34 +177,35 @@ def test_a_figure_of_what_a_table_lacks(demo, show, changes, said):
 
 
 def claim(**changes: object) -> PaperClaim:
-    gain = {"table": "t", "rows": ["Italian"], "column": "Multi", "over": ["Base"], **changes}
+    gain = {"table": "t", "rows": ["Italian"], "columns": ["Multi"], "over_columns": ["Base"]}
+    gain |= changes
     return PaperClaim(says="so", place="1", at_least=0, cell_gain=gain)
 
 
 @pytest.mark.parametrize(
     ("changes", "gain"),
     [
-        ({}, 0.10),
-        ({"rows": ["Italian", "Average of 2"]}, 0.025),  # the least of the rows
-        ({"over": ["Base", "Mono"]}, 0.10),  # the best of the others
-        ({"rows": ["English"], "over": ["Mono"]}, None),
+        ({}, 10),
+        ({"rows": ["Italian", "Average of 2"]}, 2.5),  # the least of the rows
+        ({"over_columns": ["Base", "Mono"]}, 10),  # the best of the others
+        ({"rows": ["English"], "over_columns": ["Mono"]}, None),
     ],
 )
 def test_a_claim_is_on_the_least_gain(root, changes, gain):
     table(root)
     results = Results(root)
-    measure = claim(**changes).measure
-    assert measure.ours(results) == (gain if gain is None else pytest.approx(gain))
-    assert measure.published(results) is None  # the demo has no paper
-    assert measure.shown(0.1) == "+10.00"
+    found = claim(**changes).measure.measured(results)
+    assert found.ours == (gain if gain is None else pytest.approx(gain))
+    assert found.printed is None  # the demo has no paper
+    assert found.show(10) == "+10.00"
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"table": "u"}, "table: no table of kind models_by_language 'u'"),
+        ({"table": "u"}, "cell_gain.table: no table of runs, languages or fertility 'u'"),
         ({"rows": ["French"]}, "rows: no row of 't' 'French'"),
-        ({"over": ["Bases"]}, "no column of 't', also printed, 'Bases'"),
+        ({"over_columns": ["Bases"]}, "no column of 't', also printed, 'Bases'"),
     ],
 )
 def test_a_claim_on_cells_that_are_not_there(demo, changes, said):

@@ -46,16 +46,12 @@ def winner_claim(root, monkeypatch, spread, seeds=3):
     """
     places = {"lapt": 0, "sava": 1, "fvt": 2, "clp": 3, "random": 4, "sava-lstsq": 1}
 
-    def by_seed(loss, results, run):
+    def cell(loss, results, run):
         more = spread if places[run.name] else 0
-        return {seed: 1 + places[run.name] / 10 + seed * more for seed in range(seeds)}
+        values = {seed: 1 + places[run.name] / 10 + seed * more for seed in range(seeds)}
+        return Cell(fmean(values.values()), by_seed=values)
 
-    monkeypatch.setattr(HeldoutLoss, "by_seed", by_seed)
-    monkeypatch.setattr(
-        HeldoutLoss,
-        "cell",
-        lambda loss, results, run: Cell(fmean(by_seed(loss, results, run).values())),
-    )
+    monkeypatch.setattr(HeldoutLoss, "cell", cell)
     return next(
         claim for claim in winners(Results(root)) if claim.statement.startswith("Mistral s")
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import yaml
 from fake_results import change_experiment, fake_results, write_csv
+from revocab.report.values import OneValue
 from snakemake.utils import update_config
 
 from revocab.errors import RevocabError
@@ -22,15 +24,19 @@ from revocab.report.tables.claims import PaperClaim
 STEPS = {25: 200, 50: 400, 100: 2000}
 CLAIMS = [
     {"shared_tokens": {"source": "source", "target": "target"}, "at_least": 700, "at_most": 700},
-    {"fertility_fall": {"source": "source", "target": "target", "corpora": ["world-it"]},
-     "at_least": 0.1},
+    {"cell_gain": {"table": "fertility", "rows": ["target"], "columns": ["Italian world-it"],
+                   "over_rows": ["source"], "share": True}, "at_least": 0.1},
     {"size_fall": {"of": "parameters", "source": "LLaMa-3-8B",
                    "target": "LLaMa-3-8B a.w. Minerva", "share": False}, "at_least": 1e9},
-    {"score_gain": {"group": "mistral", "language": "it", "runs": ["sava", "fvt"], "step": 400,
-                    "over": ["random"], "over_step": 2000}, "at_least": 0},
-    {"similarity_gain": {"group": "mistral", "runs": ["sava"], "over": ["clp"], "step": 2000},
-     "at_least": 0},
+    {"gain": {"value": {"average": {"language": "it", "step": 400}},
+              "runs": ["mistral-sava", "mistral-fvt"], "over": ["mistral-random"],
+              "over_value": {"average": {"language": "it", "step": 2000}}}, "at_least": 0},
+    {"gain": {"value": {"similarity": {"step": 2000}}, "runs": ["mistral-sava"],
+              "over": ["mistral-clp"]}, "at_least": 0},
     {"product": {"factors": [50000, 0.4, 0.432]}, "at_least": 8640, "at_most": 8640},
+    {"cell_gain": {"table": "fertility", "rows": ["target"], "over_rows": ["source"],
+                   "columns": ["Italian world-it", "English world-en"], "share": True,
+                   "mean": True}, "at_least": 0.1},
 ]  # fmt: skip
 
 
@@ -39,6 +45,7 @@ def root(tmp_path_factory, repository) -> Path:
     folder = tmp_path_factory.mktemp("claims") / "results" / "demo"
     claims = [{"says": "so", "place": "1", **one} for one in CLAIMS]
     table = {"claims": {"kind": "claims", "title": "Claims", "claims": claims}}
+    table |= {"fertility": {"kind": "fertility", "title": "Fertility"}}
     values = str(repository / "config/published/sava")
     fake_results(folder, tables=table, paper_values=values)
     path = folder / "intersections/source--target/report.json"
@@ -53,13 +60,18 @@ def table_of(root: Path) -> list[list[str]]:
 
 
 def test_our_numbers_and_verdicts(root):
-    shared, fertility, size, scores, similarity, product = table_of(root)
+    shared, fertility, size, scores, similarity, product, mean = table_of(root)
     assert shared == ["700", "–", "not printed", "700 by marker; 705 by bytes", "holds"]
-    measured = {row["tokenizer"]: float(row["fertility"])
-                for row in csv.DictReader((root / "fertility/fertility.csv").open())
-                if row["corpus"] == "world-it"}  # fmt: skip
-    fall = 1 - measured["target"] / measured["source"]
-    assert fertility[3:] == [f"{100 * fall:.1f} %", "holds" if fall >= 0.1 else "does not hold"]
+    measured = {
+        (row["tokenizer"], row["corpus"]): float(row["fertility"])
+        for row in csv.DictReader((root / "fertility/fertility.csv").open())
+    }
+    falls = [
+        1 - measured["target", corpus] / measured["source", corpus]
+        for corpus in ("world-it", "world-en")
+    ]
+    for found, fall in ((fertility, falls[0]), (mean, fmean(falls))):
+        assert found[3:] == [f"{100 * fall:.1f} %", "holds" if fall >= 0.1 else "does not hold"]
     assert size == ["at least 1.00 B", "0.78 B", "does not hold", "0.78 B", "does not hold"]
     # The paper's steps stand for themselves here, and no run has them.
     assert scores[3:] == ["–", "not measured here"] == similarity[3:]
@@ -73,7 +85,7 @@ def test_steps_that_stand_for_the_papers(root):
         "mistral": {**content["experiment"]["runs"]["mistral"], "paper_steps": STEPS},
     })  # fmt: skip
     try:
-        *_, scores, similarity, _ = table_of(root)
+        scores, similarity = table_of(root)[3:5]
         results = Results(root)
         value = {
             (name, step): results.scores.get(f"mistral-{name}", step, "average_it", "average")
@@ -106,15 +118,14 @@ def test_published_values_of_a_step_that_stands_for_another(root):
 @pytest.mark.parametrize(
     ("bounds", "shown", "inside", "outside"),
     [
-        ({"at_least": 0.25}, "at least 25.0 %", 0.25, 0.2499),
-        ({"at_most": 0.25}, "at most 25.0 %", 0.25, 0.2501),
-        ({"at_least": 0.1, "at_most": 0.2}, "10.0 % to 20.0 %", 0.1 + 0.1, 0.21),
+        ({"at_least": 0.25}, "at least 25.0%", 0.25, 0.2499),
+        ({"at_most": 0.25}, "at most 25.0%", 0.25, 0.2501),
+        ({"at_least": 0.1, "at_most": 0.2}, "10.0% to 20.0%", 0.1 + 0.1, 0.21),
     ],
 )
 def test_bounds(bounds, shown, inside, outside):
-    fall = {"source": "a", "target": "b", "corpora": ["c"]}
-    claim = PaperClaim(says="so", place="1", fertility_fall=fall, **bounds)
-    assert claim.bounds() == shown
+    claim = PaperClaim(says="so", place="1", product={"factors": [1, 1]}, **bounds)
+    assert claim.bounds("{:.1%}".format) == shown
     assert claim.holds(inside) is True and claim.holds(outside) is False
     around = sorted((inside, outside))
     assert claim.holds(*around) is None  # an interval that the bound parts: cannot tell
@@ -122,12 +133,12 @@ def test_bounds(bounds, shown, inside, outside):
 
 
 #: Rows of a table of runs, and metrics of generated text.
-ROWS = {"table": "t", "runs": ["mistral-sava", "mistral-fvt"], "over": ["mistral-random"]}
+ROWS = {"table": "t", "rows": ["mistral-sava", "mistral-fvt"], "over_rows": ["mistral-random"]}
 MORE = [
-    {"row_gain": {**ROWS, "columns": ["Loss", "Mean"]}, "at_least": 0},
-    {"row_gain": {**ROWS, "columns": ["Loss"], "share": True}, "at_least": -5},
-    {"text_gain": {"group": "mistral", "task": "squad_it", "metric": "rougeL", "runs": ["sava"],
-                   "over": ["fvt", "random"], "step": 100}, "at_least": 0},
+    {"cell_gain": {**ROWS, "columns": ["Loss", "Mean"]}, "at_least": 0},
+    {"cell_gain": {**ROWS, "columns": ["Loss"], "share": True}, "at_least": -5},
+    {"gain": {"value": {"score": {"task": "squad_it", "metric": "rougeL", "step": 100}},
+              "runs": ["mistral-sava"], "over": ["mistral-fvt", "mistral-random"]}, "at_least": 0},
 ]  # fmt: skip
 COLUMNS = [
     {"heldout": {"language": "it"}, "label": "Loss"},
@@ -156,31 +167,38 @@ def test_rows_and_texts_by_hand(tmp_path):
     change_experiment(folder, "paper_values", value=str(tmp_path / "paper"))
     results = Results(folder)
     rows, share, texts = [one.measure for one in results.experiment.tables["claims"].claims]
-    assert rows.published(results) == pytest.approx(0.25)  # of losses 0.25, of means 1
-    assert share.published(results) == pytest.approx(0.25 / 1.5)
+    of_rows, of_share, of_texts = (one.measured(results) for one in (rows, share, texts))
+    assert of_rows.printed == pytest.approx(0.25)  # of losses 0.25, of means 1
+    assert of_share.printed == pytest.approx(0.25 / 1.5)
     cells = build_table(results, "t").places()
     loss, mean = ({name: cells["", label, column].value for name, label in
                    zip(NAMES, ("Random", "FVT", "SAVA"), strict=True)}
                   for column in ("Loss", "Mean"))  # fmt: skip
     least = loss["random"] - max(loss["sava"], loss["fvt"])
-    assert rows.ours(results) == pytest.approx(
-        min(least, min(mean["sava"], mean["fvt"]) - mean["random"])
-    )
-    assert share.ours(results) == pytest.approx(least / loss["random"])
-    assert rows.interval(results) is None and share.interval(results) is None  # losses of one seed
+    least_mean = min(mean["sava"], mean["fvt"]) - mean["random"]
+    assert of_rows.ours == pytest.approx(min(least, least_mean))
+    assert of_share.ours == pytest.approx(least / loss["random"])
+    assert of_rows.interval is None and of_share.interval is None  # losses of one seed
     scores = {
         name: results.scores.get(f"mistral-{name}", 100, "squad_it", "rougeL") for name in NAMES
     }
     others = max(scores[name]["value"] for name in ("random", "fvt"))
-    assert texts.ours(results) == pytest.approx(scores["sava"]["value"] - others)
+    assert of_texts.ours == pytest.approx(scores["sava"]["value"] - others)
     reach = 1.959964 * 1.5 * 2**0.5  # by itself; its high end holds for both at once
-    low, high = texts.interval(results)
-    assert low == pytest.approx(texts.ours(results) - reach) and high > low + 2 * reach - 1e-6
-    problems = [*rows.model_copy(update={"columns": ["Los"]}).problems(results.experiment, "k")]
-    problems += rows.model_copy(update={"table": "u"}).problems(results.experiment, "k")
-    problems += texts.model_copy(update={"metric": "rouge"}).problems(results.experiment, "k")
-    problems += rows.model_copy(update={"over": ["mistral-lapt"]}).problems(results.experiment, "k")
-    for key, said in zip(("k.columns", "k.table", "k.metric", "k"), problems, strict=True):
+    low, high = of_texts.interval
+    assert low == pytest.approx(of_texts.ours - reach) and high > low + 2 * reach - 1e-6
+    wrong = OneValue(score={"task": "squad_it", "metric": "rouge", "step": 100})
+    changes = [
+        (rows, {"columns": ["Los"]}), (rows, {"table": "u"}), (texts, {"value": wrong}),
+        (rows, {"over_rows": ["mistral-lapt"]}),
+    ]  # fmt: skip
+    problems = [
+        problem
+        for measure, change in changes
+        for problem in measure.model_copy(update=change).problems(results.experiment, "k")
+    ]
+    keys = ("k.columns", "k.table", "k.value.metrics.squad_it", "k.rows")
+    for key, said in zip(keys, problems, strict=True):
         assert said.startswith(f"{key}: no ")
 
 
@@ -261,18 +279,20 @@ def test_the_small_copy_has_every_printed_score_beside_its_own(repository, tmp_p
     [
         ({"shared_tokens": {"source": "mistrall", "target": "minerva"}}, "no tokenizer 'mistrall'"),
         ({"size_fall": {"of": "parameters", "source": "x", "target": "LLaMa-3-8B"}}, "no label"),
-        ({"score_gain": {"group": "mistral", "language": "it", "runs": ["sva"], "over": ["fvt"],
-                         "step": 400}}, "no run of group 'mistral' 'sva'"),
-        ({"similarity_gain": {"group": "mistrall", "runs": ["sava"], "over": ["fvt"], "step": 0}},
-         "no run group 'mistrall'"),
-        ({"fertility_fall": {"source": "mistral", "target": "minerva", "corpora": ["x"]}},
-         "no corpus under fertility.corpora 'x'"),
+        ({"gain": {"value": {"average": {"language": "it", "step": 400}}, "runs": ["mistral-sva"],
+                   "over": ["mistral-fvt"]}}, "no run 'mistral-sva'"),
+        ({"gain": {"value": {"score": {"task": "boolq", "step": 400}}, "runs": ["mistral-sava"],
+                   "over": ["mistral-fvt"]}}, "no task 'boolq'"),
+        ({"cell_gain": {"table": "t", "rows": ["minerva"], "columns": ["Italian x"],
+                        "over_rows": ["mistral"]}}, "no column of 't', also printed, 'Italian x'"),
+        ({"score_gain": {"group": "mistral"}}, "has another name; write 'gain: "),
     ],
 )  # fmt: skip
 def test_what_a_statement_refers_to_is_checked(repository, claim, problem):
     values = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
     row = {"says": "so", "place": "1", "at_least": 0, **claim}
     values["tables"] = {"claims": {"kind": "claims", "title": "Claims", "claims": [row]}}
+    values["tables"] |= {"t": {"kind": "fertility", "title": "Fertility"}}
     with pytest.raises(RevocabError, match=r"tables\.claims\.claims\.0[^ ]*: " + problem):
         validate(values)
 

@@ -14,8 +14,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.report import page as html
 from revocab.report.checks import blind_problems, check_artefacts, check_results
-from revocab.report.claim import all_claims
-from revocab.report.claims import shipped
+from revocab.report.claims import all_claims, shipped
 from revocab.report.claims.shipped import chance
 from revocab.report.page import build_report
 from revocab.report.results import Results
@@ -166,15 +165,22 @@ def test_fertility_is_claimed_of_the_languages_that_a_tokenizer_is_for(folder, m
         )
         for group in ("latin", "greek")
     ]
-    rows = [
-        {"source": "source", "target": target, "corpus": f"{language}-text", "language": language,
-         "before": 4.0, "after": 3.0, "fall": 0.25}
-        for target in ("latin", "greek", "of-no-run") for language in ("sw", "el", "en")
-    ]  # fmt: skip
+    targets, languages = ("latin", "greek", "of-no-run"), ("sw", "el", "en")
+    measured = {
+        (tokenizer, f"{language}-text"): {"language": language, "fertility": fertility}
+        for tokenizer, fertility in (("source", "4.0"), *((each, "3.0") for each in targets))
+        for language in languages
+    }
     for_group = {"latin": "sw", "greek": "el"}
     monkeypatch.setattr(shipped, "adapted_language", lambda _, group: for_group[group])
-    monkeypatch.setattr(shipped, "reductions", lambda _: rows)
-    results = SimpleNamespace(runs=runs, trained_on=lambda _: [])
+    corpora = SimpleNamespace(corpora=[f"{language}-text" for language in languages])
+    results = SimpleNamespace(
+        runs=runs,
+        trained_on=lambda _: [],
+        measured_tokenizers=measured,
+        tokenizer_pairs=lambda: [("source", target) for target in targets],
+        experiment=SimpleNamespace(fertility=corpora),
+    )
     found = {
         (one.statement.split()[0], one.statement.split()[-1]) for one in shipped.falls(results)
     }

@@ -94,7 +94,9 @@ def test_a_score_is_the_mean_over_seeds_with_their_deviation(results):
     key = (100, "hellaswag_it", "acc_norm")
     each = [results.scores.get(f"mistral-sava-seed{seed}", *key) for seed in (1, 2, 3)]
     values = [row["value"] for row in each]
-    assert score.by_seed(results, results.run("mistral-sava")) == dict(enumerate(values, start=1))
+    assert score.cell(results, results.run("mistral-sava")).by_seed == dict(
+        enumerate(values, start=1)
+    )
     error = fmean(row["stderr"] for row in each)
     assert cell.number() == (
         f"{100 * fmean(values):.2f}±{100 * error:.2f} [{100 * stdev(values):.2f}]"

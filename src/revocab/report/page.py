@@ -22,7 +22,7 @@ from revocab.languages import language_label
 from revocab.marker import Marked
 from revocab.output import check_files
 from revocab.report.checks import blind_baselines
-from revocab.report.claim import all_claims
+from revocab.report.claims import all_claims
 from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption

@@ -77,25 +77,8 @@ class PaperValues:
         """Return what the first table that names the place prints there."""
         return self._values.get((block, row, column))
 
-    # What `paper_claims` still looks up; it goes with them.
-    def fertility(self, tokenizer: str, corpus: str) -> float | None:
-        columns = (f"{language} {corpus}" for language in ("Italian", "English"))
-        return next(filter(None, (self.value("", tokenizer, name) for name in columns)), None)
-
     def size(self, label: str, of: str) -> float | None:
         return self.value("", label, "Parameters" if of == "parameters" else "Vocabulary")
-
-    def multiple_choice(self, model: str, step: int, name: str, *task: str) -> float | None:
-        column = "_".join(task).replace("avg", "average")
-        value = self.value(*score_place(model, step, name, column))
-        return value and value / 100
-
-    def similarity(self, model: str, step: int, name: str) -> float | None:
-        value = self.value(*score_place(model, step, name, "similarity_helper"))
-        return value and value / 100
-
-    def generation(self, model: str, step: int, name: str, *task: str) -> float | None:
-        return self.value(*score_place(model, step, name, " ".join(task)))
 
 
 def read_lines(folder: Path) -> list[PublishedCell]:

@@ -29,10 +29,12 @@ from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.references import (
+    no_new_rows,
     unknown_choices,
     unmeasured_steps,
     unscored,
     without_heldout_text,
+    wrong_metrics,
 )
 from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.results.heldout_losses import heldout_curve, loss_at
@@ -69,36 +71,18 @@ class RunValue(Closed):
         Of texts that differ it is a dash. Where a task has other items than expected, the published
         value beside it is marked.
         """
-        cell = self._over_replicates(results, run)
+        replicates = results.replicates(run)
+        cells = [self.of_training(results, each) for each in replicates]
+        seeded = sorted(zip(replicates, cells, strict=True), key=lambda pair: pair[0].seed)
+        by_seed = {
+            each.seed: cell.value
+            for each, cell in seeded
+            if cell.value is not None and (run.trains or len(cells) > 1)
+        }
+        cell = replace(over_seeds(cells), by_seed=by_seed, exact=self.exact, better=self.better)
         if results.other_items.keys() & set(self.tasks(results.experiment)):
             return replace(cell, published_mark=OTHERWISE)
         return cell
-
-    def _over_replicates(self, results: Results, run: Run) -> Cell:
-        cells = [self.of_training(results, replicate) for replicate in results.replicates(run)]
-        first = cells[0]
-        if len(cells) == 1:
-            return first
-        if any(cell.text is not None for cell in cells):
-            return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
-        values = [cell.value for cell in cells if cell.value is not None]
-        if len(values) < len(cells):
-            return replace(first, value=None, stderr=None, interval=None)
-        errors = [cell.stderr for cell in cells if cell.stderr is not None]
-        return replace(
-            first,
-            value=fmean(values),
-            stderr=fmean(errors) if len(errors) == len(cells) else None,
-            interval=None,
-            deviation=deviation(values),
-            seeds=len(values),
-        )
-
-    def by_seed(self, results: Results, run: Run) -> dict[int, float]:
-        """Return the number by the seed of each replicate that has it, ascending."""
-        replicates = sorted(results.replicates(run), key=lambda run: run.seed)
-        values = {run.seed: self.of_training(results, run).value for run in replicates}
-        return {seed: value for seed, value in values.items() if value is not None}
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterable[str]:
         """Yield what the experiment lacks for it, of the runs that it is shown of."""
@@ -112,6 +96,27 @@ class RunValue(Closed):
         return ()
 
 
+def over_seeds(cells: Sequence[Cell]) -> Cell:
+    """Return the mean of the cells of replicates."""
+    first = cells[0]
+    if len(cells) == 1:
+        return first
+    if any(cell.text is not None for cell in cells):
+        return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
+    values = [cell.value for cell in cells if cell.value is not None]
+    if len(values) < len(cells):
+        return replace(first, value=None, stderr=None, interval=None)
+    errors = [cell.stderr for cell in cells if cell.stderr is not None]
+    return replace(
+        first,
+        value=fmean(values),
+        stderr=fmean(errors) if len(errors) == len(cells) else None,
+        interval=None,
+        deviation=deviation(values),
+        seeds=len(values),
+    )
+
+
 # Scores -------------------------------------------------------------------------------------------
 
 
@@ -120,9 +125,11 @@ class TaskScore(RunValue):
 
     better: ClassVar[Better | None] = "higher"
 
-    task: str
-    #: None: of a multiple-choice task, the metric that its family is shown in.
-    metric: str | None = None
+    task: TaskId
+    metric: str | None = Field(
+        default=None, description="default: that of the task's family, or the first of its kind"
+    )
+    #: Checkpoint at which it is scored.
     step: Step = "last"
 
     @classmethod
@@ -138,17 +145,21 @@ class TaskScore(RunValue):
         return [self.task] if of is None else choices_in(experiment, of)
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
-        return unscored(experiment, key, runs, list(self.tasks(experiment)), self.step)
+        if self.metric is not None and self.task in experiment.evaluation.generation.tasks:
+            yield from wrong_metrics(experiment, f"{key}.metric", self.task, [self.metric])
+        yield from unscored(experiment, key, runs, self.tasks(experiment), self.step)
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        at = run.select([self.step])
+        at, metric = run.select([self.step]), self.metric
         if not at:
             return Cell()
-        if self.metric is None:
+        if metric is None and self.task in results.experiment.evaluation.generation.tasks:
+            metric = metric_of(results.experiment, self.task, {})
+        if metric is None:
             row = results.scores.choice(run.id, at[0], self.task, results.family(self.task))
         else:
-            row = results.scores.get(run.id, at[0], self.task, self.metric)
-        metric = self.metric or (row["metric"] if row else "acc")
+            row = results.scores.get(run.id, at[0], self.task, metric)
+        metric = metric or (row["metric"] if row else "acc")
         cell = Cell(
             published=results.printed(run, at[0], self.task, metric),
             scale=shown_scale(metric),
@@ -210,9 +221,18 @@ class Average(RunValue):
             value, error = cell.value, cell.stderr
             scores.append((value and value * factor, error and error * factor))
         mean = mean_score(scores)
-        if mean is None:
-            return Cell(scale=self.unit)
-        return Cell(*mean, scale=self.unit, provenance=cells[0].provenance)
+        cell = Cell(published=self._published(results, run), scale=self.unit)
+        if mean is not None:
+            (cell.value, cell.stderr), cell.provenance = mean, cells[0].provenance
+        return cell
+
+    def _published(self, results: Results, run: Run) -> float | None:
+        """Return what the paper prints of a language's average."""
+        at = run.select([self.step])
+        if self.language is None or not at:
+            return None
+        printed = results.printed(run, at[0], average_task(self.language), AVERAGE)
+        return printed and 100 * printed / self.unit
 
     def _metrics(self, experiment: Experiment) -> dict[str, str | None]:
         generated = experiment.evaluation.generation.tasks
@@ -232,6 +252,7 @@ class HelperSimilarity(RunValue):
 
     better: ClassVar[Better | None] = "higher"
 
+    #: Checkpoint at which it is measured.
     step: Step
 
     def header(self) -> str:
@@ -250,6 +271,9 @@ class HelperSimilarity(RunValue):
     def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
         groups = dict.fromkeys(run.group for run in runs)
         return [manifest(layout.paths.similarity(group)) for group in groups]
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
+        return no_new_rows(experiment, key, *dict.fromkeys(run.group for run in runs))
 
 
 def metric_of(experiment: Experiment, task: str, chosen: Mapping[str, str]) -> str:
@@ -460,6 +484,8 @@ class OneValue(Closed):
     heldout: HeldoutLoss | None = None
     first_step_loss: FirstStepLoss | None = None
     average: Average | None = None
+    score: TaskScore | None = None
+    similarity: HelperSimilarity | None = None
     fertility: Fertility | None = None
     vocabulary: Vocabulary | None = None
     characters_per_token: CharactersPerToken | None = None
@@ -491,39 +517,26 @@ def item_error(cell: Cell) -> float | None:
     return max(cell.stderr or 0.0, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
 
 
-def cell_difference(first: Cell, second: Cell) -> Difference | None:
-    """Return the difference of two values, items and seeds of both being independent."""
+def difference(first: Cell, second: Cell) -> Difference | None:
+    """Return a value minus another, with its errors; None where one is missing.
+
+    Items are independent, and so are seeds, of which equal ones are paired. Without errors over
+    items it is known where all that is trained has enough seeds.
+    """
     if first.value is None or second.value is None:
         return None
-    errors, spreads = (
-        [item_error(cell) for cell in (first, second)],
-        [cell.deviation or 0.0 for cell in (first, second)],
-    )
-    return Difference(
-        first.value - second.value,
-        math.hypot(*(error or 0.0 for error in errors)),
-        math.hypot(*spreads),
-        min((cell.seeds for cell in (first, second) if cell.seeds), default=1),
-        known=None not in errors,
-    )
-
-
-def difference(
-    results: Results, first: tuple[RunValue, Run], second: tuple[RunValue, Run]
-) -> Difference | None:
-    """Return a number of a run minus one of another, with its errors; None where one is missing.
-
-    Equal seeds are paired. Without errors over items it is known where all that is trained has
-    enough seeds.
-    """
-    found = cell_difference(*(value.cell(results, run) for value, run in (first, second)))
-    if found is None or (first[0].exact and second[0].exact):
-        return found and Difference(found.value)
-    ours, theirs = (value.by_seed(results, run) for value, run in (first, second))
-    shared = ours.keys() & theirs.keys()
+    value = first.value - second.value
+    if first.exact and second.exact:
+        return Difference(value)
+    pair = (first, second)
+    errors = [item_error(cell) for cell in pair]
+    spread = math.hypot(*(cell.deviation or 0.0 for cell in pair))
+    seeds = min((cell.seeds for cell in pair if cell.seeds), default=1)
+    shared = first.by_seed.keys() & second.by_seed.keys()
     if len(shared) > 1:
-        spread = deviation([ours[seed] - theirs[seed] for seed in shared]) or 0.0
-        found = replace(found, deviation=spread, seeds=len(shared))
-    sides = zip((first[1], second[1]), (ours, theirs), strict=True)
-    enough = all(len(of) >= FEWEST_SEEDS for run, of in sides if run.trains)
-    return replace(found, known=found.known or (enough and found.seeds >= FEWEST_SEEDS))
+        spread = deviation([first.by_seed[seed] - second.by_seed[seed] for seed in shared]) or 0.0
+        seeds = len(shared)
+    trained = [cell.by_seed for cell in pair if cell.by_seed]
+    enough = bool(trained) and min(seeds, *map(len, trained)) >= FEWEST_SEEDS
+    item_errors = math.hypot(*(error or 0.0 for error in errors))
+    return Difference(value, item_errors, spread, seeds, known=None not in errors or enough)

@@ -8,7 +8,8 @@ hold for all at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -22,16 +23,17 @@ from revocab.evaluation.over_seeds import (
     SeedInterval,
     all_of,
     deviation,
-    paired_interval,
+    paired_difference,
     tell,
 )
 from revocab.io import read_jsonl
 from revocab.report.annotations import Experiment, Run
-from revocab.report.claim import Claim, ClaimKind
+from revocab.report.claims import Claim
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results, number
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.table_parts.table import Cell
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
 from revocab.report.values import HeldoutLoss, TaskScore, difference
@@ -48,6 +50,25 @@ BETTER, ORDER = ("sava", "fvt"), ("sava", "fvt", "random")
 STEP = "last"
 
 
+def claims(results: Results) -> Iterator[Claim]:
+    for find in (winners, falls, above_chance, better_starts, early_order, beats_base):
+        yield from find(results)
+
+
+CLAIMS = claims
+
+
+def claim_of(kind: str, holds: bool | None, **about: Any) -> Claim:
+    """Return a claim by its macro in ``templates/notes.j2``: a line each for what it states and for
+    its numbers.
+    """
+    statement, *numbers = notes(f"claim_{kind}", about)
+    return Claim(statement, " ".join(numbers), holds)
+
+
+# What runs are adapted to -------------------------------------------------------------------------
+
+
 def adapted_language(results: Results, group: str) -> str | None:
     """Return the language whose share grows most from what a group's source model was pretrained on
     to what the group's first run on text sees.
@@ -57,42 +78,35 @@ def adapted_language(results: Results, group: str) -> str | None:
     tuning on answers adapts a model to no language.
     """
     experiment = results.experiment
-    runs = results.group(group, evaluated=False)
-    recipes = experiment.recipes
-    on_text = (
-        run for run in runs if run.trains and run.recipe and recipes[run.recipe].loss != ANSWERS
-    )
-    run = next(on_text, None)
-    if run is None:
-        return None
-    pretraining = experiment.models[run.source].pretrain
-    before = language_shares(experiment, pretraining.mixture) if pretraining else {}
-    shares = seen_shares(experiment, run)
-    return max(shares, key=lambda language: shares[language] - before.get(language, 0))
+    for run in results.group(group, evaluated=False):
+        if not run.trains or run.recipe is None or run.mixture is None:
+            continue
+        recipe = experiment.recipes[run.recipe]
+        if recipe.loss == ANSWERS:
+            continue
+        stages = [
+            (run.stage_mixtures.get(stage.name, run.mixture), stage.steps)
+            for stage in recipe.stages or ()
+        ]
+        pretraining = experiment.models[run.source].pretrain
+        before = language_shares(experiment, [(pretraining.mixture, 1)] if pretraining else ())
+        shares = language_shares(experiment, stages or [(run.mixture, 1)])
+        return max(shares, key=lambda language: shares[language] - before[language])
+    return None
 
 
-def seen_shares(experiment: Experiment, run: Run) -> dict[str, float]:
-    assert run.recipe is not None and run.mixture is not None  # trained
-    stages = experiment.recipes[run.recipe].stages
-    steps = {stage.name: stage.steps for stage in stages} if stages else {"all": 1}
-    shares: dict[str, float] = {}
-    for stage, taken in steps.items():
-        mixture = run.stage_mixtures.get(stage, run.mixture)
-        for language, share in language_shares(experiment, mixture).items():
-            shares[language] = shares.get(language, 0) + share * taken / sum(steps.values())
-    return shares
-
-
-def language_shares(experiment: Experiment, mixture: str) -> dict[str, float]:
-    parts = experiment.mixtures[mixture]
-    by_size = [corpus for corpus, share in parts.items() if share == "size"]
-    rest = 1 - sum(share for share in parts.values() if share != "size")
-    shares: dict[str, float] = {}
-    for corpus, share in parts.items():
-        language = experiment.corpora[corpus].language
+def language_shares(experiment: Experiment, stages: Iterable[tuple[str, int]]) -> dict[str, float]:
+    """Return the share of each language in mixtures that are trained on for so many steps."""
+    stages = list(stages)
+    shares: dict[str, float] = defaultdict(float)
+    for mixture, steps in stages:
+        parts = experiment.mixtures[mixture]
+        fixed = [share for share in parts.values() if share != "size"]
         # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
-        known = rest / len(by_size) if share == "size" else share
-        shares[language] = shares.get(language, 0) + known
+        rest = (1 - sum(fixed)) / max(1, len(parts) - len(fixed))
+        for corpus, share in parts.items():
+            part = (rest if share == "size" else share) * steps / sum(taken for _, taken in stages)
+            shares[experiment.corpora[corpus].language] += part
     return shares
 
 
@@ -116,20 +130,20 @@ def winners(results: Results) -> Iterator[Claim]:
     """
     for group, language, runs in adapted(results):
         loss = HeldoutLoss(language=language, step="last")
-        losses = [(loss.cell(results, run).value, run) for run in runs]
-        ended = [(value, run) for value, run in losses if value is not None]
+        cells = [(run, loss.cell(results, run)) for run in runs]
+        ended = [(cell.value, run, cell) for run, cell in cells if cell.value is not None]
         if len(ended) < 2:
             continue
-        (best, winner), *others = sorted(ended, key=lambda pair: pair[0])
-        leads, pairs = leads_of(results, loss, winner, [run for _, run in others])
+        (best, winner, ours), *others = sorted(ended, key=lambda each: each[0])
+        pairs = math.comb(sum(len(cell.by_seed) >= FEWEST_SEEDS for *_, cell in ended), 2)
+        leads = [lead_of(ours, cell, pairs) for *_, cell in others]
         # An interval is of the seeds that both have, and so is its middle.
         entries: list[dict[str, Any]] = [
             {"run": run, "value": value, "lead": lead,
              "ahead": value - best if lead is None else lead.difference}
-            for (value, run), lead in zip(others, leads, strict=True)
+            for (value, run, _), lead in zip(others, leads, strict=True)
         ]  # fmt: skip
         first, *rest = entries
-        few = [each for each in rest if each["lead"] is None and first["lead"] is not None]
         yield claim_of(
             "winner",
             all_of(None if lead is None else tell(lead.low, lead.high) for lead in leads),
@@ -139,61 +153,77 @@ def winners(results: Results) -> Iterator[Claim]:
             best=best,
             first=first,
             unsure=[each for each in rest if each["lead"] and each["lead"].low <= 0],
-            few=few,
+            few=[each for each in rest if first["lead"] and each["lead"] is None],
             pairs=pairs,
         )
 
 
-def leads_of(
-    results: Results, loss: HeldoutLoss, winner: Run, others: Sequence[Run]
-) -> tuple[list[SeedInterval | None], int]:
-    """Return by how much each other run loses, None where seeds are too few to tell; and for how
-    many pairs of runs these intervals hold at once.
+def lead_of(best: Cell, other: Cell, pairs: int) -> SeedInterval | None:
+    """Return by how much another run loses, by an interval that holds for so many pairs at once;
+    None where seeds are too few to tell.
     """
-    ours, *theirs = [loss.by_seed(results, run) for run in (winner, *others)]
-    pairs = math.comb(sum(len(values) >= FEWEST_SEEDS for values in (ours, *theirs)), 2)
-    leads: list[SeedInterval | None] = []
-    for values in theirs:
-        seeds = [seed for seed in ours if seed in values]
-        sides = [values[seed] for seed in seeds], [ours[seed] for seed in seeds]
-        enough = len(seeds) >= FEWEST_SEEDS
-        leads.append(paired_interval(*sides, comparisons=pairs) if enough else None)
-    return leads, pairs
+    _, lead = paired_difference(other.by_seed, best.by_seed, comparisons=pairs)
+    return lead if lead is not None and lead.seeds >= FEWEST_SEEDS else None
 
 
 # Tokenizers and base models -----------------------------------------------------------------------
 
 
-def reductions(results: Results) -> list[Record]:
-    """Return, for every pair of tokenizers that runs or ``intersections`` name, how much fertility
-    falls on each corpus from the first tokenizer to the second.
+def falls(results: Results) -> Iterator[Claim]:
+    """Yield whether fertility falls between two tokenizers that runs or ``intersections`` name, in
+    the languages that the second is for.
     """
     measured = results.measured_tokenizers
-    rows = []
-    for source, target in results.tokenizer_pairs():
-        for corpus in results.experiment.fertility.corpora:
-            if (source, corpus) in measured and (target, corpus) in measured:
-                first, second = (measured[place, corpus] for place in (source, target))
-                before, after = number(first["fertility"]), number(second["fertility"])
-                assert before is not None and after is not None  # measured
-                row = {"source": source, "target": target, "corpus": corpus, "before": before}
-                row |= {"language": first["language"], "after": after, "fall": 1 - after / before}
-                rows.append(row)
-    return rows
-
-
-def falls(results: Results) -> Iterator[Claim]:
-    """Yield whether fertility falls, in the languages that a tokenizer is for."""
     languages: dict[tuple[str, str], set[str | None]] = {}
     for run in results.runs:
         if not run.keeps_vocabulary:
             pair = (run.source_tokenizer, run.target)
             languages.setdefault(pair, set()).add(adapted_language(results, run.group))
     everywhere = set().union(*languages.values())
-    for row in reductions(results):
-        if row["language"] in languages.get((row["source"], row["target"]), everywhere):
-            trained = row["corpus"] in results.trained_on(row["target"])
-            yield claim_of("fertility", row["fall"] >= FALL, least=FALL, trained=trained, **row)
+    for source, target in results.tokenizer_pairs():
+        for corpus in results.experiment.fertility.corpora:
+            rows = [measured.get((tokenizer, corpus), {}) for tokenizer in (source, target)]
+            before, after = (number(row.get("fertility")) for row in rows)
+            language = rows[0].get("language")
+            if not before or after is None:
+                continue
+            if language in languages.get((source, target), everywhere):
+                fall, trained = 1 - after / before, corpus in results.trained_on(target)
+                about = {"source": source, "target": target, "corpus": corpus, "trained": trained}
+                about |= {"language": language, "before": before, "after": after, "fall": fall}
+                yield claim_of("fertility", fall >= FALL, least=FALL, **about)
+
+
+def above_chance(results: Results) -> Iterator[Claim]:
+    """Yield whether a base model answers better than blind guessing."""
+    for group in results.experiment.runs:
+        base = results.base(group)
+        rows = list(scored(results, base, "en"))
+        if len(rows) < FAMILIES or base.scores_of:
+            continue
+        verdicts = [row["above"] for row in rows]
+        above, unclear = verdicts.count(True), verdicts.count(None)
+        yield claim_of(
+            "above_chance",
+            tell(above - FAMILIES + 0.5, above + unclear - FAMILIES + 0.5),
+            label=base.label,
+            errors=STANDARD_ERRORS,
+            families=FAMILIES,
+            above=above,
+            rows=rows,
+        )
+
+
+def scored(results: Results, base: Run, language: str) -> Iterator[Record]:
+    for task in results.choice_tasks(language):
+        score = results.scores.choice(base.id, 0, task, results.family(task))
+        guess = chance(results, task)
+        if score is None or guess is None:
+            continue
+        value, stderr = score["value"], score["stderr"] or 0.0
+        reach = STANDARD_ERRORS * stderr
+        above = tell(value - reach - guess, value + reach - guess)
+        yield {"task": task, "value": value, "stderr": stderr, "chance": guess, "above": above}
 
 
 def chance(results: Results, task: str) -> float | None:
@@ -215,41 +245,6 @@ def chance(results: Results, task: str) -> float | None:
     return family_chance(results.family(task))
 
 
-def scored(results: Results, group: str, language: str) -> list[Record]:
-    base = results.base(group)
-    rows = []
-    for task in results.choice_tasks(language):
-        score = results.scores.choice(base.id, 0, task, results.family(task))
-        guess = chance(results, task)
-        if score is None or guess is None:
-            continue
-        stderr = score["stderr"] or 0.0
-        reach = STANDARD_ERRORS * stderr
-        above = tell(score["value"] - reach - guess, score["value"] + reach - guess)
-        row = {"task": task, "value": score["value"], "stderr": stderr, "chance": guess}
-        rows.append({**row, "above": above})
-    return rows
-
-
-def above_chance(results: Results) -> Iterator[Claim]:
-    """Yield whether a base model answers better than blind guessing."""
-    for group in results.experiment.runs:
-        rows = scored(results, group, "en")
-        if len(rows) < FAMILIES or results.base(group).scores_of:
-            continue
-        verdicts = [row["above"] for row in rows]
-        above, unclear = verdicts.count(True), verdicts.count(None)
-        yield claim_of(
-            "above_chance",
-            tell(above - FAMILIES + 0.5, above + unclear - FAMILIES + 0.5),
-            label=results.base(group).label,
-            errors=STANDARD_ERRORS,
-            families=FAMILIES,
-            above=above,
-            rows=rows,
-        )
-
-
 # How runs begin -----------------------------------------------------------------------------------
 
 
@@ -258,11 +253,11 @@ def better_starts(results: Results) -> Iterator[Claim]:
     the adapted language at the first checkpoint, by intervals over seeds that hold at once.
     """
     for group, language, trained in adapted(results):
-        runs = {run.name: run for run in trained}
-        named = [runs[name] for name in BETTER if name in runs]
         loss = HeldoutLoss(language=language, step="first")
-        for run in named if "random" in runs else ():
-            found = difference(results, (loss, runs["random"]), (loss, run))
+        cells = {run.name: loss.cell(results, run) for run in trained}
+        named = [name for name in BETTER if name in cells and "random" in cells]
+        for name in named:
+            found = difference(cells["random"], cells[name])
             if found is None:
                 continue
             interval = found.interval(len(named))
@@ -271,8 +266,8 @@ def better_starts(results: Results) -> Iterator[Claim]:
                 None if interval is None else tell(*interval),
                 label=results.base(group).label,
                 language=language,
-                name=run.name,
-                losses=[loss.cell(results, each).value or 0.0 for each in (run, runs["random"])],
+                name=name,
+                losses=[cells[name].value, cells["random"].value],
                 interval=interval,
                 seeds=found.seeds,
                 at_once=len(named),
@@ -284,45 +279,35 @@ def early_order(results: Results) -> Iterator[Claim]:
     for group, language, trained in adapted(results):
         named = {run.name: run for run in trained}
         runs = [named[name] for name in ORDER if name in named]
-        if any(len(results.replicates(run)) < FEWEST_SEEDS for run in runs):
-            continue
-        # By ascending seed, so that those of two runs belong together.
         curves = [
-            [
-                heldout_curve(results, replicate, language)
-                for replicate in sorted(results.replicates(run), key=lambda run: run.seed)
-            ]
+            {each.seed: heldout_curve(results, each, language) for each in results.replicates(run)}
             for run in runs
         ]
-        steps = {step for of in curves for curve in of for step in curve if step}
-        if len(runs) < 2 or not steps:
+        steps = {step for of in curves for curve in of.values() for step in curve if step}
+        if len(runs) < 2 or not steps or min(map(len, curves)) < FEWEST_SEEDS:
             continue
-        step = min(steps)
-        where = {"label": results.experiment.runs[group].label, "language": language, "step": step}
-        values = [[curve[step] for curve in of if step in curve] for of in curves]
-        yield order_claim(where, [method_label(run) for run in runs], values)
-
-
-def order_claim(
-    where: dict[str, Any], labels: Sequence[str], values: Sequence[Sequence[float]]
-) -> Claim:
-    """Return the claim on values by seed that are expected to ascend from one run to the next."""
-    if len({*map(len, values)}) > 1 or len(values[0]) < FEWEST_SEEDS:
-        return claim_of("early_order", None, **where, labels=labels, runs=[])
-    pairs = [
-        [paired_interval(worse, of, comparisons=n) for n in (1, len(values) - 1)]
-        for of, worse in pairwise(values)
-    ]
-    return claim_of(
-        "early_order",
-        all_of(tell(alone.low, at_once.high) for alone, at_once in pairs if alone and at_once),
-        **where,
-        labels=labels,
-        seeds=len(values[0]),
-        runs=[(fmean(of), deviation(of)) for of in values],
-        steps=[(alone, *pairwise_labels) for (alone, _), pairwise_labels in zip(
-            pairs, pairwise(labels), strict=True)],
-    )  # fmt: skip
+        step, labels = min(steps), [method_label(run) for run in runs]
+        about: dict[str, Any] = {"step": step, "labels": labels, "language": language, "runs": []}
+        about["label"] = results.experiment.runs[group].label
+        samples = [
+            {seed: of[seed][step] for seed in sorted(of) if step in of[seed]} for of in curves
+        ]
+        # Those of two runs belong together.
+        seeds = samples[0].keys()
+        if any(of.keys() != seeds for of in samples) or len(seeds) < FEWEST_SEEDS:
+            yield claim_of("early_order", None, **about)
+            continue
+        intervals = [
+            [paired_difference(worse, of, comparisons=number)[1] for of, worse in pairwise(samples)]
+            for number in (1, len(samples) - 1)
+        ]
+        about["seeds"] = len(seeds)
+        about["runs"] = [(fmean(of.values()), deviation([*of.values()])) for of in samples]
+        about["steps"] = list(zip(intervals[0], labels, labels[1:], strict=False))
+        ends = [
+            (alone.low, once.high) for alone, once in zip(*intervals, strict=True) if alone and once
+        ]
+        yield claim_of("early_order", all_of(tell(*pair) for pair in ends), **about)
 
 
 # Adapted models and their base --------------------------------------------------------------------
@@ -338,24 +323,18 @@ def beats_base(results: Results) -> Iterator[Claim]:
     for group, language, trained in adapted(results):
         average, base = TaskScore.average(language, STEP), results.base(group)
         level = average.cell(results, base)
-        if level.value is None:
-            continue
         compared = comparisons(results, group, average_task(language))
-        runs = [run for run in trained if run.evaluate]
-        gains = [(run, difference(results, (average, run), (average, base))) for run in runs]
-        known = [(run, found) for run, found in gains if found is not None]
-        rows = [
-            {"run": run, "cell": average.cell(results, run), "found": found,
-             "compared": compared.get((run.id, base.id))}
-            for run, found in known
-        ]  # fmt: skip
-        if known:
-            yield claim_of(
-                "beats_base",
-                all_of(is_above(found, len(rows), compared.get((run.id, base.id)))
-                       for run, found in known),
-                label=base.label, language=language, level=level, rows=rows,
-            )  # fmt: skip
+        rows: list[dict[str, Any]] = []
+        for run in trained:
+            cell = average.cell(results, run)
+            found = difference(cell, level) if run.evaluate else None
+            if found is not None:
+                row = {"run": run, "cell": cell, "found": found}
+                rows.append({**row, "compared": compared.get((run.id, base.id))})
+        verdicts = [is_above(row["found"], len(rows), row["compared"]) for row in rows]
+        if rows:
+            about = {"label": base.label, "language": language, "level": level}
+            yield claim_of("beats_base", all_of(verdicts), **about, rows=rows)
 
 
 def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str], Record]:
@@ -380,22 +359,3 @@ def is_above(found: Difference, runs: int, compared: Record | None = None) -> bo
         return compared["difference"] > 0 if is_marked(compared) else None
     alone, at_once = found.interval(), found.interval(runs)
     return None if alone is None or at_once is None else tell(alone[0], at_once[1])
-
-
-def claim_of(kind: str, holds: bool | None, **about: Any) -> Claim:
-    """Return a claim by its macro in ``templates/notes.j2``: a line each for what it states and for
-    its numbers.
-    """
-    statement, *numbers = notes(f"claim_{kind}", about)
-    return Claim(statement, " ".join(numbers), holds)
-
-
-CLAIMS = tuple(
-    ClaimKind(name, place, find)
-    for place, (name, find) in enumerate(
-        {
-            "winner": winners, "fertility": falls, "above-chance": above_chance,
-            "better-start": better_starts, "early-order": early_order, "beats-base": beats_base,
-        }.items()
-    )
-)  # fmt: skip

@@ -14,6 +14,8 @@ MISSING = "–"
 #: Marks behind published values: of other items or tasks than ours, so that they are compared with
 #: nothing; and means of published values, over the tasks that are scored here.
 OTHERWISE, RECOMPUTED = "‡", "†"
+#: What a cell has for comparisons with others alone, and no file of a table.
+COMPARED = ("by_seed", "exact", "better")
 
 
 @dataclass
@@ -42,6 +44,11 @@ class Cell:
     #: 95 % interval over seeds, and their number. Without ``interval`` it is shown.
     seed_interval: tuple[float, float] | None = None
     seeds: int | None = None
+    #: Values by seed, ascending; none of what is not trained and has no replicates.
+    by_seed: dict[int, float] = field(default_factory=dict)
+    #: Whether it has no error: a count or a measure of a tokenizer.
+    exact: bool = False
+    better: Better | None = None
 
     def number(self) -> str:
         """Return our value as shown, with its error and its deviation over seeds, or a dash."""
@@ -128,10 +135,12 @@ class Table:
 
     def as_data(self) -> dict[str, Any]:
         """Return the table as JSON holds it, its cells without what they do not have."""
-        usual = asdict(Cell())
+        usual = {k: v for k, v in asdict(Cell()).items() if k not in COMPARED}
         rows: list[dict[str, Any]] = []
         for row in self.rows:
-            cells = [{k: v for k, v in asdict(cell).items() if v != usual[k]} for cell in row.cells]
+            cells = [
+                {k: v for k in usual if (v := getattr(cell, k)) != usual[k]} for cell in row.cells
+            ]
             rows.append({"cells": cells, "section": row.section})
         return {**asdict(self), "rows": rows}
 

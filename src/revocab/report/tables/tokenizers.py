@@ -77,7 +77,7 @@ class FertilityTable(TokenizerOptions, TableOptions):
             cells = []
             for corpus in setting.corpora:
                 value = number(measured.get((tokenizer, corpus), {}).get("fertility"))
-                cells.append(Cell(value, provenance=BY_CORPUS))
+                cells.append(Cell(value, provenance=BY_CORPUS, exact=True, better="lower"))
             rows.append(Row([text(tokenizer), *cells]))
         over = ["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]]
         return Table(["Tokenizer", *setting.corpora], rows, over=over)

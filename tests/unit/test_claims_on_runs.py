@@ -27,19 +27,19 @@ LAST = {"heldout": {"language": "it"}}
 FIRST = {"heldout": {"language": "it", "step": 0}}
 FERTILITY = {"fertility": {"corpus": "world-it"}}
 CLAIMS = {
-    "random": {"value": LAST, "runs": ["replicates-fvt"], "below": ["replicates-random"]},
-    "itself": {"value": LAST, "runs": ["replicates-fvt"], "below": ["replicates-fvt"],
-               "below_value": FIRST, "share": True},
+    "random": {"value": LAST, "runs": ["replicates-fvt"], "over": ["replicates-random"]},
+    "itself": {"value": LAST, "runs": ["replicates-fvt"], "over": ["replicates-fvt"],
+               "over_value": FIRST, "share": True},
     "worst": {"value": LAST, "runs": ["replicates-fvt", "replicates-random"],
-              "below": ["mistral-base"]},
-    "tokenizer": {"value": FERTILITY, "runs": ["mistral-fvt"], "below": ["mistral-base"],
+              "over": ["mistral-base"]},
+    "tokenizer": {"value": FERTILITY, "runs": ["mistral-fvt"], "over": ["mistral-base"],
                   "share": True},
 }  # fmt: skip
 
 
 def table(**changes: object) -> dict:
     claims = [
-        {"says": name, "place": "here", "at_least": 0.0, "value_fall": {**one, **changes}}
+        {"says": name, "place": "here", "at_least": 0.0, "gain": {**one, **changes}}
         for name, one in CLAIMS.items()
     ]
     return {"claims": {"kind": "claims", "title": "Claims", "claims": claims}}
@@ -130,8 +130,8 @@ def test_what_is_wrong_is_told_and_files_are_made_first():
     values = {**demo(), "figures": {}, "tables": table()}
     assert "results/demo/fertility/manifest.json" in Layout(validate(values)).read_by_tables
     for changes, key in (
-        ({"runs": ["mistral-nobody"]}, "value_fall.runs: no run 'mistral-nobody'"),
-        ({"value": {"heldout": {"language": "fr"}}}, "value.language: no language"),
+        ({"runs": ["mistral-nobody"]}, "gain.runs: no run 'mistral-nobody'"),
+        ({"value": {"heldout": {"language": "fr"}}}, "gain.value.language: no language"),
     ):
         with pytest.raises(RevocabError) as caught:
             validate({**values, "tables": table(**changes)})

@@ -27,7 +27,7 @@ PRINTED = [("SAVA", 10.0, 20.0, 15.1), ("FVT", 30.0, 20.5, 25.5), ("CLP", 1.0, 2
 def claim(**changes: object) -> PaperClaim:
     weights = {"ARC": 1, "HellaSwag": 1}
     measure = {"tables": ["t"], "column": "Mean", "weights": weights, **changes}
-    return PaperClaim(says="so", place="1", at_most=0.003, cell_mean=measure)
+    return PaperClaim(says="so", place="1", at_most=0.3, mean=measure)
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +50,20 @@ def root(tmp_path_factory) -> Path:
 def test_the_worst_row_counts(root):
     results = Results(root)
     one = claim()
-    assert one.measure.published(results) == pytest.approx(0.0025)
-    assert one.holds(one.measure.published(results)) and one.bounds() == "at most 0.30"
-    assert claim(weights={"ARC": 3, "HellaSwag": 1}).measure.published(results) == pytest.approx(
-        (15.1 - (3 * 10 + 20) / 4) / 100
-    )
+    found = one.measure.measured(results)
+    assert found.printed == pytest.approx(0.25)
+    assert one.holds(found.printed) and one.bounds(found.show) == "at most 0.30"
+    uneven = claim(weights={"ARC": 3, "HellaSwag": 1}).measure.measured(results)
+    assert uneven.printed == pytest.approx(15.1 - (3 * 10 + 20) / 4)
 
 
 def test_our_mean_is_one_and_another_is_not(root):
     results = Results(root)
-    assert claim().measure.ours(results) == pytest.approx(0, abs=1e-12)
+    assert claim().measure.measured(results).ours == pytest.approx(0, abs=1e-12)
     cells = build_table(results, "t").places()
-    wrong = claim(weights={"ARC": 1}).measure.ours(results)
+    wrong = claim(weights={"ARC": 1}).measure.measured(results).ours
     rows = {(block, row) for block, row, _ in cells}
     assert wrong == pytest.approx(
-        max(abs(cells[*row, "Mean"].value - cells[*row, "ARC"].value) for row in rows) / 100
+        max(abs(cells[*row, "Mean"].value - cells[*row, "ARC"].value) for row in rows)
     )
     assert wrong > 0

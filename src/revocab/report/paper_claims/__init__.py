@@ -1,1 +1,0 @@
-"""What papers state in words, measured by their printed values and by our results."""
