@@ -19,8 +19,6 @@ from revocab.report.table_parts.table import MISSING, OTHERWISE, RECOMPUTED, Tab
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from revocab.report.results import Results
-
 TEMPLATES = Path(__file__).parent / "templates"
 
 _LATEX = {
@@ -30,16 +28,15 @@ _LATEX = {
     "±": r"$\pm$", "×": r"$\times$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
     "\n": r" \newline ",
 }  # fmt: skip
+_MARKDOWN = {**{character: f"\\{character}" for character in "\\`*_|<>[]&~$"}, "\n": "<br>"}
 
 
 def latex_escape(content: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in content)
+    return content.translate(str.maketrans(_LATEX))
 
 
 def markdown_escape(content: str) -> str:
-    for character in "\\`*_|<>[]&~$":
-        content = content.replace(character, f"\\{character}")
-    return content.replace("\n", "<br>")
+    return content.translate(str.maketrans(_MARKDOWN))
 
 
 def number_shown(value: Any) -> str:
@@ -98,10 +95,8 @@ def notes(macro: str, *about: Any) -> list[str]:
     return [*dict.fromkeys(filter(None, map(str.strip, lines)))]
 
 
-def rendered(table: Table, name: str, **options: Any) -> str:
-    """Return a table by a template."""
-    return environment().get_template(name).render(table=table, **options)
-
-
-def limitations(results: Results) -> list[str]:
-    return notes("limitations", results)
+def rendered(table: Table, ending: str) -> str:
+    """Return a table as the file with this ending has it: its CSV has numbers to compute with."""
+    if ending == "csv":
+        return table.as_csv()
+    return environment().get_template(f"table.{ending}.j2").render(table=table)
