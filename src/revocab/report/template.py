@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from revocab.report.table_parts.table import MISSING, OTHERWISE, RECOMPUTED, Tab
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from revocab.report.results import Results
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -54,6 +57,19 @@ def runs_of_equals(names: list[str]) -> list[tuple[str, int]]:
     return [(name, len(list(same))) for name, same in itertools.groupby(names)]
 
 
+def shown_metrics(results: Results, tasks: Iterable[str]) -> dict[str, list[str]]:
+    """Return the families of multiple-choice tasks by the metric that is shown of them."""
+    families: dict[str, list[str]] = {}
+    for task in tasks:
+        family = results.family(task)
+        families.setdefault(results.scores.shown_metric(task, family), []).append(family)
+    return dict(sorted(families.items()))
+
+
+def rows_of_runs(results: Results, name: str) -> list[dict[str, str]]:
+    return [row for run in results.runs for row in results.csv("runs", run.scored_id, name)]
+
+
 @cache
 def environment(*folders: Path) -> Environment:
     """Return what renders the templates here and in further folders; only HTML is escaped."""
@@ -70,7 +86,7 @@ def environment(*folders: Path) -> Environment:
     made.filters |= {
         "language": language_label, "metric": metric_label, "method": method_label,
         "latex": latex_escape, "markdown": markdown_escape, "number": number_shown,
-        "run": lambda name, results: results.run(name),
+        "apply": lambda value, function: function(value),
     }  # fmt: skip
     from revocab.report.tables.ranking import point_label  # which tables are made of notes of
     from revocab.report.values.losses import text_languages
@@ -80,19 +96,19 @@ def environment(*folders: Path) -> Environment:
         "anchor": anchor, "comet_metrics": COMET_METRICS, "fewest_seeds": FEWEST_SEEDS,
         "generation_kinds": generation_kinds, "get_sentences": GET_SENTENCES,
         "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING,
-        "most_exchanges": most_exchanges,
-        "numbered": numbered, "otherwise": OTHERWISE, "point_label": point_label,
-        "recomputed": RECOMPUTED, "runs_of_equals": runs_of_equals, "sentences": SENTENCES,
+        "most_exchanges": most_exchanges, "numbered": numbered, "otherwise": OTHERWISE,
+        "point_label": point_label, "recomputed": RECOMPUTED, "rows_of_runs": rows_of_runs,
+        "runs_of_equals": runs_of_equals, "sentences": SENTENCES, "shown_metrics": shown_metrics,
         "significant": SIGNIFICANT, "text_languages": text_languages,
     }  # fmt: skip
     return made
 
 
 def notes(macro: str, *about: Any) -> list[str]:
-    """Return the lines of a macro of ``notes.j2``, each once; none where there is no such macro."""
-    written = getattr(environment().get_template("notes.j2").module, macro, None)
-    lines = written(*about).splitlines() if written else ()
-    return [*dict.fromkeys(filter(None, map(str.strip, lines)))]
+    """Return the lines of a macro or text of ``notes.j2``, each once; none of what it lacks."""
+    written = getattr(environment().get_template("notes.j2").module, macro, "")
+    lines = written(*about) if callable(written) else written
+    return [*dict.fromkeys(filter(None, map(str.strip, lines.splitlines())))]
 
 
 def rendered(table: Table, ending: str) -> str:
