@@ -40,6 +40,8 @@ Rows = list[dict[str, Any]]
 PLACES = ("step 0", "first checkpoint", "last checkpoint")
 #: Kinds of figures that tell most at a glance, the best first.
 TELLING = ("heldout", "average_score", "loss", "models_by_language", "bars")
+#: Verdicts of a claim, that to be shown first coming first.
+BEST = (True, False, None)
 #: Whose versions change numbers, beside those of engines.
 LIBRARIES = (
     "revocab", "torch", "transformers", "tokenizers", "datasets", "accelerate", "lm-eval",
@@ -75,7 +77,7 @@ def page(results: Results, resources: Path | None = None) -> str:
         .render(
             parts,
             picture=picture(results),
-            winners=list(winners(results)),
+            winner=min(winners(results), key=lambda claim: BEST.index(claim.holds), default=None),
             images={name: data_uri(drawn / f"{name}.svg") for name in parts["figures"]},
             endings={"tables": TABLE_ENDINGS, "figures": FIGURE_ENDINGS},
             machine={"revocab": __version__, **(results.json("machine.json") or {})},
@@ -122,10 +124,10 @@ def picture(results: Results) -> str | None:
     """Return the id of the figure at the top: one of the most telling kind, of those the last,
     which is the experiment's own where others repeat a paper's.
     """
+    ranks = {kind: rank for rank, kind in enumerate(TELLING)}
     figures = results.experiment.figures
-    names = in_order(figures)
-    of_kinds = [[name for name in names if figures[name].kind == kind] for kind in TELLING]
-    return next((found[-1] for found in of_kinds if found), next(iter(names), None))
+    last_first = reversed(in_order(figures))
+    return min(last_first, key=lambda name: ranks.get(figures[name].kind, len(ranks)), default=None)
 
 
 # --- tables that no experiment configures ---------------------------------------------------------
