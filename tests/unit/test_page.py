@@ -124,8 +124,8 @@ def test_a_value_leads_to_its_run_job_and_hash(root, monkeypatch):
         mark_file(root / SCORES)
     page = html.page(Results(root))
     (said,) = re.findall(rf'<details id="from-{SCORES}">.*?</details>', page, flags=re.DOTALL)
-    assert f"file: {SCORES}" in said and "method fvt" in said
-    assert "job: score_multiple_choice mistral-fvt" in said and "read x sha256 y" in said
+    assert "run mistral-fvt: method fvt" in said and "read x: sha256 y" in said
+    assert "job: score_multiple_choice mistral-fvt" in said
 
 
 def test_the_machine_is_shown_but_in_no_line_that_is_compared(root):

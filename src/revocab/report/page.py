@@ -241,29 +241,30 @@ def short_texts(results: Results) -> Iterator[str]:
 find = cache(Marked.find)
 
 
-def origin(results: Results, file: str) -> dict[str, Any]:
+def origin(results: Results, file: str) -> dict[str, str]:
     """Return what is known of a file that numbers were read from: its part of the experiment, the
     versions behind it, its job with what that read, and the jobs before it.
     """
-    run = next((run for run in results.runs if file.startswith(f"runs/{run.id}/")), None)
-    manifest = results.json("runs", run.id, "manifest.json") if run else None
+    known: dict[str, Any] = {}
+    if run := next((run for run in results.runs if file.startswith(f"runs/{run.id}/")), None):
+        values = {key: getattr(run, key) for key in SLICE}
+        parts = [f"{key} {value}" for key, value in values.items() if value not in (None, {})]
+        manifest = results.json("runs", run.id, "manifest.json") or {}
+        trained = [f"{name} {version}" for name, version in manifest.get("versions", {}).items()]
+        known |= {f"run {run.id}": "; ".join(parts), "trained with": ", ".join(trained)}
     rows = [row for row in results.scores.rows if row.get("provenance") == file]
-    marked = find(results.root / file)
-    inputs = sorted(marked.marker.inputs.items()) if marked else []
-    return {
-        "run": run,
-        "slice": [
-            (key, value) for key in SLICE if (value := getattr(run, key, None)) not in (None, {})
-        ],
-        "trained": (manifest or {}).get("versions") or {},
-        "scored": {
-            name.replace("_", " "): sorted({str(row[name]) for row in rows if row.get(name)})
-            for name in VERSIONS
-        },
-        "marked": marked,
-        "read": [(name, digest) for name, digest in inputs if Path(name).name != MEASURED],
-        "before": jobs_before(marked, results.root.parent.parent) if marked else [],
-    }
+    for name in VERSIONS:
+        named = sorted({str(row[name]) for row in rows if row.get(name)})
+        known[name.replace("_", " ")] = ", ".join(named)
+    if marked := find(results.root / file):
+        if not file.startswith("efficiency/"):  # measured anew by each run
+            known["sha256"] = next(iter(marked.hashes().values()))
+        known |= {"job": marked.job, "to make it again": marked.advice}
+        for name, digest in sorted(marked.marker.inputs.items()):
+            if Path(name).name != MEASURED:
+                known[f"read {name}"] = f"sha256 {digest}"
+        known["jobs before it"] = ", ".join(jobs_before(marked, results.root.parent.parent))
+    return {name: value for name, value in known.items() if value}
 
 
 def jobs_before(marked: Marked, home: Path) -> list[str]:
