@@ -81,11 +81,7 @@ def page(results: Results, resources: Path | None = None) -> str:
             images={name: data_uri(drawn / f"{name}.svg") for name in parts["figures"]},
             endings={"tables": TABLE_ENDINGS, "figures": FIGURE_ENDINGS},
             machine={"revocab": __version__, **(results.json("machine.json") or {})},
-            warnings=[
-                f"{run.id}: {line}"
-                for run, found in diagnostics(results)
-                for line in found.get("warnings", [])
-            ],
+            diagnostics=diagnostics(results),
             checks=results.json("checks.json"),
             origins={file: origin(results, file) for file in sorted(filter(None, files))},
         )
@@ -99,6 +95,7 @@ def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
     """
     tables, figures = made_tables(results), results.experiment.figures
     sections = {
+        "runs": runs(results),
         "heldout": heldout(results),
         "vocabularies": intersections(results),
         "initialisation": new_rows(results),
@@ -131,6 +128,14 @@ def picture(results: Results) -> str | None:
 
 
 # --- tables that no experiment configures ---------------------------------------------------------
+
+
+def runs(results: Results) -> Rows:
+    return [
+        {**vars(run), "mixtures": run.stage_mixtures or run.mixture}
+        | {"scored": "yes" if run.evaluate else "losses only"}
+        for run in results.runs
+    ]
 
 
 def heldout(results: Results) -> Rows:

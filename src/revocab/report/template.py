@@ -44,8 +44,10 @@ def markdown_escape(content: str) -> str:
 
 def number_shown(value: Any) -> str:
     """Return a number for reading, with five significant digits or, of a count, all of them; a
-    text as it is; a dash for nothing.
+    text as it is, names with their values, a dash for nothing.
     """
+    if isinstance(value, dict):
+        value = ", ".join(f"{key}: {content}" for key, content in value.items()) or None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int | float):
