@@ -81,10 +81,10 @@ def add_published(
             "as the table's CSV file does"
         )
     for printed in published:
-        cell = numbers.get(printed.place)
-        if cell is not None and printed.value is not None:
-            cell.published = printed.value / cell.scale
-            cell.published_mark = max(cell.published_mark, printed.mark)
+        found = numbers.get(printed.place)
+        if found and printed.value is not None:
+            found.published = printed.value / found.scale
+            found.published_mark = max(found.published_mark, printed.mark)
     remarks = [
         f"Published, {printed.label()}: {printed.note}" for printed in published if printed.note
     ]

@@ -187,13 +187,14 @@ def new_rows(results: Results) -> Rows:
 
 
 def scale(results: Results) -> Rows:
-    import pandas as pd
+    rows = results.csv("scale", "scale.csv") if results.experiment.scale else []
+    return [{name: as_number(content) for name, content in row.items()} for row in rows]
 
-    path = results.root / "scale" / "scale.csv"
-    if not results.experiment.scale or not path.is_file():
-        return []
-    frame = pd.read_csv(path).astype(object)
-    return frame.where(frame.notna(), None).to_dict("records")
+
+def as_number(content: str) -> str | float:
+    with suppress(ValueError):
+        return float(content)
+    return content
 
 
 def baselines(resources: Path) -> Rows:
@@ -255,7 +256,8 @@ def origin(results: Results, file: str) -> dict[str, str]:
         values = {key: getattr(run, key) for key in SLICE}
         parts = [f"{key} {value}" for key, value in values.items() if value not in (None, {})]
         manifest = results.json("runs", run.id, "manifest.json") or {}
-        trained = [f"{name} {version}" for name, version in manifest.get("versions", {}).items()]
+        versions = manifest.get("versions") or {}
+        trained = [f"{name} {version}" for name, version in versions.items()]
         known |= {f"run {run.id}": "; ".join(parts), "trained with": ", ".join(trained)}
     rows = [row for row in results.scores.rows if row.get("provenance") == file]
     for name in VERSIONS:

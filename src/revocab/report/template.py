@@ -35,11 +35,11 @@ _MARKDOWN = {**{character: f"\\{character}" for character in "\\`*_|<>[]&~$"}, "
 
 
 def latex_escape(content: str) -> str:
-    return content.translate(str.maketrans(_LATEX))
+    return "".join(_LATEX.get(character, character) for character in content)
 
 
 def markdown_escape(content: str) -> str:
-    return content.translate(str.maketrans(_MARKDOWN))
+    return "".join(_MARKDOWN.get(character, character) for character in content)
 
 
 def number_shown(value: Any) -> str:
