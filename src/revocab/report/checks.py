@@ -92,13 +92,13 @@ def file_problems(results: Results) -> Iterator[str]:
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
-    evaluation, shown = results.experiment.evaluation, asked_scores(results.experiment)
+    evaluation, needed = results.experiment.evaluation, asked_scores(results.experiment)
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
     for run in filter(lambda run: run.evaluate, results.runs):
         for section in (evaluation.multiple_choice, evaluation.generation):
             for step in run.select(section.steps):
                 for task in section.tasks:
-                    if task in shown.get(run.group, ()) and (run.id, step, task) not in scored:
+                    if task in needed.get(run.group, ()) and (run.id, step, task) not in scored:
                         lack = f"{run.id} has no score of {task} at step {step}"
                         yield f"scores.parquet: {lack}; score it"
     for run in filter(lambda run: run.made, results.runs):
@@ -133,11 +133,11 @@ def wrong_values(row: dict[str, Any], results: Results) -> Iterator[str]:
 
 def average_problems(results: Results) -> Iterator[str]:
     setting = results.experiment.evaluation.multiple_choice
-    shown = asked_scores(results.experiment)
+    needed = asked_scores(results.experiment)
     for language in sorted({task.language for task in setting.tasks.values()}):
         tasks = results.choice_tasks(language)
         for run in results.runs:
-            if not run.evaluate or not shown.get(run.group, set()).issuperset(tasks):
+            if not run.evaluate or not needed.get(run.group, set()).issuperset(tasks):
                 continue
             for step in run.select(setting.steps):
                 stored = TaskScore.average(language, step).of_training(results, run).value

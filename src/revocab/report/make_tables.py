@@ -32,8 +32,8 @@ def made_tables(results: Results) -> dict[str, Table]:
     tables = {}
     for name in results.experiment.tables:
         path = results.root / "tables" / f"{name}.{DATA_ENDING}"
-        made = path.is_file()
-        tables[name] = Table.from_data(read_json(path)) if made else build_table(results, name)
+        written = path.is_file()
+        tables[name] = Table.from_data(read_json(path)) if written else build_table(results, name)
     return tables
 
 

@@ -42,7 +42,7 @@ def markdown_escape(content: str) -> str:
     return "".join(_MARKDOWN.get(character, character) for character in content)
 
 
-def number_shown(value: Any) -> str:
+def readable(value: Any) -> str:
     """Return a number for reading, with five significant digits or, of a count, all of them; a
     text as it is, names with their values, a dash for nothing.
     """
@@ -59,7 +59,7 @@ def runs_of_equals(names: list[str]) -> list[tuple[str, int]]:
     return [(name, len(list(same))) for name, same in itertools.groupby(names)]
 
 
-def shown_metrics(results: Results, tasks: Iterable[str]) -> dict[str, list[str]]:
+def metric_families(results: Results, tasks: Iterable[str]) -> dict[str, list[str]]:
     """Return the families of multiple-choice tasks by the metric that is shown of them."""
     families: dict[str, list[str]] = {}
     for task in tasks:
@@ -77,7 +77,7 @@ def environment(*folders: Path) -> Environment:
     """Return what renders the templates here and in further folders; only HTML is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=lambda name: name is not None and name.endswith("html.j2"),
         undefined=StrictUndefined,
@@ -85,25 +85,25 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.do"],
     )
-    made.filters |= {
+    jinja.filters |= {
         "language": language_label, "metric": metric_label, "method": method_label,
-        "latex": latex_escape, "markdown": markdown_escape, "number": number_shown,
+        "latex": latex_escape, "markdown": markdown_escape, "number": readable,
         "apply": lambda value, function: function(value),
     }  # fmt: skip
     from revocab.report.tables.ranking import point_label  # which tables are made of notes of
     from revocab.report.values.losses import text_languages
     from revocab.report.values.task_scores import metric_of
 
-    made.globals |= {
+    jinja.globals |= {
         "anchor": anchor, "comet_metrics": COMET_METRICS, "fewest_seeds": FEWEST_SEEDS,
         "generation_kinds": generation_kinds, "get_sentences": GET_SENTENCES,
-        "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING,
-        "most_exchanges": most_exchanges, "numbered": numbered, "otherwise": OTHERWISE,
-        "point_label": point_label, "recomputed": RECOMPUTED, "rows_of_runs": rows_of_runs,
-        "runs_of_equals": runs_of_equals, "sentences": SENTENCES, "shown_metrics": shown_metrics,
-        "significant": SIGNIFICANT, "text_languages": text_languages,
+        "group_tasks": group_tasks, "headed": headed, "metric_families": metric_families,
+        "metric_of": metric_of, "missing": MISSING, "most_exchanges": most_exchanges,
+        "numbered": numbered, "otherwise": OTHERWISE, "point_label": point_label,
+        "recomputed": RECOMPUTED, "rows_of_runs": rows_of_runs, "runs_of_equals": runs_of_equals,
+        "sentences": SENTENCES, "significant": SIGNIFICANT, "text_languages": text_languages,
     }  # fmt: skip
-    return made
+    return jinja
 
 
 def notes(macro: str, *about: Any) -> list[str]:

@@ -55,15 +55,15 @@ class Cell:
         """Return our value as shown, with its error and its deviation over seeds, or a dash."""
         if self.value is None:
             return MISSING
-        shown = self.scaled(self.value)
+        number = self.scaled(self.value)
         if self.stderr is not None:
-            shown += f"±{self.scaled(self.stderr)}"
+            number += f"±{self.scaled(self.stderr)}"
         if self.deviation is not None and (self.deviation or self.digits):  # a count: no "[0]"
-            shown += f" [{self.scaled(self.deviation)}]"
+            number += f" [{self.scaled(self.deviation)}]"
         if self.seed_interval is not None and self.interval is None:
             low, high = self.seed_interval
-            shown += f"±{self.scaled((high - low) / 2)}"
-        return shown
+            number += f"±{self.scaled((high - low) / 2)}"
+        return number
 
     def scaled(self, value: float) -> str:
         """Return a number in the unit and with the digits of this cell."""
@@ -92,7 +92,7 @@ class Cell:
         errors = [error for error in (self.stderr, self.deviation) if error]
         return NORMAL_95 * math.hypot(*errors) * self.scale if errors else None
 
-    def shown(self) -> float | None:
+    def rounded(self) -> float | None:
         return None if self.value is None else round(self.value * self.scale, self.digits)
 
     def is_from_a_file(self) -> bool:
@@ -201,7 +201,7 @@ class Table:
             return self.header
         return [f"{over} {name}".strip() for over, name in zip(self.over, self.header, strict=True)]
 
-    def shown_title(self) -> str:
+    def full_title(self) -> str:
         return f"{self.title} [{self.limited}]" if self.limited else self.title
 
     def rows_in_blocks(self) -> Iterator[tuple[str, Row]]:
@@ -253,12 +253,12 @@ def mark_cells(cells: Sequence[Cell], better: Better = "higher") -> None:
     Where fewer than two different values stand, nothing is marked.
     """
     numbers = [cell for cell in cells if cell.text is None]
-    shown = {value for cell in numbers if (value := cell.shown()) is not None}
-    if len(shown) < 2:
+    values = {value for cell in numbers if (value := cell.rounded()) is not None}
+    if len(values) < 2:
         return
-    best, second, *_ = sorted(shown, reverse=better == "higher")
+    best, second, *_ = sorted(values, reverse=better == "higher")
     for cell in numbers:
-        if cell.shown() == best:
+        if cell.rounded() == best:
             cell.mark = "best"
-        elif cell.shown() == second:
+        elif cell.rounded() == second:
             cell.mark = "second"
