@@ -11,7 +11,7 @@ from fake_results import copy_of_demo
 from revocab.errors import RevocabError
 from revocab.report.make_tables import made_tables
 from revocab.report.results import Results
-from revocab.report.table_parts.render import to_markdown
+from revocab.report.template import rendered
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_exported_tables_are_those_of_the_results(folder, tmp_path):
     export_results(folder, out, tmp_path / "figures", date="2000-01-01", command="make demo")
     page = out.read_text(encoding="utf-8")
     for table in made_tables(results).values():
-        assert to_markdown(table).split("\n\n")[1] in page
+        assert rendered(table, "md").split("\n\n")[1] in page
 
 
 def test_export_leaves_out_tables_that_quote_data(folder, tmp_path):

@@ -9,7 +9,6 @@ from statistics import fmean
 import pytest
 import yaml
 from fake_results import change_experiment, fake_results, write_csv
-from revocab.report.values import OneValue
 from snakemake.utils import update_config
 
 from revocab.errors import RevocabError
@@ -20,6 +19,7 @@ from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
 from revocab.report.tables.claims import PaperClaim
+from revocab.report.values import OneValue
 
 STEPS = {25: 200, 50: 400, 100: 2000}
 CLAIMS = [

@@ -9,12 +9,11 @@ from fake_results import change_experiment, fake_results
 
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
-from revocab.report.page import beside_published
 from revocab.report.published import COLUMNS, PaperValues
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import MISSING
+from revocab.report.template import rendered
 
 TABLES = {
     "t": {
@@ -50,9 +49,9 @@ def test_values_land_where_the_csv_file_names_them(tmp_path):
     table = build_table(found, "t")
     cells = [row.cells[2].published for row in table.data_rows()]
     assert cells == [None, 0.75, 0.5]
-    assert "(0.750)" in to_markdown(table) and "(0.750)" in to_latex(table)
-    assert '<span class="published">(0.500)</span>' in to_html(table)
-    head, *rows = to_csv(table).splitlines()
+    assert "(0.750)" in rendered(table, "md") and "(0.750)" in rendered(table, "tex")
+    assert '<span class="published">(0.500)</span>' in rendered(table, "html")
+    head, *rows = rendered(table, "csv").splitlines()
     assert "last checkpoint published" in head and rows[1].endswith(",0.75")
     choices = build_table(found, "choices")
     row = next(one for one in choices.rows[3:] if one.cells and one.cells[0].text == "SAVA")
@@ -63,7 +62,7 @@ def test_a_dash_takes_no_value(tmp_path):
     found = results(tmp_path, f"t,Mistral stand-in,SAVA,{LAST},0.75,,")
     table = build_table(found, "t")
     table.rows[2].cells[2].text = MISSING
-    assert "0.750" not in to_markdown(table)
+    assert "0.750" not in rendered(table, "md")
 
 
 def test_a_file_of_another_tables_cells_is_refused(tmp_path):
@@ -125,11 +124,13 @@ def test_values_of_other_items_have_a_mark_and_are_compared_with_nothing(tmp_pat
         marked = {name for name in ("MMLU", "BoolQ", "AVG") if
                   places[step, "SAVA", name].published_number() == "47.50‡"}  # fmt: skip
         assert marked == (set() if number == items else {"MMLU", "AVG"})
-        compared = {row["column"] for row in beside_published(table)}
+        compared = {
+            column for (*_, column), cell in table.places().items() if cell.difference() is not None
+        }
         assert compared == {"MMLU", "BoolQ", "AVG"} - marked
         said = any("mmlu_it" in note and str(number) in note for note in table.notes)
-        shown = "(47.50‡)" in to_markdown(table), "textdaggerdbl" in to_latex(table)
-        column = "MMLU published otherwise" in to_csv(table).splitlines()[0]
+        shown = "(47.50‡)" in rendered(table, "md"), "textdaggerdbl" in rendered(table, "tex")
+        column = "MMLU published otherwise" in rendered(table, "csv").splitlines()[0]
         assert {said, *shown, column} == {bool(marked)}
 
 
@@ -156,7 +157,8 @@ def test_published_means_are_computed_anew_over_the_tasks_that_are_scored(tmp_pa
     cells = {row: cell for (_, row, column), cell in table.places().items() if column == "Both"}
     shown = {row: cell.published_number() for row, cell in cells.items()}
     assert shown == {"SAVA": "45.00†", "Mistral stand-in": "60.00‡"}
-    assert [row["place"] for row in beside_published(table)] in ([], ["SAVA"])
+    compared = [row for row, cell in cells.items() if cell.difference() is not None]
+    assert compared in ([], ["SAVA"])
 
 
 def test_a_column_may_be_shown_and_not_compared(tmp_path):
@@ -164,7 +166,7 @@ def test_a_column_may_be_shown_and_not_compared(tmp_path):
     reason = {"Italian, bits per byte last checkpoint": "the paper's text is another"}
     change_experiment(found.root, "tables", "t", "uncompared", value=reason)
     table = build_table(Results(found.root), "t")
-    assert "(0.750‡)" in to_markdown(table)
+    assert "(0.750‡)" in rendered(table, "md")
     assert any("the paper's text is another" in note for note in table.notes)
     change_experiment(found.root, "tables", "t", "uncompared", value={"Italian": "x"})
     with pytest.raises(RevocabError, match=r"tables\.t\.uncompared"):

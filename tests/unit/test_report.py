@@ -142,12 +142,11 @@ def test_blind_baselines_far_above_chance_fail(tmp_path):
     (found,) = blind_problems(tmp_path)
     said = "hellaswag_it: blind baseline shortest reaches 0.610, chance is 0.25 (allowed: 0.36)"
     assert said in found
-    header, rows = html.baseline_table(tmp_path)
-    assert header == ["Task", "Items", "Chance", "Longest", "Shortest"]
-    assert rows[1] == ["mmlu_it", 150, 25.0, 27.0, 30.0]
+    shares = {"chance": 25.0, "longest": 27.0, "shortest": 30.0}
+    assert html.baselines(tmp_path)[1] == {"task": "mmlu_it", "items": 150, **shares}
     write_json(path, {"hellaswag_it": {**row, "items": 8}})
-    assert blind_problems(tmp_path) == []  # 0.61 of eight may be luck
-    assert blind_problems(tmp_path / "nothing") == []
+    assert [*blind_problems(tmp_path)] == []  # 0.61 of eight may be luck
+    assert [*blind_problems(tmp_path / "nothing")] == []
 
 
 @pytest.mark.parametrize("families", [3, 4])
@@ -248,15 +247,19 @@ def test_page_stands_alone(folder):
 
 
 def test_new_rows_stand_in_the_page_with_their_warnings(folder):
-    header, rows = html.new_rows(Results(folder))
-    cells = [dict(zip(header, row, strict=True)) for row in rows]
-    clp = next(row for row in cells if row["Run"].endswith("CLP") and row["Matrix"] == "LM head")
-    assert clp["New / copied"] == pytest.approx(0.05 / 1.5)
-    assert clp["Cosine on held-out anchors"] is None
-    sava = next(row for row in cells if row["Run"].endswith("SAVA"))
-    assert sava["Cosine on held-out anchors"] == 0.52
-    assert sava["Near duplicates"] == 17
-    assert not any("LAPT" in row["Run"] for row in cells)
+    rows = html.new_rows(Results(folder))
+    clp = next(row for row in rows if row["run"].endswith("CLP") and row["matrix"] == "LM head")
+    assert clp["ratio"] == pytest.approx(0.05 / 1.5)
+    assert not any("LAPT" in row["run"] for row in rows)
+    page = html.page(Results(folder))
+    (table,) = re.findall(r'<section id="initialisation">.*?</section>', page, flags=re.DOTALL)
+    cells = {
+        row.split("</th>")[0]: re.findall(r"<td[^>]*>(.*?)</td>", row)
+        for row in table.split('<th scope="row">')[1:]
+    }
+    assert cells["Mistral stand-in, CLP"][-3:] == ["17", "–", "–"]  # fits no map
+    assert cells["Mistral stand-in, SAVA"][-3:] == ["17", "0.61", "0.52"]
+    assert "mistral-clp: method" in table
 
 
 def test_text_is_escaped(tmp_path):

@@ -40,8 +40,8 @@ def report(tmp_path_factory):
         (root / "figures").mkdir(exist_ok=True)
         (root / "figures" / f"{name}.svg").write_text(figure)
     with pytest.MonkeyPatch.context() as patch:
-        made = {"timings": (["Name", "Number"], ROWS)}
-        patch.setattr(html, "sections", lambda results, resources: made)
+        rows = [{"training": name, "steps": number} for name, number in ROWS]
+        patch.setattr(html, "trainings", lambda results: rows)
         (root / "report.html").write_text(html.page(results), encoding="utf-8")
     return root / "report.html"
 

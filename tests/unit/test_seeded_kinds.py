@@ -18,8 +18,8 @@ from revocab.experiment.layout import Layout
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.render import to_csv
 from revocab.report.table_parts.table import Table
+from revocab.report.template import rendered
 
 SEEDS = (1, 2, 3)
 #: Italian bits per byte at steps 0 and 100, by seed.
@@ -78,7 +78,7 @@ def test_losses_are_means_with_their_deviation(results):
     assert (last.value, last.deviation) == (1.0, stdev([1.0, 1.5, 0.5]))
     assert last.number() == "1.000 [0.500]"
     assert row_of(table, "FVT")[1].deviation is None
-    assert "last checkpoint deviation" in to_csv(table).splitlines()[0]
+    assert "last checkpoint deviation" in rendered(table, "csv").splitlines()[0]
 
 
 @pytest.mark.parametrize("name", SHOWN)

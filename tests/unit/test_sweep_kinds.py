@@ -18,9 +18,9 @@ from revocab.io import write_jsonl
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.texts import shown
+from revocab.report.template import rendered
 
 SWEEP = {
     "kind": "sweep",
@@ -151,7 +151,7 @@ def test_answers_stand_side_by_side(answered):
 
 def test_hostile_answers_stay_text(answered):
     table = build_table(Results(answered), "t")
-    page, plain, latex = to_html(table), to_markdown(table), to_latex(table)
+    page, plain, latex = rendered(table, "html"), rendered(table, "md"), rendered(table, "tex")
     assert "<script>" not in page and "&lt;script&gt;" in page and "&amp;lt;" in page
     line = next(one for one in plain.splitlines() if "script" in one)
     cells = re.split(r"(?<!\\)\|", line)
@@ -159,14 +159,14 @@ def test_hostile_answers_stay_text(answered):
     assert not re.search(r"(?<!\\)[`*_<>\[\]&~$]", cells[5].replace("<br>", ""))
     assert r"\textbackslash{}input\{" in latex and r"\input" not in latex
     assert latex.count("{") - latex.count(r"\{") == latex.count("}") - latex.count(r"\}")
-    for content in (page, plain, latex, to_csv(table)):
+    for content in (page, plain, latex, rendered(table, "csv")):
         assert not set(content) & set("\x00\x1b\u202e")
         assert "␀" in content
 
 
 def test_a_title_is_no_markup_and_a_value_links_to_results_alone(answered):
     table = replace(build_table(Results(answered), "t"), title="[x](javascript:0) *c*")
-    assert r"\[x\](javascript:0) \*c\*" in to_markdown(table)
+    assert r"\[x\](javascript:0) \*c\*" in rendered(table, "md")
     links = {
         "runs/a-b/heldout.csv": True, "javascript:alert(1)": False, "../../x.csv": False,
         "/etc/passwd": False, "https://x.y/z": False, "//x.y/z": False, "a/../b": False,
@@ -178,7 +178,7 @@ def test_a_title_is_no_markup_and_a_value_links_to_results_alone(answered):
 def test_a_first_cell_in_brackets_is_no_option_of_latex(answered):
     table = build_table(Results(answered), "t")
     table.rows[1].cells[0].text = "[2]"
-    assert "\n{}[2] & " in to_latex(table)
+    assert "\n{}[2] & " in rendered(table, "tex")
 
 
 @given(st.text())

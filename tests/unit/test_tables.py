@@ -18,8 +18,8 @@ from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
 from revocab.report.published import COLUMNS
 from revocab.report.results import Results
-from revocab.report.table_parts.render import to_csv, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
+from revocab.report.template import rendered
 from revocab.report.values import metric_of
 
 
@@ -80,7 +80,7 @@ def test_marks_follow_the_order(values):
 
 
 def test_latex_is_balanced_and_escaped():
-    content = to_latex(small_table())
+    content = rendered(small_table(), "tex")
     assert r"\caption{A \& B}" in content
     assert r"FVT & 57.10$\pm$0.40 {\small(56.34)} \\" in content
     assert r"\multicolumn{2}{c}{200 training steps}" in content
@@ -89,7 +89,7 @@ def test_latex_is_balanced_and_escaped():
 
 
 def test_csv_has_numbers_in_the_unit_shown():
-    rows = list(csv.DictReader(io.StringIO(to_csv(small_table()))))
+    rows = list(csv.DictReader(io.StringIO(rendered(small_table(), "csv"))))
     assert [row["MMLU"] for row in rows] == ["20.0", "57.1", ""]
     assert rows[1]["MMLU stderr"] == "0.4"
     assert rows[1]["MMLU published"] == "56.34"
@@ -130,12 +130,12 @@ def test_layout_without_results_shows_published_values(layout):
     results = Results(layout)
     lines = build_table(results, "table03").data_rows()
     assert [line.cells[0].text for line in lines[:3]] == ["Mistral-7B-v0.1", "Random", "FVT"]
-    markdown = to_markdown(build_table(results, "table03"))
+    markdown = rendered(build_table(results, "table03"), "md")
     assert "| FVT | – (56.34) |" in markdown
     assert "– (66.99) |" in markdown
-    assert "– (7.24B)" in to_markdown(build_table(results, "table01"))
-    assert "| mistral | – (1.88) |" in to_markdown(build_table(results, "table02"))
-    assert "– (42.02) |" in to_markdown(build_table(results, "table07"))
+    assert "– (7.24B)" in rendered(build_table(results, "table01"), "md")
+    assert "| mistral | – (1.88) |" in rendered(build_table(results, "table02"), "md")
+    assert "– (42.02) |" in rendered(build_table(results, "table07"), "md")
     make_tables(layout, layout / "tables")
     written = {file.name for file in (layout / "tables").glob("[!.]*")}
     endings = (*TABLE_ENDINGS, DATA_ENDING)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from revocab.output import OutputFolder
-from revocab.report.annotations import Figure
 from revocab.report.figure_parts.style import Palette, save, style
 from revocab.report.kind import FigureOptions
 from revocab.report.names import headed
 from revocab.report.results import Results
 from revocab.report.template import notes
 
-#: Colour of what is written into a figure's lower corners.
-MARK = "#8A5300"
+#: How a figure's lower corners are written.
+MARK: dict[str, Any] = {"fontsize": 7, "color": "#8A5300"}
 
 
 def make_figures(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
@@ -22,18 +22,14 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
     palette = Palette([run.name for run in (*results.shown, *results.runs)])
     with OutputFolder(Path(out), "figures", around=[results.root]).replaced() as folder:
         for identifier, options in sorted(results.experiment.figures.items()):
+            limited = options.limited(results)
             with style():
                 figure = options.draw(results, palette)
-                mark(figure, results, options)
+                if results.experiment.world:
+                    figure.text(0.995, 0.008, "synthetic data", ha="right", **MARK)
+                if limited:
+                    figure.text(0.005, 0.008, f"limited run: {limited}", ha="left", **MARK)
                 save(figure, folder, identifier, headed(identifier, options.title))
-
-
-def mark(figure: Figure, results: Results, options: FigureOptions) -> None:
-    if results.experiment.world:
-        figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color=MARK)
-    limited = options.limited(results)
-    if limited:
-        figure.text(0.005, 0.008, f"limited run: {limited}", ha="left", fontsize=7, color=MARK)
 
 
 def caption(results: Results, options: FigureOptions) -> str:

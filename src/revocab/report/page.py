@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import base64
-import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from revocab import __version__
 from revocab.evaluation.inference.engine import engines
-from revocab.evaluation.over_seeds import NORMAL_95
 from revocab.experiment.lineage import compared_pairs
 from revocab.initialise.diagnostics import TITLES
 from revocab.io import read_json, write_text
 from revocab.languages import language_label
 from revocab.marker import Marked
 from revocab.output import check_files
+from revocab.report.annotations import Run
 from revocab.report.checks import blind_baselines
 from revocab.report.claims import all_claims
 from revocab.report.claims.shipped import winners
@@ -30,108 +30,165 @@ from revocab.report.make_tables import made_tables
 from revocab.report.names import in_order, method_label
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.table_parts.table import Table
-from revocab.report.template import environment, limitations, notes
+from revocab.report.template import environment, notes
 from revocab.tokenizer_building.training_text import shortage
 from revocab.training.data.packed_folder import repetition
 
-Grid = tuple[list[str], list[list[Any]]]
+#: Of a section of the page; ``about.j2`` says which of them are columns.
+Rows = list[dict[str, Any]]
 
-NEW_ROWS = [
-    "Run", "Matrix", "Copied rows", "New rows", "Norm copied", "Norm new", "New / copied",
-    "Cosine to mean, copied", "Cosine to mean, new", "Near duplicates", "Cosine on anchors",
-    "Cosine on held-out anchors",
-]  # fmt: skip
-INTERSECTIONS = [
-    "Source", "Target", "Source size", "Target size", "Overlap", "Missing", "By bytes", "By marker",
-    "Equal strings", "Identity",
-]  # fmt: skip
-TRAININGS = {
-    "steps": "Steps", "tokens": "Tokens", "seconds": "Seconds",
-    "tokens_per_second": "Tokens per second", "peak_memory_bytes": "Peak memory (GB)",
-    "startup_seconds": "Start-up (s)",
-}  # fmt: skip
+PLACES = ("step 0", "first checkpoint", "last checkpoint")
+#: Kinds of figures that tell most at a glance, the best first.
+TELLING = ("heldout", "average_score", "loss", "models_by_language", "bars")
+#: Verdicts of a claim, that to be shown first coming first.
+BEST = (True, False, None)
+#: Whose versions change numbers, beside those of engines.
+LIBRARIES = (
+    "revocab", "torch", "transformers", "tokenizers", "datasets", "accelerate", "lm-eval",
+    "sacrebleu", "rouge-score", "numpy", "pyarrow", "matplotlib", "snakemake",
+)  # fmt: skip
+#: What of a run decides its numbers, and columns of scores.csv that name versions.
+SLICE = ("method", "options", "source", "target", "helper", "mixture", "recipe", "seed")
+VERSIONS = ("harness_version", "task_version", "config_hash", "data_revision")
+#: A file that tells of a machine and a moment, and not of what a number was computed from.
+MEASURED = "timing.json"
 
 
-def sections(results: Results, resources: Path) -> dict[str, Grid]:
-    """Return the tables that have rows by their anchors, in the order of the page.
+def build_report(
+    root: str | Path,
+    out: str | Path,
+    experiment: str | Path | None = None,
+    resources: str | Path | None = None,
+) -> None:
+    results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
+    write_text(out, page(results, Path(resources) if resources else None))
+
+
+def page(results: Results, resources: Path | None = None) -> str:
+    """Return the report as one HTML page without any outside reference but to its own folder."""
+    parts = parts_of(results, resources)
+    cells = [cell for table in parts["tables"].values() for cell in table.cells()]
+    files = {cell.provenance for cell in cells if cell.value is not None and cell.is_from_a_file()}
+    drawn = results.root / "figures"
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            parts,
+            picture=picture(results),
+            winner=min(winners(results), key=lambda claim: BEST.index(claim.holds), default=None),
+            images={name: data_uri(drawn / f"{name}.svg") for name in parts["figures"]},
+            endings={"tables": TABLE_ENDINGS, "figures": FIGURE_ENDINGS},
+            machine={"revocab": __version__, **(results.json("machine.json") or {})},
+            diagnostics=diagnostics(results),
+            checks=results.json("checks.json"),
+            origins={file: origin(results, file) for file in sorted(filter(None, files))},
+        )
+    )
+
+
+def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
+    """Return what the templates of the page and of its export in Markdown show.
 
     ``resources`` is where the experiment's corpora and world lie.
     """
-    possible = {
+    tables, figures = made_tables(results), results.experiment.figures
+    sections = {
+        "runs": runs(results),
         "heldout": heldout(results),
         "vocabularies": intersections(results),
         "initialisation": new_rows(results),
         "scale": scale(results),
-        "blind-baselines": baseline_table(resources),
+        "blind-baselines": baselines(resources or results.resources),
         "timings": trainings(results),
     }
-    return {name: grid for name, grid in possible.items() if grid[1]}
+    return {
+        "results": results,
+        "experiment": results.experiment,
+        "tables": {name: tables[name] for name in in_order(tables)},
+        "figures": {name: figures[name] for name in in_order(figures)},
+        "captions": {name: caption(results, options) for name, options in figures.items()},
+        "claims": all_claims(results),
+        "synthetic": notes("synthetic", results),
+        "sections": {name: rows for name, rows in sections.items() if rows},
+        "limitations": [*notes("limitations", results), *short_texts(results)],
+        "versions": list(versions()),
+    }
 
 
-def heldout(results: Results) -> Grid:
-    languages = results.heldout_languages()
-    places = ("step 0", "first checkpoint", "last checkpoint")
-    header = [f"{language_label(language)}, {place}" for language in languages for place in places]
-    rows = []
-    for run in results.runs:
-        steps = list(dict.fromkeys([0, run.select()[0], run.steps[-1]]))
-        cells: list[Any] = []
-        for language in languages:
-            values = heldout_curve(results, run, language)
-            cells += [*map(values.get, steps), *[None] * (3 - len(steps))]
-        method = "base model" if run.base else method_label(run)
-        rows.append([results.model_label(run), method, *cells])
-    return ["Group", "Run", *header], rows
+def picture(results: Results) -> str | None:
+    """Return the id of the figure at the top: one of the most telling kind, of those the last,
+    which is the experiment's own where others repeat a paper's.
+    """
+    ranks = {kind: rank for rank, kind in enumerate(TELLING)}
+    figures = results.experiment.figures
+    last_first = reversed(in_order(figures))
+    return min(last_first, key=lambda name: ranks.get(figures[name].kind, len(ranks)), default=None)
 
 
-def timings(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what each training took, as far as it was recorded."""
-    folders = [("models", model) for model in sorted(results.experiment.models)]
-    folders += [("runs", run.id) for run in results.runs if run.trains]
-    return {parts: found for parts in folders if (found := results.json(*parts, "timing.json"))}
+# --- tables that no experiment configures ---------------------------------------------------------
 
 
-def trainings(results: Results) -> Grid:
-    rows = []
-    for parts, timing in timings(results).items():
-        known = {**(results.json(*parts, "manifest.json") or {}), **timing}
-        shown = {key: known.get(key) for key in TRAININGS}
-        if (peak := shown["peak_memory_bytes"]) is not None:
-            shown["peak_memory_bytes"] = round(peak / 1e9, 2)
-        rows.append([parts[1], *shown.values()])
-    return ["Training", *TRAININGS.values()], rows
-
-
-def baseline_table(resources: Path) -> tuple[list[str], list[list[Any]]]:
-    rows = blind_baselines(resources)
-    names = list(dict.fromkeys(name for row in rows.values() for name in row if name != "items"))
-    header = ["Task", "Items", *[name.replace("_", " ").capitalize() for name in names]]
-    return header, [
-        [task, row["items"], *(round(100 * row[name], 1) for name in names)]
-        for task, row in rows.items()
+def runs(results: Results) -> Rows:
+    return [
+        {**vars(run), "mixtures": run.stage_mixtures or run.mixture}
+        | {"scored": "yes" if run.evaluate else "losses only"}
+        for run in results.runs
     ]
 
 
-def intersections(results: Results) -> Grid:
-    setting = results.experiment.scale
-    at_scale = [(setting.source_tokenizer, setting.target_tokenizer)] if setting else []
-    compared = compared_pairs(results.experiment, results.runs)
+def heldout(results: Results) -> Rows:
     rows = []
-    for source, target in sorted({*results.tokenizer_pairs(), *compared, *at_scale}):
-        report = results.json("intersections", f"{source}--{target}", "report.json")
-        if report:
-            by = report.get("shared_by", {})
-            keys = ("source_size", "target_size", "overlap", "missing")
-            counts = [*map(report.get, keys), by.get("bytes"), by.get("marker")]
-            shown = [*counts, report.get("raw_overlap"), report.get("identity")]
-            rows.append([source, target, *shown])
-    return INTERSECTIONS, rows
+    for run in results.runs:
+        method = "base model" if run.base else method_label(run)
+        row: dict[str, Any] = {"Group": results.model_label(run), "Run": method}
+        steps = dict.fromkeys([0, run.select()[0], run.steps[-1]])
+        for language in results.heldout_languages():
+            values = heldout_curve(results, run, language)
+            for place, step in zip_longest(PLACES, steps):
+                row[f"{language_label(language)}, {place}"] = values.get(step)
+        rows.append(row)
+    return rows
 
 
-def scale(results: Results) -> Grid:
+def intersections(results: Results) -> Rows:
+    scale = results.experiment.scale
+    pairs = {*results.tokenizer_pairs(), *compared_pairs(results.experiment, results.runs)}
+    pairs |= {(scale.source_tokenizer, scale.target_tokenizer)} if scale else set()
+    return [
+        {**found, "source": source, "target": target}
+        for source, target in sorted(pairs)
+        if (found := results.json("intersections", f"{source}--{target}", "report.json"))
+    ]
+
+
+def diagnostics(results: Results) -> list[tuple[Run, dict[str, Any]]]:
+    """Return what is known of the new rows of each run that has any."""
+    found = (
+        (run, results.json("runs", run.id, "init", "diagnostics.json")) for run in results.runs
+    )
+    return [(run, described) for run, described in found if described]
+
+
+def new_rows(results: Results) -> Rows:
+    rows = []
+    for run, described in diagnostics(results):
+        matrices = described.get("matrices", {})
+        for which, found in matrices.items():
+            copied, new = found["norm_copied"]["mean"], found["norm_new"]["mean"]
+            row = {
+                "run": f"{results.model_label(run)}, {method_label(run)}",
+                "matrix": TITLES[which] if len(matrices) > 1 else "embedding and LM head",
+                "ratio": new / copied if copied and new is not None else None,
+            }
+            rows.append({**found, **row})
+    return rows
+
+
+def scale(results: Results) -> Rows:
     rows = results.csv("scale", "scale.csv") if results.experiment.scale else []
-    return list(rows[0]) if rows else [], [[*map(as_number, row.values())] for row in rows]
+    return [{name: as_number(content) for name, content in row.items()} for row in rows]
 
 
 def as_number(content: str) -> str | float:
@@ -140,83 +197,102 @@ def as_number(content: str) -> str | float:
     return content
 
 
-def new_rows(results: Results) -> Grid:
+def baselines(resources: Path) -> Rows:
+    return [
+        {"task": task, **{name: round(100 * share, 1) for name, share in row.items()}}
+        | {"items": row["items"]}
+        for task, row in blind_baselines(resources).items()
+    ]
+
+
+def trainings(results: Results) -> Rows:
+    """Return what each training took, as far as it was recorded."""
+    folders = [("models", model) for model in sorted(results.experiment.models)]
+    folders += [("runs", run.id) for run in results.runs if run.trains]
     rows = []
-    for run in results.runs:
-        described = results.json("runs", run.id, "init", "diagnostics.json") or {}
-        matrices = described.get("matrices", {})
-        label = f"{results.model_label(run)}, {method_label(run)}"
-        for which, found in matrices.items():
-            matrix = TITLES[which] if len(matrices) > 1 else "embedding and LM head"
-            copied, new, noted = found["norm_copied"], found["norm_new"], found["method"]
-            both = copied["mean"] and new["mean"] is not None
-            rows.append(
-                [
-                    label, matrix, copied["rows"], new["rows"], copied["mean"], new["mean"],
-                    new["mean"] / copied["mean"] if both else None,
-                    found["cosine_to_mean_copied"], found["cosine_to_mean_new"],
-                    found.get("near_duplicates", {}).get("rows"), noted.get("anchors_cosine"),
-                    noted.get("held_out_cosine"),
-                ]
-            )  # fmt: skip
-    return NEW_ROWS, rows
+    for parts in folders:
+        if timing := results.json(*parts, MEASURED):
+            peak = timing.get("peak_memory_bytes")
+            row = {"training": parts[1], "peak_memory": peak and round(peak / 1e9, 2)}
+            rows.append({**(results.json(*parts, "manifest.json") or {}), **timing, **row})
+    return rows
 
 
-#: Whose versions change numbers, beside those of engines.
-LIBRARIES = (
-    "revocab", "torch", "transformers", "tokenizers", "datasets", "accelerate", "lm-eval",
-    "sacrebleu", "rouge-score", "numpy", "pyarrow", "matplotlib", "snakemake",
-)  # fmt: skip
-
-#: Colours of figures on dark paper: paper, grid, ink of axes.
-NEUTRAL = {"#ffffff": "#171b20", "#e4e4e4": "#333a42", "#666666": "#8b949e", "#444444": "#c3cad1"}
-#: Luminance below which lines, and text and areas, are lightened; ink of numbers on images, which
-#: do not change.
-READABLE, ON_IMAGE = {"stroke": 0.15, "fill": 0.22}, "#010101"
-#: Kinds of figures that tell most at a glance, the best first.
-TELLING = ("heldout", "average_score", "loss", "models_by_language", "bars")
-#: A file that tells of a machine and a moment, and not of what a number was computed from.
-MEASURED = "timing.json"
-#: What of a run decides its numbers.
-SLICE = ("method", "options", "source", "target", "helper", "mixture", "recipe", "seed")
-#: Columns of scores.csv that name versions.
-VERSIONS = ("harness_version", "task_version", "config_hash", "data_revision")
+# --- what numbers are made of ---------------------------------------------------------------------
 
 
-def versions() -> list[tuple[str, str]]:
-    installed = []
+def versions() -> Iterator[tuple[str, str]]:
     of_engines = [name for engine in engines().values() for name in engine.libraries]
     for name in dict.fromkeys((*LIBRARIES, *of_engines)):
-        try:
-            installed.append((name, metadata.version(name)))
-        except metadata.PackageNotFoundError:
-            continue
-    return installed
+        with suppress(metadata.PackageNotFoundError):
+            yield name, metadata.version(name)
 
 
-def with_dark_colours(svg: str) -> str:
-    """Return a figure that follows the reader's colour scheme: paper, ink and grid are exchanged,
-    and what would be too dark on the paper is lightened. Images and the text on them stay.
+def short_texts(results: Results) -> Iterator[str]:
+    """Yield which corpora had less text than tokenizers and trainings asked of them."""
+    for name in results.experiment.tokenizers:
+        manifest = results.json("tokenizers", name, "manifest.json") or {}
+        for parts in manifest.values():
+            described = [*parts.values()] if isinstance(parts, dict) else [None]
+            sized = described and all(isinstance(part, dict) and "of" in part for part in described)
+            if sized and (found := shortage(parts)):
+                yield f"Tokenizer {name}: {found}."
+    for path in sorted(results.root.glob("packed/*/manifest.json")):
+        for corpus, packed in read_json(path)["corpora"].items():
+            if found := repetition(corpus, packed):
+                yield f"Training rows {path.parent.name}: {found}."
+
+
+#: What a job wrote at a path; many numbers have the same jobs before them.
+find = cache(Marked.find)
+
+
+def origin(results: Results, file: str) -> dict[str, str]:
+    """Return what is known of a file that numbers were read from: its part of the experiment, the
+    versions behind it, its job with what that read, and the jobs before it.
     """
-    rules = ["svg{fill:#e3e7eb}"]
-    for name, colour in sorted(set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", svg))):
-        if shown := NEUTRAL.get(colour) or lightened(colour, READABLE[name]):
-            which = "path" if colour == "#ffffff" else ""
-            rules.append(f'{which}[style*="{name}: {colour}"]{{{name}:{shown}!important}}')
-    style = f"<style>@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
-    return svg.replace("<defs>", f"{style}<defs>", 1)
+    known: dict[str, Any] = {}
+    if run := next((run for run in results.runs if file.startswith(f"runs/{run.id}/")), None):
+        values = {key: getattr(run, key) for key in SLICE}
+        parts = [f"{key} {value}" for key, value in values.items() if value not in (None, {})]
+        manifest = results.json("runs", run.id, "manifest.json") or {}
+        versions = manifest.get("versions") or {}
+        trained = [f"{name} {version}" for name, version in versions.items()]
+        known |= {f"run {run.id}": "; ".join(parts), "trained with": ", ".join(trained)}
+    rows = [row for row in results.scores.rows if row.get("provenance") == file]
+    for name in VERSIONS:
+        named = sorted({str(row[name]) for row in rows if row.get(name)})
+        known[name.replace("_", " ")] = ", ".join(named)
+    if marked := find(results.root / file):
+        if not file.startswith("efficiency/"):  # measured anew by each run
+            known["sha256"] = next(iter(marked.hashes().values()))
+        known |= {"job": marked.job, "to make it again": marked.advice}
+        for name, digest in sorted(marked.marker.inputs.items()):
+            if Path(name).name != MEASURED:
+                known[f"read {name}"] = f"sha256 {digest}"
+        known["jobs before it"] = ", ".join(jobs_before(marked, results.root.parent.parent))
+    return {name: value for name, value in known.items() if value}
 
 
-def lightened(colour: str, least: float) -> str | None:
-    """Return a colour mixed with just so much white that it can be read on dark paper; None if it
-    can be as it is.
-    """
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    for share in () if colour == ON_IMAGE else (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
-        mixed = [part + (1 - part) * share for part in parts]
-        if sum(w * c**2.2 for w, c in zip((0.21, 0.72, 0.07), mixed, strict=True)) >= least:
-            return "#" + "".join(f"{round(255 * c):02x}" for c in mixed) if share else None
-    return None
+def jobs_before(marked: Marked, home: Path) -> list[str]:
+    """Return the jobs whose files a job read, by way of others too, the nearest first."""
+    jobs: dict[str, None] = {}
+    queue = [marked]
+    for current in queue:
+        for name in current.marker.inputs:
+            maker = find(home / name)
+            if maker and maker.job not in jobs:
+                jobs[maker.job] = None
+                queue.append(maker)
+    return list(jobs)
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+#: Colours of figures on dark paper: paper, grid, ink of axes; all others are lightened, but for
+#: the ink of numbers on images, which do not change.
+DARK = {"#ffffff": "#171b20", "#e4e4e4": "#333a42", "#666666": "#8b949e", "#444444": "#c3cad1"}
+ON_IMAGE = "#010101"
 
 
 def data_uri(path: Path) -> str | None:
@@ -230,146 +306,15 @@ def data_uri(path: Path) -> str | None:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
 
 
-def beside_published(table: Table) -> list[dict[str, Any]]:
-    """Return the cells with a value of ours and one to compare with, each with its place, their
-    difference and its reach by chance: 1.96 standard errors over items and deviations over seeds,
-    as far as ours has them; None where there is neither.
+def with_dark_colours(svg: str) -> str:
+    """Return a figure that follows the reader's colour scheme. A filter of the whole image would
+    do without its colours, but exchanges light and dark ones, and so the looks of two methods.
     """
-    rows = []
-    for (block, row, column), cell in table.places().items():
-        published = cell.compared()
-        if published is None or cell.value is None:
-            continue
-        errors = [error for error in (cell.stderr, cell.deviation) if error]
-        found: dict[str, Any] = {"place": ": ".join(filter(None, (block, row))), "column": column}
-        found |= {"cell": cell, "difference": (cell.value - published) * cell.scale}
-        noise = NORMAL_95 * math.hypot(*errors) * cell.scale
-        rows.append({**found, "noise": noise if errors else None})
-    return rows
-
-
-def short_texts(results: Results) -> list[str]:
-    """Return which corpora had less text than tokenizers and trainings asked of them."""
-    lines = []
-    for name in results.experiment.tokenizers:
-        manifest = results.json("tokenizers", name, "manifest.json") or {}
-        for parts in manifest.values():
-            described = parts.values() if isinstance(parts, dict) else ()
-            if described and all(isinstance(part, dict) and "of" in part for part in described):
-                lines += [f"Tokenizer {name}: {found}." for found in [shortage(parts)] if found]
-    for path in sorted(results.root.glob("packed/*/manifest.json")):
-        corpora = read_json(path)["corpora"]
-        found = [repetition(corpus, packed) for corpus, packed in corpora.items()]
-        lines += [f"Training rows {path.parent.name}: {line}." for line in found if line]
-    return lines
-
-
-#: What a job wrote at a path; many numbers have the same jobs before them.
-find = cache(Marked.find)
-
-
-def origin(results: Results, file: str) -> Iterator[str]:
-    """Yield what is known of a file that numbers were read from: its part of the experiment, its
-    job, the versions and hashes, and the jobs before it.
-    """
-    yield f"file: {file}"
-    run = next((run for run in results.runs if file.startswith(f"runs/{run.id}/")), None)
-    if run is not None:
-        shown = {key: value for key in SLICE if (value := getattr(run, key)) not in (None, {})}
-        yield f"run {run.id}: " + "; ".join(f"{key} {value}" for key, value in shown.items())
-        versions = (results.json("runs", run.id, "manifest.json") or {}).get("versions") or {}
-        if versions:
-            yield "trained with " + ", ".join(f"{key} {value}" for key, value in versions.items())
-    rows = [row for row in results.scores.rows if row.get("provenance") == file]
-    for name in VERSIONS:
-        if known := sorted({str(row[name]) for row in rows if row.get(name)}):
-            yield f"{name.replace('_', ' ')}: {', '.join(known)}"
-    marked = find(results.root / file)
-    if marked is None:
-        yield "no job has marked it: it is older than markers, or was made by hand"
-        return
-    if not file.startswith("efficiency/"):  # measured anew by each run
-        yield f"sha256 {next(iter(marked.hashes().values()))}"
-    yield f"job: {marked.job}; to make it again, {marked.advice}"
-    for name, digest in sorted(marked.marker.inputs.items()):
-        if Path(name).name != MEASURED:
-            yield f"read {name} sha256 {digest}"
-    home = results.root.parent.parent
-    before: dict[str, None] = {}
-    queue = [marked]
-    for current in queue:
-        for name in current.marker.inputs:
-            maker = find(home / name)
-            if maker and maker.job not in before:
-                before[maker.job] = None
-                queue.append(maker)
-    if before:
-        yield f"jobs before it: {', '.join(before)}"
-
-
-def picture(results: Results) -> str | None:
-    """Return the id of the figure at the top: one of the most telling kind, of those the last,
-    which is the experiment's own where others repeat a paper's.
-    """
-    figures = results.experiment.figures
-    names = in_order(figures)
-    of_kinds = [[name for name in names if figures[name].kind == kind] for kind in TELLING]
-    return next((found[-1] for found in of_kinds if found), next(iter(names), None))
-
-
-def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
-    """Return what the templates of the page and of its export in Markdown show."""
-    tables, figures = made_tables(results), results.experiment.figures
-    return {
-        "results": results,
-        "experiment": results.experiment,
-        "tables": {name: tables[name] for name in in_order(tables)},
-        "figures": {name: figures[name] for name in in_order(figures)},
-        "captions": {name: caption(results, options) for name, options in figures.items()},
-        "claims": all_claims(results),
-        "synthetic": notes("synthetic", results),
-        "sections": sections(results, resources or results.resources),
-        "limitations": [*limitations(results), *short_texts(results)],
-        "versions": versions(),
-    }
-
-
-def page(results: Results, resources: Path | None = None) -> str:
-    """Return the report as one HTML page without any outside reference but to its own folder."""
-    parts = parts_of(results, resources)
-    drawn = results.root / "figures"
-    cells = [cell for table in parts["tables"].values() for cell in table.cells()]
-    files = {cell.provenance for cell in cells if cell.value is not None and cell.is_from_a_file()}
-    runs = [results.json("runs", run.id, "init", "diagnostics.json") or {} for run in results.runs]
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            parts,
-            picture=picture(results),
-            winners=list(winners(results)),
-            images={name: data_uri(drawn / f"{name}.svg") for name in parts["figures"]},
-            beside={name: beside_published(table) for name, table in parts["tables"].items()},
-            endings={"tables": TABLE_ENDINGS, "figures": FIGURE_ENDINGS},
-            timings=list(timings(results).values()),
-            machine={"revocab": __version__, **(results.json("machine.json") or {})},
-            warnings=[
-                f"{run.id}: {warning}"
-                for run, described in zip(results.runs, runs, strict=True)
-                for warning in described.get("warnings", [])
-            ],
-            checks=results.json("checks.json"),
-            origins={file: list(origin(results, file)) for file in sorted(filter(None, files))},
-        )
-    )
-
-
-def build_report(
-    root: str | Path,
-    out: str | Path,
-    experiment: str | Path | None = None,
-    resources: str | Path | None = None,
-) -> None:
-    results = Results(root, experiment)
-    check_files(out, inputs=results.inputs)
-    write_text(out, page(results, Path(resources) if resources else None))
+    rules = ["svg{fill:#e3e7eb}"]
+    for name, colour in sorted(set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", svg))):
+        if colour != ON_IMAGE:
+            dark = DARK.get(colour, f"oklch(from {colour} max(l, .6) c h)")
+            which = "path" if colour == "#ffffff" else ""  # and not text on images
+            rules.append(f'{which}[style*="{name}: {colour}"]{{{name}:{dark}!important}}')
+    style = f"<style>@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
+    return svg.replace("<defs>", f"{style}<defs>", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ _LATEX = {
     "±": r"$\pm$", "×": r"$\times$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
     "\n": r" \newline ",
 }  # fmt: skip
+_MARKDOWN = {**{character: f"\\{character}" for character in "\\`*_|<>[]&~$"}, "\n": "<br>"}
 
 
 def latex_escape(content: str) -> str:
@@ -37,15 +39,15 @@ def latex_escape(content: str) -> str:
 
 
 def markdown_escape(content: str) -> str:
-    for character in "\\`*_|<>[]&~$":
-        content = content.replace(character, f"\\{character}")
-    return content.replace("\n", "<br>")
+    return "".join(_MARKDOWN.get(character, character) for character in content)
 
 
-def number_shown(value: Any) -> str:
+def readable(value: Any) -> str:
     """Return a number for reading, with five significant digits or, of a count, all of them; a
-    text as it is; a dash for nothing.
+    text as it is, names with their values, a dash for nothing.
     """
+    if isinstance(value, dict):
+        value = ", ".join(f"{key}: {content}" for key, content in value.items()) or None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int | float):
@@ -57,12 +59,25 @@ def runs_of_equals(names: list[str]) -> list[tuple[str, int]]:
     return [(name, len(list(same))) for name, same in itertools.groupby(names)]
 
 
+def metric_families(results: Results, tasks: Iterable[str]) -> dict[str, list[str]]:
+    """Return the families of multiple-choice tasks by the metric that is shown of them."""
+    families: dict[str, list[str]] = {}
+    for task in tasks:
+        family = results.family(task)
+        families.setdefault(results.scores.shown_metric(task, family), []).append(family)
+    return dict(sorted(families.items()))
+
+
+def rows_of_runs(results: Results, name: str) -> list[dict[str, str]]:
+    return [row for run in results.runs for row in results.csv("runs", run.scored_id, name)]
+
+
 @cache
 def environment(*folders: Path) -> Environment:
     """Return what renders the templates here and in further folders; only HTML is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=lambda name: name is not None and name.endswith("html.j2"),
         undefined=StrictUndefined,
@@ -70,38 +85,36 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.do"],
     )
-    made.filters |= {
+    jinja.filters |= {
         "language": language_label, "metric": metric_label, "method": method_label,
-        "latex": latex_escape, "markdown": markdown_escape, "number": number_shown,
-        "run": lambda name, results: results.run(name),
+        "latex": latex_escape, "markdown": markdown_escape, "number": readable,
+        "apply": lambda value, function: function(value),
     }  # fmt: skip
     from revocab.report.runs import text_languages
     from revocab.report.tables.ranking import point_label  # which tables are made of notes of
     from revocab.report.values import metric_of
 
-    made.globals |= {
+    jinja.globals |= {
         "anchor": anchor, "comet_metrics": COMET_METRICS, "fewest_seeds": FEWEST_SEEDS,
         "generation_kinds": generation_kinds, "get_sentences": GET_SENTENCES,
-        "group_tasks": group_tasks, "headed": headed, "metric_of": metric_of, "missing": MISSING,
-        "most_exchanges": most_exchanges,
+        "group_tasks": group_tasks, "headed": headed, "metric_families": metric_families,
+        "metric_of": metric_of, "missing": MISSING, "most_exchanges": most_exchanges,
         "numbered": numbered, "otherwise": OTHERWISE, "point_label": point_label,
-        "recomputed": RECOMPUTED, "runs_of_equals": runs_of_equals, "sentences": SENTENCES,
-        "significant": SIGNIFICANT, "text_languages": text_languages,
+        "recomputed": RECOMPUTED, "rows_of_runs": rows_of_runs, "runs_of_equals": runs_of_equals,
+        "sentences": SENTENCES, "significant": SIGNIFICANT, "text_languages": text_languages,
     }  # fmt: skip
-    return made
+    return jinja
 
 
 def notes(macro: str, *about: Any) -> list[str]:
-    """Return the lines of a macro of ``notes.j2``, each once; none where there is no such macro."""
-    written = getattr(environment().get_template("notes.j2").module, macro, None)
-    lines = written(*about).splitlines() if written else ()
-    return [*dict.fromkeys(filter(None, map(str.strip, lines)))]
+    """Return the lines of a macro or text of ``notes.j2``, each once; none of what it lacks."""
+    written = getattr(environment().get_template("notes.j2").module, macro, "")
+    lines = written(*about) if callable(written) else written
+    return [*dict.fromkeys(filter(None, map(str.strip, lines.splitlines())))]
 
 
-def rendered(table: Table, name: str, **options: Any) -> str:
-    """Return a table by a template."""
-    return environment().get_template(name).render(table=table, **options)
-
-
-def limitations(results: Results) -> list[str]:
-    return notes("limitations", results)
+def rendered(table: Table, ending: str) -> str:
+    """Return a table as the file with this ending has it: its CSV has numbers to compute with."""
+    if ending == "csv":
+        return table.as_csv()
+    return environment().get_template(f"table.{ending}.j2").render(table=table)

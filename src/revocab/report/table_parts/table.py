@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from revocab.evaluation.over_seeds import NORMAL_95
+from revocab.io import cell_of
 
 #: Which of two values is the better one.
 Better = Literal["higher", "lower"]
@@ -14,8 +22,6 @@ MISSING = "–"
 #: Marks behind published values: of other items or tasks than ours, so that they are compared with
 #: nothing; and means of published values, over the tasks that are scored here.
 OTHERWISE, RECOMPUTED = "‡", "†"
-#: What a cell has for comparisons with others alone, and no file of a table.
-COMPARED = ("by_seed", "exact", "better")
 
 
 @dataclass
@@ -44,56 +50,87 @@ class Cell:
     #: 95 % interval over seeds, and their number. Without ``interval`` it is shown.
     seed_interval: tuple[float, float] | None = None
     seeds: int | None = None
+    # For comparisons with other cells alone, and in no file of a table.
     #: Values by seed, ascending; none of what is not trained and has no replicates.
-    by_seed: dict[int, float] = field(default_factory=dict)
+    by_seed: Annotated[dict[int, float], Field(exclude=True)] = field(default_factory=dict)
     #: Whether it has no error: a count or a measure of a tokenizer.
-    exact: bool = False
-    better: Better | None = None
+    exact: Annotated[bool, Field(exclude=True)] = False
+    better: Annotated[Better | None, Field(exclude=True)] = None
 
     def number(self) -> str:
         """Return our value as shown, with its error and its deviation over seeds, or a dash."""
         if self.value is None:
             return MISSING
-        shown = decimal(self.value * self.scale, self.digits)
+        number = self.scaled(self.value)
         if self.stderr is not None:
-            shown += f"±{self.stderr * self.scale:.{self.digits}f}"
+            number += f"±{self.scaled(self.stderr)}"
         if self.deviation is not None and (self.deviation or self.digits):  # a count: no "[0]"
-            shown += f" [{self.deviation * self.scale:.{self.digits}f}]"
+            number += f" [{self.scaled(self.deviation)}]"
         if self.seed_interval is not None and self.interval is None:
             low, high = self.seed_interval
-            shown += f"±{(high - low) / 2 * self.scale:.{self.digits}f}"
-        return shown
+            number += f"±{self.scaled((high - low) / 2)}"
+        return number
+
+    def scaled(self, value: float) -> str:
+        """Return a number in the unit and with the digits of this cell."""
+        return decimal(value * self.scale, self.digits)
 
     def published_number(self) -> str | None:
         if self.published is None:
             return None
-        return f"{self.published * self.scale:.{self.digits}f}{self.published_mark}"
+        return f"{self.scaled(self.published)}{self.published_mark}"
 
     def compared(self) -> float | None:
         """Return the published value, if it is of what ours is of."""
         return None if self.published_mark == OTHERWISE else self.published
 
-    def shown(self) -> float | None:
-        if self.value is None:
+    def difference(self) -> float | None:
+        """Return our value minus the published one, in the unit shown; None without either."""
+        compared = self.compared()
+        if self.value is None or compared is None:
             return None
-        return round(self.value * self.scale, self.digits)
+        return (self.value - compared) * self.scale
 
-    def interval_text(self) -> str | None:
-        parts = []
-        for interval, over in (
-            (self.interval, ""),
-            (self.seed_interval, f"over {self.seeds} seeds "),
-        ):
-            if interval is not None:
-                ends = (decimal(bound * self.scale, self.digits) for bound in interval)
-                parts.append(f"{over}{' to '.join(ends)}")
-        if self.interval is not None and self.p_value is not None:
-            parts[0] += f", p {self.p_value:.3g}"
-        return f"95 % interval {'; '.join(parts)}" if parts else None
+    def noise(self) -> float | None:
+        """Return how far chance reaches, in the unit shown: 1.96 standard errors over items and
+        deviations over seeds, as far as ours has them; None where there is neither.
+        """
+        errors = [error for error in (self.stderr, self.deviation) if error]
+        return NORMAL_95 * math.hypot(*errors) * self.scale if errors else None
+
+    def rounded(self) -> float | None:
+        return None if self.value is None else round(self.value * self.scale, self.digits)
 
     def is_from_a_file(self) -> bool:
         """Return whether the value was read from a path in the results folder."""
         return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)*", self.provenance or "") is not None
+
+    def numbers(self) -> dict[str, str]:
+        """Return what CSV has of the cell, in the unit shown and with full digits, by what follows
+        the name of its column. What is published of other items or tasks stands apart.
+        """
+        low, high = self.interval or (None, None)
+        seeds_low, seeds_high = self.seed_interval or (None, None)
+        compared = self.compared()
+        values = {
+            "": self.value,
+            " stderr": self.stderr,
+            " low": low,
+            " high": high,
+            " p": self.p_value,
+            " deviation": self.deviation,
+            " seeds low": seeds_low,
+            " seeds high": seeds_high,
+            " published": compared,
+            " published otherwise": self.published if compared is None else None,
+        }
+        numbers = {
+            more: ""
+            if value is None
+            else repr(round(value * (1 if more == " p" else self.scale), 6))
+            for more, value in values.items()
+        }
+        return numbers if self.text in (None, MISSING) else {**numbers, "": self.text}
 
 
 @dataclass
@@ -127,22 +164,42 @@ class Table:
     limited: str | None = None
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Table:
-        rows = [
-            Row([Cell(**cell) for cell in row["cells"]], row["section"]) for row in data["rows"]
-        ]
-        return cls(**{**data, "rows": rows})
+    def from_data(cls, data: Any) -> Table:
+        return TABLE.validate_python(data)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the table as JSON holds it, its cells without what they do not have."""
-        usual = {k: v for k, v in asdict(Cell()).items() if k not in COMPARED}
-        rows: list[dict[str, Any]] = []
-        for row in self.rows:
-            cells = [
-                {k: v for k in usual if (v := getattr(cell, k)) != usual[k]} for cell in row.cells
-            ]
-            rows.append({"cells": cells, "section": row.section})
-        return {**asdict(self), "rows": rows}
+        """Return the table as JSON holds it, without what it and its cells do not have."""
+        return TABLE.dump_python(self, exclude_defaults=True)
+
+    def as_csv(self) -> str:
+        """Return the numbers of the table, one row each.
+
+        A column has further ones where a number of it has more to say. The column ``block`` names
+        the heading above a row, ``limited`` says how the scores are limited.
+        """
+        blocks = any(row.section for row in self.rows)
+        rows = [
+            {"block": block, "limited": self.limited}
+            | {
+                f"{name}{more}": number
+                for name, cell in zip(self.columns, row.cells, strict=True)
+                for more, number in cell.numbers().items()
+            }
+            for block, row in self.rows_in_blocks()
+        ]
+        names = ["block"] * blocks
+        names += [
+            f"{name}{more}"
+            for name in self.columns
+            for more in Cell().numbers()
+            if not more or any(row[f"{name}{more}"] for row in rows)
+        ]
+        names += ["limited"] * bool(self.limited)
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(map(cell_of, names))
+        writer.writerows([cell_of(row[name]) for name in names] for row in rows)
+        return buffer.getvalue()
 
     @property
     def columns(self) -> list[str]:
@@ -150,7 +207,7 @@ class Table:
             return self.header
         return [f"{over} {name}".strip() for over, name in zip(self.over, self.header, strict=True)]
 
-    def shown_title(self) -> str:
+    def full_title(self) -> str:
         return f"{self.title} [{self.limited}]" if self.limited else self.title
 
     def rows_in_blocks(self) -> Iterator[tuple[str, Row]]:
@@ -177,6 +234,9 @@ class Table:
         }
 
 
+TABLE = TypeAdapter(Table)
+
+
 def decimal(value: float, digits: int) -> str:
     """Return a number with so many digits after the point; nothing is written as minus zero."""
     return f"{round(value, digits) + 0.0:.{digits}f}"
@@ -199,12 +259,12 @@ def mark_cells(cells: Sequence[Cell], better: Better = "higher") -> None:
     Where fewer than two different values stand, nothing is marked.
     """
     numbers = [cell for cell in cells if cell.text is None]
-    shown = {value for c in numbers if (value := c.shown()) is not None}
-    values = sorted(shown, reverse=better == "higher")
+    values = {value for cell in numbers if (value := cell.rounded()) is not None}
     if len(values) < 2:
         return
+    best, second, *_ = sorted(values, reverse=better == "higher")
     for cell in numbers:
-        if cell.shown() == values[0]:
+        if cell.rounded() == best:
             cell.mark = "best"
-        elif cell.shown() == values[1]:
+        elif cell.rounded() == second:
             cell.mark = "second"
