@@ -36,7 +36,11 @@ SHOWN = {
     },
     "examples": EXAMPLES,
 }  # fmt: skip
-FIGURES = {"f": {"kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"]}}
+FIGURES = {
+    "f": {
+        "kind": "loss", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"], "training": False,
+    },
+}  # fmt: skip
 
 
 def demo() -> dict:
