@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 from typing import Any, Literal, NamedTuple
@@ -37,32 +38,24 @@ class BarsFigure(FigureOptions):
     def draw(self, results: Results, palette: Palette) -> Figure:
         from matplotlib import pyplot
 
+        from revocab.report.make_tables import build_table  # whose kinds figures are made of
+
+        tables = self.shown(results.experiment)
+        runs = {name: [results.run(run) for run in table.runs] for name, table in tables.items()}
+        models = {results.model_label(run) for each in runs.values() for run in each}
         cells: dict[str, Cell] = {}
-        for name in self.tables:
-            cells |= self.cells(results, name)
+        for name in tables:
+            table = build_table(results, name)
+            place = table.header.index(self.column)
+            for run, row in zip(runs[name], table.data_rows(), strict=True):
+                model = f"{results.model_label(run)}: " if run.made and len(models) > 1 else ""
+                cells[f"{model}{method_label(run)}"] = row.cells[place]
         size = (7.2, 1.2 + 0.26 * len(cells))
         figure, axes = pyplot.subplots(figsize=size, layout="constrained")
         series = {self.column: [Bar.of(cell) for cell in cells.values()]}
         draw_bars(axes, list(cells), series, [COLOUR], across=True)
         axes.set_xlabel(self.column)
         return figure
-
-    def cells(self, results: Results, name: str) -> dict[str, Cell]:
-        from revocab.report.make_tables import build_table
-
-        table, runs = build_table(results, name), self.shown(results.experiment)[name].runs
-        rows = [row.cells for row in table.rows if row.section is None]
-        place = table.header.index(self.column)
-        cells, several = {}, self.several(results)
-        for run, row in zip(map(results.run, runs), rows, strict=True):
-            model = f"{results.model_label(run)}: " if run.made and several else ""
-            cells[f"{model}{method_label(run)}"] = row[place]
-        return cells
-
-    def several(self, results: Results) -> bool:
-        """Return whether the bars are of several models, which their labels then name."""
-        runs = [run for table in self.shown(results.experiment).values() for run in table.runs]
-        return len({results.model_label(results.run(run)) for run in runs}) > 1
 
     def shown(self, experiment: Experiment) -> dict[str, RunsTable]:
         tables = {name: experiment.tables.get(name) for name in self.tables}
@@ -93,9 +86,7 @@ class Bar(NamedTuple):
     published: float | None = None
 
     @classmethod
-    def of(cls, cell: Cell | None) -> Bar:
-        if cell is None:
-            return cls()
+    def of(cls, cell: Cell) -> Bar:
         numbers = (cell.value, cell.stderr, cell.compared())
         return cls(*(None if number is None else number * cell.scale for number in numbers))
 
@@ -116,30 +107,30 @@ def draw_bars(
     """Draw a bar per series in every group, upwards or ``across``, with its error, and a black line
     where the paper's value is. ``written``: the format of values beside the bars.
     """
+    import numpy as np
+
     draw: Any = axes.barh if across else axes.bar
     along, over = (axes.hlines, axes.vlines) if across else (axes.vlines, axes.hlines)
     axis: Any = "y" if across else "x"
     width = FILLED / max(len(series), 1)
     for number, (name, bars) in enumerate(series.items()):
-        colour, label = colours[number % len(colours)], name
-        placed = [
-            (group + (number - (len(series) - 1) / 2) * width, bar)
-            for group, bar in enumerate(bars)
-        ]
-        ours = [(at, bar.value) for at, bar in placed if bar.value is not None]
-        if ours:
-            drawn = draw(*zip(*ours, strict=True), 0.92 * width, color=colour, label=label)
-            label = "_"
+        colour = colours[number % len(colours)]
+        places = np.arange(len(bars)) + (number - (len(series) - 1) / 2) * width
+        # A number that is missing is NaN.
+        values, errors, published = np.array(bars, dtype=float).reshape(-1, 3).T
+        ours, printed, unsure = ~np.isnan(values), ~np.isnan(published), errors > 0
+        if ours.any():
+            drawn = draw(places[ours], values[ours], 0.92 * width, color=colour, label=name)
             if written:
                 axes.bar_label(drawn, fmt=written, padding=3, fontsize=7.5)
-        for at, (value, error, published) in placed:
-            if value is not None and error:
-                along(at, value - error, value + error, "#333333", linewidth=0.8)
-            if published is not None:
-                over(published, at - 0.46 * width, at + 0.46 * width, "black", linewidth=1.5)
-                point = (published, at) if across else (at, published)
-                axes.plot(*point, "o", markersize=3, color=colour, label=label)
-                label = "_"
+        if unsure.any():
+            ends = (values - errors)[unsure], (values + errors)[unsure]
+            along(places[unsure], *ends, "#333333", linewidth=0.8)
+        if printed.any():
+            at, paper = places[printed], published[printed]
+            over(paper, at - 0.46 * width, at + 0.46 * width, "black", linewidth=1.5)
+            points = (paper, at) if across else (at, paper)
+            axes.plot(*points, "o", markersize=3, color=colour, label="_" if ours.any() else name)
     limits = (-0.5, len(groups) - 0.5)
     names = {f"{axis}ticks": range(len(groups)), f"{axis}ticklabels": groups}
     axes.set(**names, **{f"{axis}lim": limits[::-1] if across else limits})
@@ -191,7 +182,9 @@ class ModelsByLanguageFigure(FigureOptions):
                 axes.set_ylim(0, max(axes.get_ylim()[1], 1))
         handles, labels = grid[0, 0].get_legend_handles_labels()
         if handles:
-            figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
+            figure.legend(
+                handles, labels, loc="outside upper center", ncols=3, fontsize=8, markerscale=2
+            )
         return figure
 
     def panels(self, results: Results) -> Iterator[Panel]:
@@ -201,16 +194,17 @@ class ModelsByLanguageFigure(FigureOptions):
         from revocab.report.make_tables import add_published  # whose kinds figures are made of
 
         tables = self.tables
-        cells: dict[str, dict[tuple[str, str], Cell]] = {}
+        bars: dict[tuple[str, str, str], Bar] = defaultdict(Bar)
         for name, options in tables.items():
             table = options.build(results)
             add_published(table, options, results, name)
-            cells[name] = {(row, column): cell for (_, row, column), cell in table.places().items()}
+            for (_, row, column), cell in table.places().items():
+                bars[name, row, column] = Bar.of(cell)
         languages = list(dict.fromkeys(la for table in tables.values() for la in table.languages))
 
         def of_tables(title: str, label: str, rows: Mapping[str, str]) -> Panel:
             series = {
-                column: [Bar.of(cells[name].get((row, column))) for name, row in rows.items()]
+                column: [bars[name, row, column] for name, row in rows.items()]
                 for column in self.columns
             }
             return title, label, [fill(tables[name].title, WIDTH) for name in rows], series
@@ -226,12 +220,12 @@ class ModelsByLanguageFigure(FigureOptions):
         else:
             groups = list(map(language_label, languages))
             for column in self.columns:
-                series = {}
-                for name, options in tables.items():
-                    header = options.change_header(column)
-                    series[options.title] = [
-                        Bar.of(cells[name].get((row, header))) for row in groups
+                series = {
+                    options.title: [
+                        bars[name, row, options.change_header(column)] for row in groups
                     ]
+                    for name, options in tables.items()
+                }
                 yield column, "gain over the base", groups, series
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:

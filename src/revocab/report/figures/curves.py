@@ -55,6 +55,11 @@ LABELS: dict[Progress, str] = {
     "bytes": "megabytes of training text",
     "flops": "10¹² floating-point operations of training",
 }
+#: Columns of training losses, with title and label of their panels.
+TRAINING = (
+    ("loss", "Training loss per token", "nats per token"),
+    ("bits_per_byte", "Training loss per byte of text", "bits per byte"),
+)
 #: From which ratio of the greatest to the least value on a vertical axis is logarithmic: else the
 #: first, high losses press all others into a band at the bottom.
 OUTLYING = 2.5
@@ -165,34 +170,17 @@ class LossFigure(FigureOptions):
         def curves(losses: Losses, of: str) -> Curves:
             found = {run: over_seeds(results, results.run(run), losses, of) for run in places}
             return {
-                run: [
-                    (places[run][step], *loss)
-                    for step, loss in curve.items()
-                    if step in places[run]
-                ]
-                for run, curve in found.items()
+                run: [(at[step], *loss) for step, loss in found[run].items() if step in at]
+                for run, at in places.items()
             }
 
-        rows = []
-        if self.training:
-            differ = " (tokenizers differ)" if len({run.target for run in runs}) > 1 else ""
-            per_token, per_byte = (
-                curves(training_losses, "loss"),
-                curves(training_losses, "bits_per_byte"),
-            )
-            rows.append(
-                [
-                    Panel(
-                        f"Training loss per token{differ}",
-                        "nats per token",
-                        per_token,
-                        smoothed=True,
-                    ),
-                    Panel(
-                        "Training loss per byte of text", "bits per byte", per_byte, smoothed=True
-                    ),
-                ]
-            )
+        training = [
+            Panel(title, unit, curves(training_losses, column), smoothed=True)
+            for column, title, unit in TRAINING
+            if self.training
+        ]
+        if training and len({run.target for run in runs}) > 1:
+            training[0] = training[0]._replace(title=f"{training[0].title} (tokenizers differ)")
         heldout = []
         for language in self.languages or text_languages(results.experiment):
             level = None
@@ -201,13 +189,13 @@ class LossFigure(FigureOptions):
                 level = next(iter(losses.values()), None)
             title = f"Held-out {language_label(language)} text"
             heldout.append(Panel(title, "bits per byte", curves(heldout_curve, language), level))
-        rows.append(heldout)
+        differences = []
         if self.against is not None:
             title = f"Difference from {method_label(results.run(self.against))}"
             unit = "per cent" if self.scale == "log" else "bits per byte"
-            differences = [self.differences(panel.curves) for panel in heldout]
-            rows.append([Panel(title, unit, curves, signed=True) for curves in differences])
-        return [row for row in rows if row]
+            changes = [self.differences(panel.curves) for panel in heldout]
+            differences = [Panel(title, unit, curves, signed=True) for curves in changes]
+        return [row for row in (training, heldout, differences) if row]
 
     def differences(self, curves: Curves) -> Curves:
         """Return how far each curve is from that of one run: on a logarithmic scale as a share of
@@ -282,32 +270,30 @@ def smooth(values: Sequence[float]) -> list[float]:
     from scipy.ndimage import gaussian_filter1d
 
     sigma = SMOOTHING * len(values)
-    options: dict[str, Any] = {"mode": "constant", "radius": max(1, round(3 * sigma))}
-    sums = gaussian_filter1d(np.asarray(values, dtype=float), sigma, **options)
-    return (sums / gaussian_filter1d(np.ones(len(values)), sigma, **options)).tolist()
+    near: dict[str, Any] = {"mode": "constant", "radius": max(1, round(3 * sigma))}
+    sums = gaussian_filter1d(np.asarray(values, dtype=float), sigma, **near)
+    return (sums / gaussian_filter1d(np.ones(len(values)), sigma, **near)).tolist()
 
 
 def scale_axes(axes: Axes, scale: str, first: float, *, signed: bool) -> None:
     """Make the axes of a panel logarithmic as ``scale`` says; 0 stands left of the ``first`` place,
     and the label says which vertical axis is.
     """
-    from matplotlib.ticker import LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator
 
     if scale == "log":
         axes.set_xscale("symlog", linthresh=first, linscale=0.4)
         axes.set_xticks([0.0, *doublings(first, axes.dataLim.x1)])
         axes.xaxis.set_major_formatter("{x:.3g}")
-        axes.minorticks_off()
     low, high = axes.dataLim.intervaly
     wide = scale == "log" or (scale == "auto" and high >= OUTLYING * low)
-    if signed or not wide or low <= 0:
-        return
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(subs=FINE if high < WIDE * low else COARSE))
-    axes.yaxis.set_major_formatter("{x:.3g}")
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.set_ylabel(f"{axes.get_ylabel()}, log scale")
+    if wide and low > 0 and not signed:
+        axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        axes.yaxis.set_major_locator(LogLocator(subs=FINE if high < WIDE * low else COARSE))
+        axes.yaxis.set_major_formatter("{x:.3g}")
+        axes.set_ylabel(f"{axes.get_ylabel()}, log scale")
+    axes.minorticks_off()
 
 
 def doublings(first: float, last: float) -> list[float]:
@@ -359,22 +345,18 @@ class AverageScoreFigure(FigureOptions):
         ends: list[Label] = []
         for index, run in enumerate(runs):
             line, name = palette.line(run.name), BASE if run.base else method_label(run)
-            cells = {step: self.average(results, run, step) for step in run.steps}
             # A small shift keeps error bars of the same step apart.
             shift = (index - (len(made) - 1) / 2) * apart
-            points: list[Point] = [
-                (
-                    step + shift,
-                    cell.scale * cell.value,
-                    cell.deviation and cell.scale * cell.deviation,
-                )
-                for step, cell in cells.items()
-                if cell.value is not None
-            ]
-            errors = [
-                cell.scale * (cell.stderr or 0) for cell in cells.values() if cell.value is not None
-            ]
-            printed = [(step, 100 * at) for step, cell in cells.items() if (at := cell.compared())]
+            points: list[Point] = []
+            errors, printed = [], []
+            for step in run.steps:
+                cell = self.average(results, run, step)
+                if cell.value is not None:
+                    wide = cell.deviation and cell.scale * cell.deviation
+                    points.append((step + shift, cell.scale * cell.value, wide))
+                    errors.append(cell.scale * (cell.stderr or 0))
+                if paper := cell.compared():
+                    printed.append((step, 100 * paper))
             if points and not run.made:
                 ends.append(draw_level(axes, points[0][1], name, line))
             elif points:
@@ -382,9 +364,9 @@ class AverageScoreFigure(FigureOptions):
                 ends.append((points[-1][1], name, line["color"]))
             elif printed and run.made:
                 ends.append((printed[-1][1], f"{name} (paper)", line["color"]))
-            for step, average in printed:
+            if printed:
                 look = {"color": line["color"], "fillstyle": "none", "clip_on": False}
-                axes.plot([step], [average], "D", **look)
+                axes.plot(*zip(*printed, strict=True), "D", **look)
         # Nothing is scored before the first checkpoint: the axis begins there.
         margin = (len(made) / 2 + 1) * apart
         if len(checkpoints) <= MOST_TICKS:
@@ -393,10 +375,8 @@ class AverageScoreFigure(FigureOptions):
         score = "accuracy" if self.language else "score"
         what = f"mean {score} of {len(tasks)} tasks" if len(tasks) > 1 else f"{score}, {tasks[0]}"
         about = language_label(self.language) if self.language else results.model_label(runs[0])
-        axes.set(
-            xlabel="training steps", ylabel=f"{what} (%)", xlim=(first - margin, last + margin)
-        )
-        axes.set_title(f"{about}, mean ± standard error")
+        axes.set(title=f"{about}, mean ± standard error", xlabel="training steps")
+        axes.set(ylabel=f"{what} (%)", xlim=(first - margin, last + margin))
         if not axes.has_data():
             nothing_yet(axes)
         elif self.language:
@@ -424,8 +404,7 @@ def draw_chance(axes: Axes, guesses: Sequence[float | None]) -> list[Label]:
     """Draw the average of blind guessing, unless it is unknown or all scores lie far above it."""
     known = [guess for guess in guesses if guess is not None]
     low, high = axes.get_ylim()
-    level = 100 * fmean(known or [0])
-    if not known or len(known) < len(guesses) or level < low - (high - low) * NEAR:
+    if len(known) < len(guesses) or (level := 100 * fmean(known)) < low - (high - low) * NEAR:
         return []
     axes.axhline(level, color=CHANCE, linestyle=":", linewidth=1.4)
     return [(level, "chance", CHANCE)]

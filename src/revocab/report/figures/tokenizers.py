@@ -73,8 +73,15 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
             axes.set_title(tokenizer)
             for place, corpus in enumerate(corpora if self.overlaid else reversed(corpora)):
                 series, level = (tokenizer, corpus), 0 if self.overlaid else place
-                draw_density(axes, values.get(series), level, limits, colours[corpus])
-                draw_mean(axes, means.get(series), level, colours[corpus])
+                colour = colours[corpus]
+                draw_density(axes, values.get(series), level, limits, colour)
+                if (mean := means.get(series)) is not None:
+                    top = level + PEAK
+                    axes.plot([mean, mean], [level, top], color=colour, linewidth=1.6)
+                    axes.annotate(
+                        f"{mean:.2f}", (mean, top), (0, 2), textcoords="offset points", ha="center",
+                        fontsize=8.5, color=readable(colour), weight="bold",
+                    )  # fmt: skip
             if not values:
                 nothing_yet(axes)
             axes.set_yticks([])
@@ -124,17 +131,6 @@ def draw_density(
     top = level + PEAK * density / max(density.max(), 1e-12)
     axes.fill_between(centres, level, top, color=colour, alpha=0.3, linewidth=0)
     axes.plot(centres, top, color=colour, linewidth=1.1)
-
-
-def draw_mean(axes: Axes, mean: float | None, level: int, colour: str) -> None:
-    if mean is None:
-        return
-    top = level + PEAK
-    axes.plot([mean, mean], [level, top], color=colour, linewidth=1.6)
-    axes.annotate(
-        f"{mean:.2f}", (mean, top), (0, 2), textcoords="offset points", fontsize=8.5,
-        color=readable(colour), va="bottom", ha="center", weight="bold",
-    )  # fmt: skip
 
 
 class TokenCountsFigure(ParallelOptions, FigureOptions):
