@@ -7,7 +7,7 @@ from fake_results import change_experiment, fake_results
 
 from revocab.errors import RevocabError
 from revocab.experiment import validate
-from revocab.report.figure_parts.style import Palette
+from revocab.report.drawing import Palette
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 

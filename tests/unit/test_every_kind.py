@@ -38,7 +38,7 @@ MORE = {
 }
 FIGURES = {
     "sweep": SWEEP,
-    "corpora": {"kind": "fertility_by_corpus", "title": "Corpora", **TOKENIZERS},
+    "corpora": {"kind": "fertility", "title": "Corpora", "overlaid": True, **TOKENIZERS},
     "linear": {**FIGURE, "scale": "linear"},
     "against": {**FIGURE, "over": "bytes", "against": "mistral-random"},
     "bars": {"kind": "bars", "title": "Bars", "tables": ["runs"], "column": "Vocabulary"},

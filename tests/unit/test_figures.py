@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.report.figure_parts.style import Palette, own_colours, readable
-from revocab.report.figures.average_score import AverageScoreFigure
+from revocab.report.drawing import Palette, own_colours, readable
+from revocab.report.figures.curves import AverageScoreFigure, smooth
 from revocab.report.figures.grids import shares
-from revocab.report.figures.losses import smooth
 from revocab.report.figures.tokenizers import span
 from revocab.report.make_figures import make_figures
 from revocab.report.names import headed

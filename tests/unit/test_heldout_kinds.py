@@ -25,7 +25,10 @@ LOSSES = {
 }
 RUNS = ["mistral-base", *LOSSES]
 TABLE = {"kind": "heldout", "title": "Held-out loss", "runs": RUNS}
-FIGURE = {"kind": "heldout", "title": "Held-out loss", "runs": list(LOSSES)}
+FIGURE = {
+    "kind": "loss", "title": "Held-out loss", "runs": list(LOSSES), "training": False,
+    "scale": "log",
+}  # fmt: skip
 #: 100 bytes of Italian in two corpora; the reference tokenizer has a token for every 4 bytes.
 BYTES, TOKENS = {"world-it": 60, "more-it": 40}, {"world-it": 15, "more-it": 10}
 
@@ -161,8 +164,8 @@ def test_bytes_seen_by_hand(root):
 
 def test_curves_hold_every_measured_step(root):
     results = Results(root)
-    options = results.experiment.figures["f"]
-    found = options.curves(results, [results.run(one) for one in RUNS], "it")
-    assert list(found) == list(LOSSES)  # the base model is a level
-    losses = {step: loss for step, loss, _ in found["mistral-sava"]}
+    options = results.experiment.figures["f"].model_copy(update={"languages": ["it"]})
+    ((panel,),) = options.rows(results, [results.run(run) for run in RUNS])
+    assert list(panel.curves) == list(LOSSES)  # the base model is a level
+    losses = {step: loss for step, loss, _ in panel.curves["mistral-sava"]}
     assert losses == pytest.approx(LOSSES["mistral-sava"])

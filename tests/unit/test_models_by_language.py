@@ -9,7 +9,7 @@ from fake_results import change_experiment, experiment_alone, fake_results, writ
 
 from revocab.errors import RevocabError
 from revocab.experiment import validate
-from revocab.report.figure_parts.style import Palette
+from revocab.report.drawing import Palette
 from revocab.report.figures.bars import ModelsByLanguageFigure
 from revocab.report.make_tables import build_table
 from revocab.report.references import shown_scores

@@ -15,7 +15,7 @@ from revocab.io import read_json, write_json
 from revocab.marker import made_by, mark_file
 from revocab.report import page as html
 from revocab.report.claims.shipped import winners
-from revocab.report.figure_parts.style import spread
+from revocab.report.drawing import spread
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.table_parts.table import Cell

@@ -15,7 +15,7 @@ from revocab.evaluation.over_seeds import t_quantile
 from revocab.experiment import validate
 from revocab.io import write_json
 from revocab.report.checks import table_problems
-from revocab.report.figures.losses import STANDING_OUT
+from revocab.report.figures.curves import STANDING_OUT
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
@@ -34,7 +34,7 @@ RANKING = {
     "points": [0, 50, "last", "equal-text", "equal-flops"],
 }  # fmt: skip
 CURVES = {
-    "kind": "heldout", "title": "Curves", "languages": ["it"], "over": "flops",
+    "kind": "loss", "title": "Curves", "languages": ["it"], "over": "flops", "training": False,
     "runs": [f"mistral-{name}" for name in LOSSES], "reference": "mistral-lapt",
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_csv, read_jsonl, write_jsonl
-from revocab.report.figure_parts.curves import heldout_over_seeds, training_curve
+from revocab.report.figures.curves import over_seeds, training_losses
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
@@ -31,7 +31,9 @@ HELDOUT = {
     "kind": "heldout", "runs": ["mistral-sava", "mistral-clp"], "languages": ["it"],
     "steps": ["first"], "title": "Losses",
 }  # fmt: skip
-CURVES = {"kind": "heldout", "runs": ["mistral-sava", "mistral-clp"], "title": "Curves"}
+CURVES = {
+    "kind": "loss", "runs": ["mistral-sava", "mistral-clp"], "training": False, "title": "Curves",
+}  # fmt: skip
 DIFFERENCES = {"kind": "significance", "group": "mistral", "language": "it", "title": "All"}
 
 
@@ -126,8 +128,9 @@ def test_heldout_losses_are_means(results):
     each = [heldout_curve(results, one, "it")[50] for one in results.replicates(run)]
     cell = HeldoutLoss(language="it", step=50).cell(results, run)
     assert (cell.value, cell.deviation) == pytest.approx((fmean(each), stdev(each)))
-    assert heldout_over_seeds(results, run, "it")[50] == pytest.approx((fmean(each), stdev(each)))
-    assert heldout_over_seeds(results, results.run("mistral-clp"), "it")[50][1] is None
+    curve = over_seeds(results, run, heldout_curve, "it")
+    assert curve[50] == pytest.approx((fmean(each), stdev(each)))
+    assert over_seeds(results, results.run("mistral-clp"), heldout_curve, "it")[50][1] is None
 
 
 def test_training_losses_are_means(results):
@@ -136,7 +139,7 @@ def test_training_losses_are_means(results):
         float(results.csv("runs", one.id, "losses.csv")[9]["loss"])
         for one in results.replicates(run)
     ]
-    curve = training_curve(results, run, "loss")
+    curve = over_seeds(results, run, training_losses, "loss")
     assert curve[10] == pytest.approx((fmean(each), stdev(each))) and len(curve) == 100
 
 

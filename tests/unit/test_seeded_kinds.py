@@ -40,7 +40,11 @@ SHOWN = {
         "columns": {"SAVA": {"it": "mistral-sava"}},
     },
 }  # fmt: skip
-FIGURES = {"f": {"kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"]}}
+FIGURES = {
+    "f": {
+        "kind": "loss", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"], "training": False,
+    },
+}  # fmt: skip
 
 
 def demo() -> dict:

@@ -170,7 +170,7 @@ def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> Non
     from matplotlib import pyplot
 
     from revocab.languages import language_colours, language_label
-    from revocab.report.figure_parts.style import (
+    from revocab.report.drawing import (
         SPARE_COLOURS,
         label_ends,
         label_width,

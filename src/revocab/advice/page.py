@@ -17,7 +17,7 @@ from revocab.advice.recommendation import about, interval
 from revocab.costs.devices import short
 from revocab.languages import language_label
 from revocab.report.annotations import Axes
-from revocab.report.figure_parts.style import SPARE_COLOURS, Palette, label_ends, save, style
+from revocab.report.drawing import SPARE_COLOURS, Palette, label_ends, save, style
 from revocab.report.page import data_uri
 from revocab.report.template import environment
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.heavy_types import Tensor
 from revocab.initialise.rows.anchor_scaling import Rows, chunks, map_rows
-from revocab.report.figure_parts.style import save, style
+from revocab.report.drawing import save, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from revocab.extensions import found_in
 from revocab.report.annotations import Experiment, Figure, Layout, Run
 
 if TYPE_CHECKING:
-    from revocab.report.figure_parts.style import Palette
+    from revocab.report.drawing import Palette
     from revocab.report.published import PublishedCell
     from revocab.report.results import Results
     from revocab.report.runs import RunIndex

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.output import OutputFolder
-from revocab.report.figure_parts.style import Palette, save, style
+from revocab.report.drawing import Palette, save, style
 from revocab.report.kind import FigureOptions
 from revocab.report.names import headed
 from revocab.report.results import Results

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure
-from revocab.report.figure_parts.style import SPARE_COLOURS, Palette, nothing_yet
+from revocab.report.drawing import SPARE_COLOURS, Palette, nothing_yet
 from revocab.report.kind import FigureOptions, Place
 from revocab.report.names import method_label
 from revocab.report.references import unknowns
@@ -37,41 +38,24 @@ class BarsFigure(FigureOptions):
     def draw(self, results: Results, palette: Palette) -> Figure:
         from matplotlib import pyplot
 
+        from revocab.report.make_tables import build_table  # whose kinds figures are made of
+
+        tables = self.shown(results.experiment)
+        runs = {name: [results.run(run) for run in table.runs] for name, table in tables.items()}
+        models = {results.model_label(run) for each in runs.values() for run in each}
         cells: dict[str, Cell] = {}
-        for name in self.tables:
-            cells |= self.cells(results, name)
+        for name in tables:
+            table = build_table(results, name)
+            place = table.header.index(self.column)
+            for run, row in zip(runs[name], table.data_rows(), strict=True):
+                model = f"{results.model_label(run)}: " if run.made and len(models) > 1 else ""
+                cells[f"{model}{method_label(run)}"] = row.cells[place]
         size = (7.2, 1.2 + 0.26 * len(cells))
         figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-        axes.set_yticks(range(len(cells)), list(cells))
-        axes.set_ylim(len(cells) - 0.5, -0.5)
-        axes.grid(axis="y", visible=False)
+        series = {self.column: [Bar.of(cell) for cell in cells.values()]}
+        draw_bars(axes, list(cells), series, [COLOUR], across=True)
         axes.set_xlabel(self.column)
-        for place, cell in enumerate(cells.values()):
-            if cell.value is not None:
-                error = None if cell.stderr is None else cell.stderr * cell.scale
-                axes.barh(place, cell.value * cell.scale, 0.7, xerr=error, color=COLOUR)
-            if (published := cell.compared()) is not None:
-                axes.vlines(published * cell.scale, place - 0.35, place + 0.35, "black", lw=2)
-        if not axes.has_data():
-            nothing_yet(axes)
         return figure
-
-    def cells(self, results: Results, name: str) -> dict[str, Cell]:
-        from revocab.report.make_tables import build_table
-
-        table, runs = build_table(results, name), self.shown(results.experiment)[name].runs
-        rows = [row.cells for row in table.rows if row.section is None]
-        place = table.header.index(self.column)
-        cells, several = {}, self.several(results)
-        for run, row in zip(map(results.run, runs), rows, strict=True):
-            model = f"{results.model_label(run)}: " if run.made and several else ""
-            cells[f"{model}{method_label(run)}"] = row[place]
-        return cells
-
-    def several(self, results: Results) -> bool:
-        """Return whether the bars are of several models, which their labels then name."""
-        runs = [run for table in self.shown(results.experiment).values() for run in table.runs]
-        return len({results.model_label(results.run(run)) for run in runs}) > 1
 
     def shown(self, experiment: Experiment) -> dict[str, RunsTable]:
         tables = {name: experiment.tables.get(name) for name in self.tables}
@@ -90,8 +74,6 @@ class BarsFigure(FigureOptions):
             yield from table.places(index)
 
 
-#: Cells by row and column.
-Cells = Mapping[tuple[str, str], Cell]
 #: Part of a group's place that its bars fill, and characters of a label's line.
 FILLED, WIDTH = 0.8, 18
 
@@ -99,48 +81,62 @@ FILLED, WIDTH = 0.8, 18
 class Bar(NamedTuple):
     """A value of ours with its error and a printed one, any of which may be missing."""
 
-    value: float | None
-    published: float | None
+    value: float | None = None
     error: float | None = None
+    published: float | None = None
 
     @classmethod
-    def of(cls, cell: Cell | None) -> Bar:
-        if cell is None:
-            return cls(None, None)
-        numbers = (cell.value, cell.compared(), cell.stderr)
-        shown = [None if number is None else number * cell.scale for number in numbers]
-        return cls(*shown)
+    def of(cls, cell: Cell) -> Bar:
+        numbers = (cell.value, cell.stderr, cell.compared())
+        return cls(*(None if number is None else number * cell.scale for number in numbers))
 
 
-def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[Bar]]) -> None:
-    """Draw a bar per series in every group; a black line where the paper's value is."""
-    thickness = FILLED / max(len(series), 1)
-    drawn = False
-    for place, (name, bars) in enumerate(series.items()):
-        offset = (place - (len(series) - 1) / 2) * thickness
-        colour = SPARE_COLOURS[place % len(SPARE_COLOURS)]
-        known = [
-            (i + offset, bar.value, bar.error or 0.0)
-            for i, bar in enumerate(bars)
-            if bar.value is not None
-        ]
-        printed = [(i, bar.published) for i, bar in enumerate(bars) if bar.published is not None]
-        if known:
-            places, values, errors = zip(*known, strict=True)
-            axes.bar(places, values, thickness * 0.92, color=colour, label=name)
-            for at, value, error in known if any(errors) else ():
-                axes.vlines(at, value - error, value + error, color="#333333", linewidth=0.8)
-        for i, value in printed:
-            left = i + offset - thickness * 0.46
-            axes.hlines(value, left, left + thickness * 0.92, color="black", linewidth=1.5)
-            if not known and i == printed[0][0]:
-                axes.plot([], [], color=colour, label=name)
-            axes.plot(i + offset, value, marker="o", markersize=3, color=colour)
-        drawn = drawn or bool(known or printed)
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_xlim(-0.5, len(groups) - 0.5)
-    axes.grid(axis="x", visible=False)
-    if not drawn:
+#: A panel's title, the label of its values, its groups, and bars by series.
+Panel = tuple[str, str, list[str], dict[str, list[Bar]]]
+
+
+def draw_bars(
+    axes: Axes,
+    groups: Sequence[str],
+    series: Mapping[str, Sequence[Bar]],
+    colours: Sequence[str] = SPARE_COLOURS,
+    *,
+    across: bool = False,
+    written: str = "",
+) -> None:
+    """Draw a bar per series in every group, upwards or ``across``, with its error, and a black line
+    where the paper's value is. ``written``: the format of values beside the bars.
+    """
+    import numpy as np
+
+    draw: Any = axes.barh if across else axes.bar
+    along, over = (axes.hlines, axes.vlines) if across else (axes.vlines, axes.hlines)
+    axis: Any = "y" if across else "x"
+    width = FILLED / max(len(series), 1)
+    for number, (name, bars) in enumerate(series.items()):
+        colour = colours[number % len(colours)]
+        places = np.arange(len(bars)) + (number - (len(series) - 1) / 2) * width
+        # A number that is missing is NaN.
+        values, errors, published = np.array(bars, dtype=float).reshape(-1, 3).T
+        ours, printed, unsure = ~np.isnan(values), ~np.isnan(published), errors > 0
+        if ours.any():
+            drawn = draw(places[ours], values[ours], 0.92 * width, color=colour, label=name)
+            if written:
+                axes.bar_label(drawn, fmt=written, padding=3, fontsize=7.5)
+        if unsure.any():
+            ends = (values - errors)[unsure], (values + errors)[unsure]
+            along(places[unsure], *ends, "#333333", linewidth=0.8)
+        if printed.any():
+            at, paper = places[printed], published[printed]
+            over(paper, at - 0.46 * width, at + 0.46 * width, "black", linewidth=1.5)
+            points = (paper, at) if across else (at, paper)
+            axes.plot(*points, "o", markersize=3, color=colour, label="_" if ours.any() else name)
+    limits = (-0.5, len(groups) - 0.5)
+    names = {f"{axis}ticks": range(len(groups)), f"{axis}ticklabels": groups}
+    axes.set(**names, **{f"{axis}lim": limits[::-1] if across else limits})
+    axes.tick_params(axis=axis, length=0)
+    axes.grid(axis=axis, visible=False)
+    if not axes.has_data():
         nothing_yet(axes)
 
 
@@ -173,65 +169,64 @@ class ModelsByLanguageFigure(FigureOptions):
         return list(dict.fromkeys(names))
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return a bar per column and table (averages), a panel per column (changes), or one per
-        language with a bar per column and table (scores).
-        """
         from matplotlib import pyplot
 
-        from revocab.report.make_tables import add_published  # whose kinds figures are made of
-
-        cells: dict[str, Cells] = {}
-        for name, options in self.tables.items():
-            table = options.build(results)
-            add_published(table, options, results, name)
-            places = table.places().items()
-            cells[name] = {(row, column): cell for (_, row, column), cell in places}
-        titles = {name: fill(table.title, WIDTH) for name, table in self.tables.items()}
-        languages = list(dict.fromkeys(la for t in self.tables.values() for la in t.languages))
-        panels = {"averages": [self.title], "changes": self.columns, "scores": languages}[self.show]
-        figure, axes = pyplot.subplots(
+        panels = list(self.panels(results))
+        figure, grid = pyplot.subplots(
             len(panels), 1, figsize=(9.4, 3.2 * len(panels)), layout="constrained", squeeze=False
         )
-        for panel, subplot in zip(panels, axes[:, 0], strict=True):
-            if self.show == "averages":
-                rows = {
-                    name: AVERAGE.format(table.averages[0]) for name, table in self.tables.items()
-                }
-                draw_bars(subplot, list(titles.values()), self.bars(cells, rows))
-                subplot.set_ylabel("average score")
-                continue
-            if self.show == "scores":
-                of_language = [name for name, t in self.tables.items() if panel in t.languages]
-                rows = dict.fromkeys(of_language, language_label(panel))
-                draw_bars(subplot, [titles[name] for name in rows], self.bars(cells, rows))
-                subplot.set_title(language_label(panel))
-                subplot.set_ylabel("score")
-                continue
-            groups = [language_label(language) for language in languages]
-            draw_bars(subplot, groups, self.changes(cells, panel, groups))
-            subplot.set_title(panel)
-            subplot.set_ylabel("gain over the base")
-            subplot.set_ylim(0, max(subplot.get_ylim()[1], 1))
-        handles, labels = axes[0, 0].get_legend_handles_labels()
+        for axes, (title, label, groups, series) in zip(grid[:, 0], panels, strict=True):
+            draw_bars(axes, groups, series)
+            axes.set(title=title, ylabel=label)
+            if self.show == "changes":
+                axes.set_ylim(0, max(axes.get_ylim()[1], 1))
+        handles, labels = grid[0, 0].get_legend_handles_labels()
         if handles:
-            figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
+            figure.legend(
+                handles, labels, loc="outside upper center", ncols=3, fontsize=8, markerscale=2
+            )
         return figure
 
-    def bars(self, cells: Mapping[str, Cells], rows: Mapping[str, str]) -> dict[str, list[Bar]]:
-        """Return by column a bar for a row of each table."""
-        return {
-            column: [Bar.of(cells[name].get((row, column))) for name, row in rows.items()]
-            for column in self.columns
-        }
+    def panels(self, results: Results) -> Iterator[Panel]:
+        """Yield a panel with a bar per column and table (averages), one per language with such bars
+        (scores), or one per column with a bar per table and language (changes).
+        """
+        from revocab.report.make_tables import add_published  # whose kinds figures are made of
 
-    def changes(
-        self, cells: Mapping[str, Cells], column: str, rows: Sequence[str]
-    ) -> dict[str, list[Bar]]:
-        series = {}
-        for name, table in self.tables.items():
-            header = table.change_header(column)
-            series[table.title] = [Bar.of(cells[name].get((row, header))) for row in rows]
-        return series
+        tables = self.tables
+        bars: dict[tuple[str, str, str], Bar] = defaultdict(Bar)
+        for name, options in tables.items():
+            table = options.build(results)
+            add_published(table, options, results, name)
+            for (_, row, column), cell in table.places().items():
+                bars[name, row, column] = Bar.of(cell)
+        languages = list(dict.fromkeys(la for table in tables.values() for la in table.languages))
+
+        def of_tables(title: str, label: str, rows: Mapping[str, str]) -> Panel:
+            series = {
+                column: [bars[name, row, column] for name, row in rows.items()]
+                for column in self.columns
+            }
+            return title, label, [fill(tables[name].title, WIDTH) for name in rows], series
+
+        if self.show == "averages":
+            rows = {name: AVERAGE.format(table.averages[0]) for name, table in tables.items()}
+            yield of_tables("", "average score", rows)
+        elif self.show == "scores":
+            for language in languages:
+                named = [name for name, table in tables.items() if language in table.languages]
+                label = language_label(language)
+                yield of_tables(label, "score", dict.fromkeys(named, label))
+        else:
+            groups = list(map(language_label, languages))
+            for column in self.columns:
+                series = {
+                    options.title: [
+                        bars[name, row, options.change_header(column)] for row in groups
+                    ]
+                    for name, options in tables.items()
+                }
+                yield column, "gain over the base", groups, series
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         for name, table in self.tables.items():

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any, ClassVar, Literal
 
 from revocab.closed import GroupId
-from revocab.report.annotations import Experiment, Figure, Layout
-from revocab.report.figure_parts.style import Palette, nothing_yet
+from revocab.report.annotations import Axes, Experiment, Figure, Layout
+from revocab.report.drawing import Palette, nothing_yet
 from revocab.report.kind import FigureOptions, manifest
 from revocab.report.names import method_label
 from revocab.report.references import no_new_rows
 from revocab.report.results import Results
 from revocab.report.tables.sweep import SweepOptions
+
+#: Below this lightness a colour is dark, so that what stands on it is white.
+DARK = 0.5
+#: Colours are on a log scale where a number is so many times another.
+FACTOR = 2.0
 
 
 class SimilarityFigure(FigureOptions):
@@ -25,46 +30,26 @@ class SimilarityFigure(FigureOptions):
     small: ClassVar[bool] = True
 
     def draw(self, results: Results, palette: Palette) -> Figure:
+        import numpy as np
         from matplotlib import pyplot
 
         values = self.similarities(results)
         members = {run for pair in values for run in pair}
         runs = [run for run in results.group(self.group) if run.id in members]
         size = 1.9 + 0.78 * max(len(runs), 3)
-        figure, axes = pyplot.subplots(figsize=(size + 0.5, size - 0.4))
+        figure, axes = pyplot.subplots(figsize=(size + 0.5, size - 0.4), layout="constrained")
         if not runs:
             nothing_yet(axes)
             return figure
-        grid = [[100 * values.get((a.id, b.id), math.nan) for b in runs] for a in runs]
-        off = [grid[i][j] for i in range(len(runs)) for j in range(len(runs)) if i != j]
-        finite = [value for value in off if not math.isnan(value)] or [0.0]
-        low, high = min(finite), max(finite)
+        numbers = np.array([[100 * values.get((a.id, b.id), math.nan) for b in runs] for a in runs])
+        texts = [["–" if math.isnan(value) else f"{value:.1f}" for value in row] for row in numbers]
         # The diagonal is 100 by definition and would eat the colour range: it stays grey.
-        coloured = [
-            [math.nan if i == j else value for j, value in enumerate(line)]
-            for i, line in enumerate(grid)
-        ]
-        margin = 0.05 * (high - low or 1)
-        axes.set_facecolor("#EEEEEE")
-        image = axes.imshow(coloured, cmap="cividis", vmin=low - margin, vmax=high + margin)
-        for i, line in enumerate(grid):
-            for j, value in enumerate(line):
-                dark = i != j and value < low + 0.55 * (high - low)
-                content = "–" if math.isnan(value) else f"{value:.1f}"
-                axes.text(
-                    j, i, content, ha="center", va="center", color="white" if dark else "#010101"
-                )
+        np.fill_diagonal(numbers, math.nan)
         names = [method_label(run) for run in runs]
-        axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", rotation_mode="anchor")
-        axes.set_yticks(range(len(runs)), names)
-        axes.tick_params(length=0)
-        axes.grid(visible=False)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        last = runs[0].steps[-1]
-        axes.set_title(f"Mean cosine × 100 after {last} steps")
+        image = draw_grid(axes, numbers, texts, names, names, "cividis")
+        axes.tick_params(axis="x", rotation=30)
+        axes.set_title(f"Mean cosine × 100 after {runs[0].steps[-1]} steps")
         figure.colorbar(image, ax=axes, shrink=0.8, label="similarity × 100")
-        figure.tight_layout()
         return figure
 
     def similarities(self, results: Results) -> dict[tuple[str, str], float]:
@@ -88,12 +73,6 @@ class SimilarityFigure(FigureOptions):
         return [manifest(layout.paths.similarity(self.group))]
 
 
-#: Share of the colours above which a number is written in white.
-DARK = 0.6
-#: Colours are on a log scale where a number is so many times another.
-FACTOR = 2.0
-
-
 class SweepFigure(SweepOptions, FigureOptions):
     """Two axes of a sweep as a grid."""
 
@@ -107,37 +86,49 @@ class SweepFigure(SweepOptions, FigureOptions):
         pivot = self.pivot(results)
         down, across = [row.label for row in pivot.rows], pivot.header[1:]
         cells = pivot.cells(results)
-        numbers = np.array(
-            [
-                [math.nan if cell.value is None else cell.value * cell.scale for cell in row]
-                for row in cells
-            ]
-        )
-        value = self.value.value
-        figure, axes = pyplot.subplots(
-            figsize=(1.1 * len(across) + 2.6, 0.6 * len(down) + 1.5), layout="constrained"
-        )
-        axes.grid(visible=False)
-        axes.set_title(self.value.header)
-        axes.set_xlabel(self.columns)
-        axes.set_ylabel(self.rows)
-        axes.set_xticks(range(len(across)), across)
-        axes.set_yticks(range(len(down)), down)
+        # None, where no run stands, becomes NaN.
+        numbers = np.array([[cell.value for cell in row] for row in cells], dtype=float)
+        size = (1.1 * len(across) + 2.6, 0.6 * len(down) + 1.5)
+        figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+        axes.set(title=self.value.header, xlabel=self.columns, ylabel=self.rows)
         if np.isnan(numbers).all():
-            axes.set_xlim(-0.5, len(across) - 0.5)
-            axes.set_ylim(len(down) - 0.5, -0.5)
             nothing_yet(axes)
             return figure
         goodness = shares(numbers)
-        if value.better == "lower":
+        if self.value.value.better == "lower":
             goodness = 1 - goodness
-        axes.imshow(goodness, cmap="Blues", aspect="auto", vmin=0, vmax=1)
-        for line, row in enumerate(cells):
-            for place, cell in enumerate(row):
-                shown = cell.text if cell.text is not None else cell.number()
-                colour = "white" if goodness[line][place] > DARK else "#010101"
-                axes.text(place, line, shown, ha="center", va="center", color=colour)
+        texts = [
+            [cell.number() if cell.text is None else cell.text for cell in row] for row in cells
+        ]
+        draw_grid(axes, goodness, texts, down, across, "Blues")
+        axes.set_aspect("auto")
         return figure
+
+
+def draw_grid(
+    axes: Axes,
+    numbers: Any,
+    texts: Sequence[Sequence[str]],
+    down: Sequence[str],
+    across: Sequence[str],
+    colours: str,
+) -> Any:
+    """Draw numbers as colours, NaN in grey, each with its text; return the image."""
+    import numpy as np
+
+    image = axes.imshow(numbers, cmap=colours)
+    *light, opaque = np.moveaxis(image.to_rgba(numbers), -1, 0)
+    dark = (opaque > 0) & (np.tensordot((0.3, 0.59, 0.11), light, 1) < DARK)
+    for (row, column), white in np.ndenumerate(dark):
+        colour = "white" if white else "#010101"
+        axes.text(column, row, texts[row][column], ha="center", va="center", color=colour)
+    axes.set_xticks(range(len(across)), across)
+    axes.set_yticks(range(len(down)), down)
+    axes.set_facecolor("#EEEEEE")
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    return image
 
 
 def shares(numbers: Any) -> Any:

@@ -1,7 +1,10 @@
-"""How every figure looks: fonts, grids, labels, and files that repeat byte for byte."""
+"""What figures share: their style, colours of runs, panels, curves over seeds, labels at the ends
+of lines, and files that repeat byte for byte.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle, pairwise
@@ -12,43 +15,29 @@ from revocab.initialise.method import methods
 from revocab.io import atomic
 from revocab.report.annotations import Axes, Figure
 
+STYLE = Path(__file__).with_name("figures.mplstyle")
 #: Points between two labels at the ends of lines.
 LABEL_GAP = 9.5
 #: Height, text and colour of a label at the right of a panel.
 Label = tuple[float, str, str]
-SETTINGS: dict[str, Any] = {
-    "svg.hashsalt": "revocab",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#666666",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.7,
-    "xtick.color": "#444444",
-    "ytick.color": "#444444",
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "legend.frameon": False,
-    "lines.linewidth": 2.0,
-}
+#: Of a curve: place on the horizontal axis, mean over seeds, and standard deviation, which a single
+#: seed does not have.
+Point = tuple[float, float, float | None]
+#: Inches at the left of a panel, above it and below it, and below all for marks.
+SIDE, ABOVE, BELOW, MARK = 0.68, 0.34, 0.52, 0.12
+#: How many times its own range from a panel's data a level is drawn, and the least such distance
+#: (of logarithms).
+FAR, SLIGHT = 1.0, 0.2
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw inside this block: no display, the settings above and nothing of the user's."""
+    """Draw inside this block: no display, the project's style and nothing of the user's."""
     import matplotlib
     from matplotlib import pyplot
 
     matplotlib.use("agg")
-    with pyplot.style.context(["default", SETTINGS]):
+    with pyplot.style.context(["default", STYLE]):
         yield
         pyplot.close("all")
 
@@ -66,9 +55,69 @@ def readable(colour: str) -> str:
     return "#" + "".join(f"{round(part * 0.8):02x}" for part in parts)
 
 
+def nothing_yet(axes: Axes) -> None:
+    """Say so in a panel, without the numbers of an axis that shows none."""
+    axes.set(xticks=[], yticks=[])
+    label = "no results yet"
+    axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")
+
+
+# Curves with labels at their ends ----------------------------------------------------------------
+
+
 def label_width(names: Iterable[str]) -> float:
     """Return the inches that the longest of some labels needs at the right of a panel."""
     return 0.3 + 0.062 * max(map(len, names), default=0)
+
+
+def panels(
+    rows: int, columns: int, labels: Sequence[str], plot: tuple[float, float] = (3.3, 2.35)
+) -> tuple[Figure, Any]:
+    """Return a grid of panels of a size (``plot``, in inches), each with room for labels at the
+    right ends of its lines; higher where there are too many for it.
+    """
+    from matplotlib import pyplot
+
+    across, down = plot[0], max(plot[1], len(labels) * LABEL_GAP / 72)
+    right = label_width(labels)
+    width = columns * (SIDE + across + right)
+    height = rows * (ABOVE + down + BELOW) + MARK
+    room = {
+        "left": SIDE / width, "right": 1 - right / width, "wspace": (SIDE + right) / across,
+        "top": 1 - ABOVE / height, "bottom": (BELOW + MARK) / height,
+        "hspace": (ABOVE + BELOW) / down,
+    }  # fmt: skip
+    return pyplot.subplots(rows, columns, figsize=(width, height), squeeze=False, gridspec_kw=room)
+
+
+def draw_curve(axes: Axes, points: Sequence[Point], line: dict[str, Any], **more: Any) -> None:
+    """Draw means over seeds with a band of one standard deviation to both sides, which a single
+    seed does not have; ``more`` are errors of the means (``yerr``) and other marks.
+    """
+    if not points:
+        return
+    places, means, deviations = zip(*points, strict=True)
+    axes.errorbar(places, means, elinewidth=1.0, capsize=0, **more, **line)
+    if None not in deviations:
+        # A loss is above 0: a wider band would end where a logarithmic axis has no place.
+        pairs = [*zip(means, deviations, strict=True)]
+        below = [mean - wide if mean > wide else min(means) for mean, wide in pairs]
+        above = [mean + wide for mean, wide in pairs]
+        axes.fill_between(places, below, above, color=line["color"], alpha=0.15, linewidth=0)
+
+
+def draw_level(axes: Axes, level: float, name: str, line: dict[str, Any]) -> Label:
+    """Draw a level beside what a panel has, and return its label; one so far from it that it would
+    press it together is named with its value at the edge instead.
+    """
+    low, high = axes.dataLim.intervaly
+    if axes.has_data() and min(low, level) > 0:
+        away = max(math.log(low / level), math.log(level / high))
+        if away > max(FAR * math.log(high / low), SLIGHT):
+            arrow = "↓" if level < low else "↑"
+            return level, f"{name}\n{level:.3g} {arrow}", line["color"]
+    axes.axhline(level, **line)
+    return level, name, line["color"]
 
 
 def label_ends(axes: Axes, labels: list[Label]) -> None:
@@ -99,28 +148,19 @@ def label_ends(axes: Axes, labels: list[Label]) -> None:
 
 
 def spread(ends: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """Return ascending places moved apart to at least ``gaps``, around where they were."""
-    places = list(ends)
-    for _ in range(400):
-        lacks = [
-            gap - (high - low) for gap, (low, high) in zip(gaps, pairwise(places), strict=True)
-        ]
-        if all(lack <= gap * 1e-3 for lack, gap in zip(lacks, gaps, strict=True)):
-            break
-        for i, lack in enumerate(lacks):
-            if lack > 0:
-                places[i] -= lack / 2
-                places[i + 1] += lack / 2
-    return places
+    """Return ascending places moved apart to at least ``gaps``, as near as can be to where they
+    were (by least squares).
+    """
+    import numpy as np
+    from scipy.optimize import isotonic_regression
+
+    if not ends:
+        return []
+    offsets = np.cumsum([0, *gaps])
+    return (isotonic_regression(np.subtract(ends, offsets)).x + offsets).tolist()
 
 
-def nothing_yet(axes: Axes) -> None:
-    """Say so in a panel, without the numbers of an axis that shows none."""
-    axes.set_xticks([])
-    axes.set_yticks([])
-    label = "no results yet"
-    axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")
-
+# Colours -----------------------------------------------------------------------------------------
 
 #: Methods have Okabe and Ito's colours and Tol's, for readers with colour-blindness. These are
 #: for names that have no colour of their own, in the order of the experiment's runs: of a grid over
@@ -145,14 +185,13 @@ class Palette:
     """Colours of run names: the same name has the same colour in every figure of an experiment."""
 
     def __init__(self, names: list[str]):
-        own = own_colours()
+        self._own = own = own_colours()
         others = [name for name in dict.fromkeys(names) if name not in own]
         free = [colour for name, colour in reversed(own.items()) if name not in names]
         colours = SPARE_COLOURS if len(free) <= len(own) / 2 else (*free, *SPARE_COLOURS)
         # The same look comes again only after all colours with all dashes.
         looks = zip(cycle(SPARE_DASHES), cycle(colours), strict=False)
         self._spare = dict(zip(others, looks, strict=False))
-        self._own = own
 
     def line(self, name: str) -> dict[str, Any]:
         method = methods().get(name)

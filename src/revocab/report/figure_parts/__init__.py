@@ -1,1 +1,0 @@
-"""What figures of every kind share: style, colours of runs, axes of losses, curves over seeds."""
