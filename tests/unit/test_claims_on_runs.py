@@ -17,6 +17,8 @@ from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
+from revocab.report.table_parts.table import Cell
+from revocab.report.values.run_value import difference
 
 #: Italian bits per byte at steps 0 and 100, by run and seed.
 LOSSES = {
@@ -72,6 +74,23 @@ def root(tmp_path_factory) -> Path:
 def rows(root) -> dict[str, list[str]]:
     found = build_table(Results(root), "claims").data_rows()
     return {row.cells[0].text: [cell.text for cell in row.cells[-2:]] for row in found}
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        # Seed by seed all differ by 1; apart, each would have a deviation of 1.
+        ({"by_seed": {1: 0.0, 2: 1.0, 3: 2.0}, "deviation": 1.0, "seeds": 3}, (0.0, 3, True)),
+        ({"by_seed": {4: 0.0, 5: 1.0, 6: 2.0}, "deviation": 1.0, "seeds": 3}, (2**0.5, 3, True)),
+        ({}, (1.0, 3, True)),  # not trained
+        ({"by_seed": {1: 1.0}}, (1.0, 3, False)),  # trained once
+    ],
+)
+def test_the_difference_of_cells_pairs_equal_seeds(other, found):
+    cell = Cell(2.0, by_seed={1: 1.0, 2: 2.0, 3: 3.0}, deviation=1.0, seeds=3)
+    gain = difference(cell, Cell(1.0, **other))
+    assert gain.value == 1.0 and gain.item_error == 0.0
+    assert (gain.deviation, gain.seeds, gain.known) == (pytest.approx(found[0]), *found[1:])
 
 
 def test_nothing_printed_takes_no_columns(root):

@@ -148,13 +148,17 @@ NAMES = ["random", "fvt", "sava"]
 
 
 def test_rows_and_texts_by_hand(tmp_path):
-    """The worst run in the worst column against the best of others; of losses, lower is better."""
+    """The worst run in the worst column against the best of others; of losses, lower is better.
+
+    Rows are compared as their table shows them, SAVA at another checkpoint.
+    """
     claims = [{"says": "so", "place": "1", **one} for one in MORE]
     runs = [f"mistral-{name}" for name in NAMES]
     tables = {
-        "t": {"kind": "runs", "title": "T", "runs": runs, "columns": COLUMNS},
+        "t": {"kind": "runs", "title": "T", "runs": runs, "columns": COLUMNS,
+              "steps": {"mistral-sava": 50}},
         "claims": {"kind": "claims", "title": "Claims", "claims": claims},
-    }
+    }  # fmt: skip
     folder = fake_results(tmp_path / "demo", tables=tables)
     for path in folder.glob("runs/mistral-*/generation/scores.csv"):
         write_csv(path, [{**row, "stderr": 1.5} for row in read_csv(path)])
