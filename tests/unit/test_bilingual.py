@@ -12,7 +12,7 @@ from revocab.experiment import options, read
 from revocab.experiment.layout import Layout
 from revocab.report.names import method_label
 from revocab.report.published import PaperValues
-from revocab.report.table_parts.table import RECOMPUTED
+from revocab.report.table import RECOMPUTED
 
 #: A mean of values that are rounded to a tenth, rounded itself, is this near to the printed one.
 ROUNDING = 0.1

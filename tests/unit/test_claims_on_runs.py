@@ -9,6 +9,7 @@ import pytest
 import yaml
 from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 from one_group import written_out
+from revocab.report.values.run_value import difference
 
 from revocab.errors import RevocabError
 from revocab.experiment import validate
@@ -17,8 +18,7 @@ from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.table import Cell
-from revocab.report.values.run_value import difference
+from revocab.report.table import Cell
 
 #: Italian bits per byte at steps 0 and 100, by run and seed.
 LOSSES = {

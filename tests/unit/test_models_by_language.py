@@ -16,7 +16,7 @@ from revocab.report.references import shown_scores
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.table import Cell, Table
+from revocab.report.table import Cell, Table
 from revocab.report.tables.claims import PaperClaim
 
 TABLE: dict = {

@@ -18,7 +18,7 @@ from revocab.report.claims.shipped import winners
 from revocab.report.drawing import spread
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
-from revocab.report.table_parts.table import Cell
+from revocab.report.table import Cell
 from revocab.report.values import HeldoutLoss
 from revocab.workflow.run import record_machine
 

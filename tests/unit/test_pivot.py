@@ -12,7 +12,7 @@ from revocab.experiment.layout import Layout
 from revocab.report.kind import Place
 from revocab.report.pivot import Pivot, PivotRow, PivotTable
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Cell
+from revocab.report.table import Cell
 from revocab.report.values import Average, Fertility, RunValue
 
 RUNS = ("mistral-base", "mistral-fvt", "mistral-sava")

@@ -12,7 +12,7 @@ from revocab.report.make_tables import build_table
 from revocab.report.published import COLUMNS, PaperValues
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.table import MISSING
+from revocab.report.table import MISSING
 from revocab.report.template import rendered
 
 TABLES = {

@@ -19,7 +19,7 @@ from revocab.report.figures.curves import STANDING_OUT
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Table
+from revocab.report.table import Table
 
 STEPS = (0, 25, 50, 75, 100)
 #: Bits per byte by step, and what each of three seeds adds.

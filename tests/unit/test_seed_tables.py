@@ -22,7 +22,7 @@ from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
-from revocab.report.table_parts.table import MISSING, Cell, text
+from revocab.report.table import MISSING, Cell, text
 from revocab.report.template import rendered
 from revocab.report.values import HeldoutLoss, HelperSimilarity, RunValue, TaskScore
 

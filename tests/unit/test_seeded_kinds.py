@@ -18,7 +18,7 @@ from revocab.experiment.layout import Layout
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.table import Table
+from revocab.report.table import Table
 from revocab.report.template import rendered
 
 SEEDS = (1, 2, 3)

@@ -18,7 +18,7 @@ from revocab.io import write_jsonl
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
-from revocab.report.table_parts.table import Cell
+from revocab.report.table import Cell
 from revocab.report.tables.texts import shown
 from revocab.report.template import rendered
 

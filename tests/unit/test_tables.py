@@ -18,7 +18,7 @@ from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
 from revocab.report.published import COLUMNS
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
+from revocab.report.table import Cell, Row, Table, decimal, mark_columns, text
 from revocab.report.template import rendered
 from revocab.report.values import metric_of
 

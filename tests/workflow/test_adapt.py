@@ -21,7 +21,7 @@ from revocab.io import read_json
 from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER, PER_LAYER_ROWS
-from revocab.report.table_parts.table import Table
+from revocab.report.table import Table
 from revocab.tokenizers.load import load_tokenizer
 from revocab.verify.verify import VerifyOptions, verified_model
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from revocab.report.published import PublishedCell
     from revocab.report.results import Results
     from revocab.report.runs import RunIndex
-    from revocab.report.table_parts.table import Table
+    from revocab.report.table import Table
     from revocab.report.values import RunValue
 
 TABLE_ENDINGS = ("csv", "md", "tex")

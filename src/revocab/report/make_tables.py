@@ -12,7 +12,7 @@ from revocab.output import OutputFolder
 from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS, TableOptions
 from revocab.report.published import PublishedCell
 from revocab.report.results import Results
-from revocab.report.table_parts.table import OTHERWISE, Table
+from revocab.report.table import OTHERWISE, Table
 from revocab.report.template import notes, rendered
 
 

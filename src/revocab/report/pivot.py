@@ -16,7 +16,7 @@ from revocab.report.names import method_label
 from revocab.report.references import wrong_steps
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex
-from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
+from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
 from revocab.report.values import RunValue
 
 

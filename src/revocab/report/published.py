@@ -43,7 +43,7 @@ class PublishedCell(Closed):
     value: float | None = None
     stderr: float | None = None
     note: str = ""
-    #: Shown behind the value (``table_parts/table.py``).
+    #: Shown behind the value (``table.py``).
     mark: str = ""
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from revocab.evaluation.over_seeds import FEWEST_SEEDS, SIGNIFICANT, most_exchan
 from revocab.languages import language_label
 from revocab.report.names import anchor, headed, method_label, metric_label, numbered
 from revocab.report.runs import group_tasks
-from revocab.report.table_parts.table import MISSING, OTHERWISE, RECOMPUTED, Table
+from revocab.report.table import MISSING, OTHERWISE, RECOMPUTED, Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -46,7 +46,7 @@ from revocab.report.results.scores import (
     shown_scale,
 )
 from revocab.report.runs import choices_in
-from revocab.report.table_parts.table import MISSING, OTHERWISE, Better, Cell, text
+from revocab.report.table import MISSING, OTHERWISE, Better, Cell, text
 
 
 class RunValue(Closed):

@@ -33,7 +33,7 @@ from revocab.report.names import method_label
 from revocab.report.results import Record, Results, number
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.table_parts.table import Cell
+from revocab.report.table import Cell
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
 from revocab.report.values import HeldoutLoss, TaskScore, difference

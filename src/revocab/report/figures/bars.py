@@ -18,7 +18,7 @@ from revocab.report.names import method_label
 from revocab.report.references import unknowns
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex
-from revocab.report.table_parts.table import Cell
+from revocab.report.table import Cell
 from revocab.report.tables.languages import AVERAGE, ModelsByLanguageTable
 from revocab.report.tables.runs import RunsTable
 

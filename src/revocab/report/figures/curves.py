@@ -40,7 +40,7 @@ from revocab.report.references import of_group, unknowns, unspoken, without_held
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import Progress, heldout_curve, training_progress
 from revocab.report.runs import choices_in, group_tasks, text_languages
-from revocab.report.table_parts.table import Cell
+from revocab.report.table import Cell
 from revocab.report.values import Average, TaskScore
 
 BASE = "base model"

@@ -37,7 +37,7 @@ from revocab.report.published import read_published
 from revocab.report.references import unknowns
 from revocab.report.results import Results, number
 from revocab.report.runs import RunIndex
-from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
+from revocab.report.table import MISSING, Cell, Row, Table, text
 from revocab.report.tables.languages import ModelsByLanguageTable
 from revocab.report.tables.tokenizers import SIZES, FertilityTable
 from revocab.report.values import OneValue, RunValue, difference

@@ -20,7 +20,7 @@ from revocab.report.references import unknowns, wrong_steps
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.runs import RunIndex, group_tasks
-from revocab.report.table_parts.table import Cell, Table, text
+from revocab.report.table import Cell, Table, text
 from revocab.report.values import TaskScore
 
 if TYPE_CHECKING:

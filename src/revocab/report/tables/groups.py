@@ -24,7 +24,7 @@ from revocab.report.references import (
 )
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, group_tasks
-from revocab.report.table_parts.table import Cell
+from revocab.report.table import Cell
 from revocab.report.values import (
     Average,
     HelperSimilarity,

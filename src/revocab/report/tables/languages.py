@@ -23,7 +23,7 @@ from revocab.report.pivot import Pivot, PivotRow, PivotTable, with_headings
 from revocab.report.references import unknowns, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, choices_in, task_languages
-from revocab.report.table_parts.table import MISSING, Cell, Table, text
+from revocab.report.table import MISSING, Cell, Table, text
 from revocab.report.values import Average, HeldoutLoss, RunValue
 
 #: Kind of the generative tasks that translate.

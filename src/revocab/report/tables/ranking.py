@@ -33,7 +33,7 @@ from revocab.report.results.heldout_losses import (
     loss_at,
     training_progress,
 )
-from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
+from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
 
 #: What a column of losses or differences takes: a step, or what all runs are held equal in.
 Point = Step

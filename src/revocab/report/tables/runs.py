@@ -25,7 +25,7 @@ from revocab.report.published import PublishedCell
 from revocab.report.references import unknowns, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, text_languages
-from revocab.report.table_parts.table import OTHERWISE, RECOMPUTED
+from revocab.report.table import OTHERWISE, RECOMPUTED
 from revocab.report.values import Average, HeldoutLoss, OneValue, RunValue, unit
 
 

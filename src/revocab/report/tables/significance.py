@@ -16,7 +16,7 @@ from revocab.report.references import no_generated_text, of_group, unspoken, wro
 from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.runs import choices_in
-from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
+from revocab.report.table import MISSING, Cell, Row, Table, text
 from revocab.report.tables.groups import column_labels, task_metrics
 
 

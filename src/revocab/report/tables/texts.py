@@ -17,7 +17,7 @@ from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.runs import RunIndex
-from revocab.report.table_parts.table import MISSING, Row, Table, text
+from revocab.report.table import MISSING, Row, Table, text
 from revocab.report.values import TaskScore
 
 #: Where Unicode shows control characters; a tab and the end of a line stay what they are.

@@ -14,7 +14,7 @@ from revocab.report.names import method_label
 from revocab.report.pivot import with_headings
 from revocab.report.published import PublishedCell
 from revocab.report.results import BY_CORPUS, PARALLEL, Results, number
-from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
+from revocab.report.table import MISSING, Cell, Row, Table, text
 
 #: A column: its key in the file, its header, the scale and the digits that are shown.
 Measures = Sequence[tuple[str, str, float, int]]
