@@ -9,7 +9,6 @@ import pytest
 import yaml
 from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 from one_group import written_out
-from revocab.report.values.run_value import difference
 
 from revocab.errors import RevocabError
 from revocab.experiment import validate
@@ -19,6 +18,7 @@ from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.report.table import Cell
+from revocab.report.values import difference
 
 #: Italian bits per byte at steps 0 and 100, by run and seed.
 LOSSES = {

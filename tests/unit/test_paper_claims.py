@@ -201,7 +201,7 @@ def test_rows_and_texts_by_hand(tmp_path):
         for measure, change in changes
         for problem in measure.model_copy(update=change).problems(results.experiment, "k")
     ]
-    keys = ("k.columns", "k.table", "k.value.metrics.squad_it", "k.rows")
+    keys = ("k.columns", "k.table", "k.value.metric", "k.rows")
     for key, said in zip(keys, problems, strict=True):
         assert said.startswith(f"{key}: no ")
 

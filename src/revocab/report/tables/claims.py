@@ -298,9 +298,10 @@ def missing_places(
         yield unknown(f"{key}.table", table, tables, "table of runs, languages or fertility")
         return
     yield from unknowns(f"{key}.rows", rows, known[0], f"row of {table!r}")
-    printed = [cell.column for cell in read_published(experiment.paper_values).cells(table)]
-    headers = dict.fromkeys([*known[1], *printed])
-    yield from unknowns(f"{key}.columns", columns, headers, f"column of {table!r}, also printed,")
+    if left := [column for column in columns if column not in known[1]]:
+        printed = [cell.column for cell in read_published(experiment.paper_values).cells(table)]
+        headers = dict.fromkeys([*known[1], *printed])
+        yield from unknowns(f"{key}.columns", left, headers, f"column of {table!r}, also printed,")
 
 
 @lru_cache(maxsize=16)

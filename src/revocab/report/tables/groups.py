@@ -101,7 +101,9 @@ class GenerationTable(GroupTable):
             if task not in shown:
                 yield unknown(where, task, tasks.keys() & shown, "task in its languages")
             yield from wrong_metrics(experiment, where, task, self.metrics[task])
-        yield from super().problems(experiment, key)
+        for problem in super().problems(experiment, key):
+            if not problem.startswith(f"{key}.metric:"):  # said above, or of the task itself
+                yield problem
 
     def may_be_empty(self, results: Results) -> bool:
         """COMET's column is there without its model, too."""
