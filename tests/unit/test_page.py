@@ -95,6 +95,13 @@ def test_counts_that_no_seed_changes_have_no_deviation():
     assert Cell(1.0, deviation=0.0).number() == "1.00 [0.00]"
 
 
+def test_the_page_opens_with_the_losses_on_held_out_text(root):
+    results = Results(root)
+    assert html.picture(results) == "heldout"
+    ranks = {name: figure.rank for name, figure in results.experiment.figures.items()}
+    assert ranks["heldout"] < ranks["figure02"] < ranks["figure06"] < ranks["figure01"]
+
+
 def test_figures_follow_the_dark_scheme():
     styles = ("fill: #ffffff", "stroke: #440066", f"fill: {html.ON_IMAGE}")
     svg = "".join(["<svg><defs></defs>", *(f'<path style="{style}"/>' for style in styles)])

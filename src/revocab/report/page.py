@@ -38,8 +38,6 @@ from revocab.training.data.packed_folder import repetition
 Rows = list[dict[str, Any]]
 
 PLACES = ("step 0", "first checkpoint", "last checkpoint")
-#: Kinds of figures that tell most at a glance, the best first.
-TELLING = ("heldout", "average_score", "loss", "models_by_language", "bars")
 #: Verdicts of a claim, that to be shown first coming first.
 BEST = (True, False, None)
 #: Whose versions change numbers, beside those of engines.
@@ -118,13 +116,11 @@ def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
 
 
 def picture(results: Results) -> str | None:
-    """Return the id of the figure at the top: one of the most telling kind, of those the last,
-    which is the experiment's own where others repeat a paper's.
+    """Return the id of the figure at the top: of the most telling ones the last, which is the
+    experiment's own where others repeat a paper's.
     """
-    ranks = {kind: rank for rank, kind in enumerate(TELLING)}
     figures = results.experiment.figures
-    last_first = reversed(in_order(figures))
-    return min(last_first, key=lambda name: ranks.get(figures[name].kind, len(ranks)), default=None)
+    return min(reversed(in_order(figures)), key=lambda name: figures[name].rank, default=None)
 
 
 # --- tables that no experiment configures ---------------------------------------------------------
