@@ -29,7 +29,6 @@ from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.references import (
-    no_new_rows,
     unknown_choices,
     unmeasured_steps,
     unscored,
@@ -269,11 +268,12 @@ class HelperSimilarity(RunValue):
         return cell
 
     def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
-        groups = dict.fromkeys(run.group for run in runs)
-        return [manifest(layout.paths.similarity(group)) for group in groups]
+        from revocab.experiment.lineage import learns_new_rows  # stands on the schema
 
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
-        return no_new_rows(experiment, key, *dict.fromkeys(run.group for run in runs))
+        groups = layout.experiment.runs
+        measured = [name for name in dict.fromkeys(run.group for run in runs)
+                    if learns_new_rows(groups[name])]  # fmt: skip
+        return [manifest(layout.paths.similarity(group)) for group in measured]
 
 
 def metric_of(experiment: Experiment, task: str, chosen: Mapping[str, str]) -> str:

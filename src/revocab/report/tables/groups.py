@@ -19,6 +19,7 @@ from revocab.report.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
 from revocab.report.references import (
     no_generated_text,
     no_new_rows,
+    unspoken,
     without_families,
     wrong_metrics,
 )
@@ -60,12 +61,14 @@ class MultipleChoiceTable(GroupTable):
         scores = [
             Column(label, TaskScore(task=task)) for label, task in zip(labels, tasks, strict=True)
         ]
+        if not tasks:
+            return []
         return [*scores, Column("AVG", AverageAccuracy(named=tasks, printed=self.language))]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from without_families(experiment, f"{key}.columns", self.language, self.columns)
-        if experiment.index.choice_tasks(self.language, self.columns):
-            yield from super().problems(experiment, key)
+        silent = list(unspoken(experiment, key, self.group, self.language))
+        yield from silent or super().problems(experiment, key)
 
 
 def column_labels(index: RunIndex, tasks: Sequence[str]) -> list[str]:
