@@ -225,7 +225,7 @@ WRONG = {
     ),
     "a table at a step that is not scored": (
         {"tables__choices_it__steps": [10]},
-        "tables.choices_it.steps: run 'mistral-sava' is not scored at [10]",
+        "tables.choices_it.steps: run 'mistral-sava' is not scored at 10",
         "evaluation.multiple_choice.steps (received [0, 'last'])",
     ),
     "a step that no run has": (
