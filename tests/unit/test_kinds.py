@@ -25,10 +25,12 @@ def demo(repository) -> dict:
     return yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
 
 
-def test_every_kind_has_its_note():
-    written = environment().get_template("notes.j2").module
+def test_every_kind_has_its_note_and_every_note_its_kind():
+    written = vars(environment().get_template("notes.j2").module)
     for what, kinds in (("table", table_kinds()), ("figure", figure_kinds())):
-        assert all(hasattr(written, f"{what}_{name}") for name in kinds)
+        assert {name for name in written if name.startswith(f"{what}_")} == {
+            f"{what}_{name}" for name in kinds
+        }
 
 
 def test_families_and_languages_are_data(demo):
