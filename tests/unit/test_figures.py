@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.report.drawing import Palette, own_colours, readable
+from revocab.report.drawing import Palette, darker, own_colours
 from revocab.report.figures.curves import AverageScoreFigure, smooth
 from revocab.report.figures.grids import shares
 from revocab.report.figures.tokenizers import span
@@ -80,7 +80,7 @@ def test_a_sweep_is_coloured_by_ratios_where_numbers_differ_by_a_factor_of_two()
     assert shares(np.array([1.0, 1.5, 2.0])).tolist() == [0, 0.5, 1]
     assert shares(np.array([-1.0, 0.0, 3.0])).tolist() == [0, 0.25, 1]
     assert shares(np.array([2.0, 2.0])).tolist() == [0, 0]
-    assert readable("#ffffff") == "#cccccc"
+    assert darker("#ffffff") == "#cccccc"
 
 
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=40))

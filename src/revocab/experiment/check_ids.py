@@ -32,10 +32,6 @@ SECTIONS = {
 Reference = tuple[str, str, str]
 
 
-def check_references(experiment: Experiment) -> Iterator[str]:
-    return (problem for _, problem in wrong_references(experiment))
-
-
 def wrong_references(experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Yield each key at which an id names nothing, or the same twice, and the problem."""
     evaluation, measured = experiment.evaluation, experiment.fertility

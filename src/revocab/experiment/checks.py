@@ -5,14 +5,15 @@ Every check yields problems; none raises, so that a user sees all of them at onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from revocab.closed import EVERY, unknown
 from revocab.errors import refused
 from revocab.evaluation.inference.engine import engines_for
 from revocab.experiment.check_files import check_sources
-from revocab.experiment.check_ids import check_names, check_references, wrong_references
+from revocab.experiment.check_ids import check_names, wrong_references
 from revocab.experiment.check_models import (
     check_answers,
     check_cycles,
@@ -83,11 +84,10 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
         )
 
 
-def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
-    """Yield what tables and figures lack; of those with ids that name nothing, only that is a
-    problem.
+def check_tables_and_figures(experiment: Experiment, wrong: Sequence[str]) -> Iterator[str]:
+    """Yield what tables and figures lack; of those with an id that names nothing, at one of the
+    keys ``wrong``, nothing else is said.
     """
-    wrong = [key for key, _ in wrong_references(experiment)]
     for section in ("tables", "figures"):
         for name, options in getattr(experiment, section).items():
             if not any(key.startswith(f"{section}.{name}.") for key in wrong):
@@ -104,37 +104,36 @@ def check_parallel(experiment: Experiment) -> Iterator[str]:
             yield unknown(key, language, known, "language in lines")
 
 
-#: In the order in which their problems are reported.
-CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
-    check_references,
-    check_names,
-    check_cycles,
-    check_models,
-    check_answers,
-    check_mixtures,
-    check_identities,
-    check_runs,
-    check_trainings,
-    check_parameters,
-    check_lengths,
-    check_measured,
-    check_tables_and_figures,
-    check_parallel,
-    check_sources,
-    check_tasks,
-)
-
-
 def check(experiment: Experiment) -> list[str]:
     """Return every problem of a well-formed experiment, in a stable order. If the experiment is too
     large, that is the only problem reported.
     """
-    problems = [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]
-    for find in CHECKS if not problems else ():
+    if large := [*check_entries(experiment)] or [*check_number_of_checkpoints(experiment)]:
+        return large
+    wrong = [*wrong_references(experiment)]
+    problems = [problem for _, problem in wrong]
+    checks: tuple[Callable[[Experiment], Iterator[str]], ...] = (
+        check_names,
+        check_cycles,
+        check_models,
+        check_answers,
+        check_mixtures,
+        check_identities,
+        check_runs,
+        check_trainings,
+        check_parameters,
+        check_lengths,
+        check_measured,
+        partial(check_tables_and_figures, wrong=[key for key, _ in wrong]),
+        check_parallel,
+        check_sources,
+        check_tasks,
+    )
+    for find in checks:
         # Where a file cannot be read, what was found before that stays.
-        partial: list[str] = []
-        problems += refused(partial.extend, find(experiment))
-        problems += partial
+        before: list[str] = []
+        problems += refused(before.extend, find(experiment))
+        problems += before
     return list(dict.fromkeys(problems))
 
 

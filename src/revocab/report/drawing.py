@@ -49,7 +49,7 @@ def save(figure: Figure, folder: Path, identifier: str, title: str) -> None:
             figure.savefig(temporary, format=ending, dpi=160, metadata=metadata)
 
 
-def readable(colour: str) -> str:
+def darker(colour: str) -> str:
     """Return a hexadecimal colour darkened by a fifth: light ones do for lines, not for text."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part * 0.8):02x}" for part in parts)
@@ -140,7 +140,7 @@ def label_ends(axes: Axes, labels: list[Label]) -> None:
             xytext=(12, place - end),
             textcoords="offset points",
             va="center",
-            color=readable(colour),
+            color=darker(colour),
             fontsize=8,
             annotation_clip=False,
             arrowprops={**leader, "relpos": (0, 0.5)} if abs(place - end) > 1 else None,

@@ -72,9 +72,13 @@ class Shows(Closed):
     def values(self, experiment: Experiment) -> dict[tuple[str, str], tuple[RunValue, list[Run]]]:
         """Return every value once, with the runs that it is shown of."""
         values: dict[tuple[str, str], tuple[RunValue, list[Run]]] = {}
-        for place in filter(None, self.places(experiment.index)):
-            of_value = values.setdefault((place.key, repr(place.value)), (place.value, []))
-            of_value[1].append(place.run)
+        places = list(filter(None, self.places(experiment.index)))
+        texts: dict[int, str] = {}  # rows share their values, whose text takes long
+        for place in places:
+            if id(place.value) not in texts:
+                texts[id(place.value)] = repr(place.value)
+            key = (place.key, texts[id(place.value)])
+            values.setdefault(key, (place.value, []))[1].append(place.run)
         return values
 
 

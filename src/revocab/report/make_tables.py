@@ -81,10 +81,10 @@ def add_published(
             "as the table's CSV file does"
         )
     for printed in published:
-        found = numbers.get(printed.place)
-        if found and printed.value is not None:
-            found.published = printed.value / found.scale
-            found.published_mark = max(found.published_mark, printed.mark)
+        ours = numbers.get(printed.place)
+        if ours and printed.value is not None:
+            ours.published = printed.value / ours.scale
+            ours.published_mark = max(ours.published_mark, printed.mark)
     remarks = [
         f"Published, {printed.label()}: {printed.note}" for printed in published if printed.note
     ]

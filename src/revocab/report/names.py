@@ -29,8 +29,8 @@ def method_label(run: Run) -> str:
         return run.name
     variant = re.sub(r"(?<=[a-z])(?=\d)", " ", run.name[len(run.method) + 1 :])
     # Results may be older than a method's name.
-    shown = known[run.method].label if run.method in known else run.method
-    return f"{shown} ({variant.replace('-', ' ')})"
+    label = known[run.method].label if run.method in known else run.method
+    return f"{label} ({variant.replace('-', ' ')})"
 
 
 def numbered(identifier: str) -> str:

@@ -153,32 +153,30 @@ def intersections(results: Results) -> Rows:
     pairs = {*results.tokenizer_pairs(), *compared_pairs(results.experiment, results.runs)}
     pairs |= {(scale.source_tokenizer, scale.target_tokenizer)} if scale else set()
     return [
-        {**found, "source": source, "target": target}
+        {**report, "source": source, "target": target}
         for source, target in sorted(pairs)
-        if (found := results.json("intersections", f"{source}--{target}", "report.json"))
+        if (report := results.json("intersections", f"{source}--{target}", "report.json"))
     ]
 
 
 def diagnostics(results: Results) -> list[tuple[Run, dict[str, Any]]]:
     """Return what is known of the new rows of each run that has any."""
-    found = (
-        (run, results.json("runs", run.id, "init", "diagnostics.json")) for run in results.runs
-    )
-    return [(run, described) for run, described in found if described]
+    read = ((run, results.json("runs", run.id, "init", "diagnostics.json")) for run in results.runs)
+    return [(run, described) for run, described in read if described]
 
 
 def new_rows(results: Results) -> Rows:
     rows = []
     for run, described in diagnostics(results):
         matrices = described.get("matrices", {})
-        for which, found in matrices.items():
-            copied, new = found["norm_copied"]["mean"], found["norm_new"]["mean"]
+        for which, matrix in matrices.items():
+            copied, new = matrix["norm_copied"]["mean"], matrix["norm_new"]["mean"]
             row = {
                 "run": f"{results.model_label(run)}, {method_label(run)}",
                 "matrix": TITLES[which] if len(matrices) > 1 else "embedding and LM head",
                 "ratio": new / copied if copied and new is not None else None,
             }
-            rows.append({**found, **row})
+            rows.append({**matrix, **row})
     return rows
 
 
@@ -231,12 +229,12 @@ def short_texts(results: Results) -> Iterator[str]:
         for parts in manifest.values():
             described = [*parts.values()] if isinstance(parts, dict) else [None]
             sized = described and all(isinstance(part, dict) and "of" in part for part in described)
-            if sized and (found := shortage(parts)):
-                yield f"Tokenizer {name}: {found}."
+            if sized and (lack := shortage(parts)):
+                yield f"Tokenizer {name}: {lack}."
     for path in sorted(results.root.glob("packed/*/manifest.json")):
         for corpus, packed in read_json(path)["corpora"].items():
-            if found := repetition(corpus, packed):
-                yield f"Training rows {path.parent.name}: {found}."
+            if lack := repetition(corpus, packed):
+                yield f"Training rows {path.parent.name}: {lack}."
 
 
 #: What a job wrote at a path; many numbers have the same jobs before them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 
 from pydantic import Field
@@ -159,10 +160,15 @@ class GroupTable(PivotTable):
         """
         columns = self.columns_of(index)
 
+        @cache
+        def values(step: int) -> list[RunValue]:
+            return [column.value.model_copy(update={"step": step}) for column in columns]
+
         def row(run: Run, step: int, block: str | None = None) -> PivotRow:
-            values = [column.value.model_copy(update={"step": step}) for column in columns]
-            contests = [None if block is None else (block, number) for number in range(len(values))]
-            places = [Place(v, run, contest) for v, contest in zip(values, contests, strict=True)]
+            places = [
+                Place(value, run, None if block is None else (block, number))
+                for number, value in enumerate(values(step))
+            ]
             return PivotRow(method_label(run), places, block)
 
         rows = [row(run, 0) for run in index.group(self.group) if not run.made]
@@ -178,13 +184,13 @@ def blocks(
     """Yield a heading and (run, step) pairs of a group's evaluated runs: of those that are not
     trained, then of the others for every wanted step.
     """
-    made = [run for run in index.group(group) if run.made]
-    untrained = [(run, 0) for run in made if not run.trains]
+    adapted = [run for run in index.group(group) if run.made]
+    untrained = [(run, 0) for run in adapted if not run.trains]
     if untrained:
         yield "Not trained", untrained
     headings: set[str] = set()
     for step in dict.fromkeys(wanted):
-        pairs = [(run, at) for run in made if run.trains for at in run.select([step])]
+        pairs = [(run, at) for run in adapted if run.trains for at in run.select([step])]
         steps = sorted({at for _, at in pairs})
         listed = ", ".join(map(str, steps))
         heading = f"{str(step).capitalize()} checkpoint ({listed} steps)"

@@ -77,9 +77,6 @@ class PaperValues:
         """Return what the first table that names the place prints there."""
         return self._values.get((block, row, column))
 
-    def size(self, label: str, of: str) -> float | None:
-        return self.value("", label, "Parameters" if of == "parameters" else "Vocabulary")
-
 
 def read_lines(folder: Path) -> list[PublishedCell]:
     """Return the lines of all files; raise :class:`RevocabError` naming every one that is wrong."""

@@ -67,8 +67,8 @@ def unscored(
             yield f"{key}.step: {step!r} is not a checkpoint of run {run.id!r}"
         for section in ("multiple_choice", "generation"):
             steps = getattr(experiment.evaluation, section).steps
-            shown = set(tasks) & set(getattr(experiment.evaluation, section).tasks)
-            if shown and not {*wanted} <= {*run.select(steps)}:
+            section_tasks = set(tasks) & set(getattr(experiment.evaluation, section).tasks)
+            if section_tasks and not {*wanted} <= {*run.select(steps)}:
                 yield (
                     f"{key}.step: run {run.id!r} is not scored at {step!r}; add it to "
                     f"evaluation.{section}.steps (received {steps or 'every checkpoint'})"

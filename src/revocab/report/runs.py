@@ -26,14 +26,14 @@ class RunIndex:
         """Return the runs as tables and figures show them: replicates as one, where the first
         stands.
         """
-        shown: dict[str, Run] = {}
+        merged: dict[str, Run] = {}
         for training in self.runs:
             run = training
             if run.replicate_of:
                 name = run.replicate_of.removeprefix(f"{run.group}-")
                 run = replace(run, id=run.replicate_of, name=name, label=name, replicate_of=None)
-            shown.setdefault(run.id, run)
-        return list(shown.values())
+            merged.setdefault(run.id, run)
+        return list(merged.values())
 
     @property
     def seeded(self) -> bool:

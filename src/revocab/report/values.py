@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -24,9 +22,9 @@ from revocab.closed import (
     unknown,
 )
 from revocab.evaluation.generation.kind import find_kind
-from revocab.evaluation.over_seeds import FEWEST_SEEDS, NORMAL_95, Difference, deviation
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.cells import mean_over_seeds
 from revocab.report.kind import manifest
 from revocab.report.references import (
     unknown_choices,
@@ -78,7 +76,9 @@ class RunValue(Closed):
             for each, cell in seeded
             if cell.value is not None and (run.trains or len(cells) > 1)
         }
-        cell = replace(over_seeds(cells), by_seed=by_seed, exact=self.exact, better=self.better)
+        cell = replace(
+            mean_over_seeds(cells), by_seed=by_seed, exact=self.exact, better=self.better
+        )
         if results.other_items.keys() & set(self.tasks(results.experiment)):
             return replace(cell, published_mark=OTHERWISE)
         return cell
@@ -93,27 +93,6 @@ class RunValue(Closed):
 
     def tasks(self, experiment: Experiment) -> Iterable[str]:
         return ()
-
-
-def over_seeds(cells: Sequence[Cell]) -> Cell:
-    """Return the mean of the cells of replicates."""
-    first = cells[0]
-    if len(cells) == 1:
-        return first
-    if any(cell.text is not None for cell in cells):
-        return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
-    values = [cell.value for cell in cells if cell.value is not None]
-    if len(values) < len(cells):
-        return replace(first, value=None, stderr=None, interval=None)
-    errors = [cell.stderr for cell in cells if cell.stderr is not None]
-    return replace(
-        first,
-        value=fmean(values),
-        stderr=fmean(errors) if len(errors) == len(cells) else None,
-        interval=None,
-        deviation=deviation(values),
-        seeds=len(values),
-    )
 
 
 # Scores -------------------------------------------------------------------------------------------
@@ -505,38 +484,3 @@ class OneValue(Closed):
     @property
     def header(self) -> str:
         return self.label or self.value.header()
-
-
-# Differences --------------------------------------------------------------------------------------
-
-
-def item_error(cell: Cell) -> float | None:
-    """Return a value's standard error over items: where all of few are equal, by its interval."""
-    if cell.interval is None:
-        return cell.stderr
-    return max(cell.stderr or 0.0, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
-
-
-def difference(first: Cell, second: Cell) -> Difference | None:
-    """Return a value minus another, with its errors; None where one is missing.
-
-    Items are independent, and so are seeds, of which equal ones are paired. Without errors over
-    items it is known where all that is trained has enough seeds.
-    """
-    if first.value is None or second.value is None:
-        return None
-    value = first.value - second.value
-    if first.exact and second.exact:
-        return Difference(value)
-    pair = (first, second)
-    errors = [item_error(cell) for cell in pair]
-    spread = math.hypot(*(cell.deviation or 0.0 for cell in pair))
-    seeds = min((cell.seeds for cell in pair if cell.seeds), default=1)
-    shared = first.by_seed.keys() & second.by_seed.keys()
-    if len(shared) > 1:
-        spread = deviation([first.by_seed[seed] - second.by_seed[seed] for seed in shared]) or 0.0
-        seeds = len(shared)
-    trained = [cell.by_seed for cell in pair if cell.by_seed]
-    enough = bool(trained) and min(seeds, *map(len, trained)) >= FEWEST_SEEDS
-    item_errors = math.hypot(*(error or 0.0 for error in errors))
-    return Difference(value, item_errors, spread, seeds, known=None not in errors or enough)

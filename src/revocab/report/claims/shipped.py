@@ -28,6 +28,7 @@ from revocab.evaluation.over_seeds import (
 )
 from revocab.io import read_jsonl
 from revocab.report.annotations import Experiment, Run
+from revocab.report.cells import difference
 from revocab.report.claims import Claim
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results, number
@@ -36,7 +37,7 @@ from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table import Cell
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
-from revocab.report.values import HeldoutLoss, TaskScore, difference
+from revocab.report.values import HeldoutLoss, TaskScore
 from revocab.training.recipe import ANSWERS
 
 #: By how much fertility must fall.

@@ -167,9 +167,9 @@ class LossFigure(FigureOptions):
         places = {run.id: training_progress(results, run, self.over) for run in runs if run.trains}
 
         def curves(losses: Losses, of: str) -> Curves:
-            found = {run: over_seeds(results, results.run(run), losses, of) for run in places}
+            losses_of = {run: over_seeds(results, results.run(run), losses, of) for run in places}
             return {
-                run: [(at[step], *loss) for step, loss in found[run].items() if step in at]
+                run: [(at[step], *loss) for step, loss in losses_of[run].items() if step in at]
                 for run, at in places.items()
             }
 
@@ -338,15 +338,16 @@ class AverageScoreFigure(FigureOptions):
         suffix = " (paper)" if results.paper else ""
         names = [*(f"{method_label(run)}{suffix}" for run in runs), BASE]
         figure, ((axes,),) = panels(1, 1, names, (4.6, 3.0))
-        made = [run for run in runs if run.made]
-        checkpoints = sorted({step for run in made for step in self.steps(results, run)}) or [0, 1]
+        adapted = [run for run in runs if run.made]
+        scored = {step for run in adapted for step in self.steps(results, run)}
+        checkpoints = sorted(scored) or [0, 1]
         first, last = checkpoints[0], max(checkpoints[-1], checkpoints[0] + 1)
         apart = (last - first) * APART
         ends: list[Label] = []
         for index, run in enumerate(runs):
             line, name = palette.line(run.name), BASE if run.base else method_label(run)
             # A small shift keeps error bars of the same step apart.
-            shift = (index - (len(made) - 1) / 2) * apart
+            shift = (index - (len(adapted) - 1) / 2) * apart
             points: list[Point] = []
             errors, printed = [], []
             for step in run.steps:
@@ -368,7 +369,7 @@ class AverageScoreFigure(FigureOptions):
                 look = {"color": line["color"], "fillstyle": "none", "clip_on": False}
                 axes.plot(*zip(*printed, strict=True), "D", **look)
         # Nothing is scored before the first checkpoint: the axis begins there.
-        margin = (len(made) / 2 + 1) * apart
+        margin = (len(adapted) / 2 + 1) * apart
         if len(checkpoints) <= MOST_TICKS:
             axes.set_xticks(checkpoints)
         tasks = self.tasks(results.experiment)

@@ -57,11 +57,11 @@ class SimilarityFigure(FigureOptions):
         whose similarities to each other are left out.
         """
         group = results.group(self.group)
-        shown = {single.id: run.id for run in group for single in results.replicates(run)}
+        run_of = {single.id: run.id for run in group for single in results.replicates(run)}
         by_pair: dict[tuple[str, str], list[float]] = {}
         for row in results.similarities:
             if (row["kind"], row["group"]) == ("between", self.group):
-                pair = shown[row["run"]], shown[row["other"]]
+                pair = run_of[row["run"]], run_of[row["other"]]
                 if not results.seeded or pair[0] != pair[1]:
                     by_pair.setdefault(pair, []).append(row["similarity"])
         return {pair: fmean(cosines) for pair, cosines in by_pair.items()}

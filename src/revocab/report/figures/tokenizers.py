@@ -13,7 +13,7 @@ from revocab.closed import MeasuredCorpusId, MeasuredTokenizerId
 from revocab.io import read_parquet
 from revocab.languages import language_colours, language_label
 from revocab.report.annotations import Axes, Figure
-from revocab.report.drawing import SPARE_COLOURS, Palette, nothing_yet, readable
+from revocab.report.drawing import SPARE_COLOURS, Palette, darker, nothing_yet
 from revocab.report.figures.bars import Bar, draw_bars
 from revocab.report.kind import FigureOptions, ParallelOptions, TokenizerOptions
 from revocab.report.results import Results, number
@@ -55,8 +55,8 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
             rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False,
             layout="constrained",
         )  # fmt: skip
-        shown = {(tokenizer, corpus) for tokenizer in tokenizers for corpus in corpora}
-        values = {key: each for key, each in fertility_values(results).items() if key in shown}
+        drawn = {(tokenizer, corpus) for tokenizer in tokenizers for corpus in corpora}
+        values = {key: each for key, each in fertility_values(results).items() if key in drawn}
         means = {key: number(row["fertility"]) for key, row in results.measured_tokenizers.items()}
         limits = span(values)
         entries = results.experiment.corpora
@@ -80,7 +80,7 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
                     axes.plot([mean, mean], [level, top], color=colour, linewidth=1.6)
                     axes.annotate(
                         f"{mean:.2f}", (mean, top), (0, 2), textcoords="offset points", ha="center",
-                        fontsize=8.5, color=readable(colour), weight="bold",
+                        fontsize=8.5, color=darker(colour), weight="bold",
                     )  # fmt: skip
             if not values:
                 nothing_yet(axes)

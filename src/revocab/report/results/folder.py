@@ -187,9 +187,9 @@ class Results(RunIndex):
         """
         run = self.replicates(run)[0]
         if run.base:
-            kept = [other for other in self.runs if other.group == run.group]
-            kept = [other for other in kept if other.keeps_vocabulary and other.trains]
-            files = [(f"runs/{other.id}/{HELDOUT}", 0) for other in kept if not other.start]
+            unchanged = [other for other in self.runs if other.group == run.group]
+            unchanged = [other for other in unchanged if other.keeps_vocabulary and other.trains]
+            files = [(f"runs/{other.id}/{HELDOUT}", 0) for other in unchanged if not other.start]
             for path, step in (*files, (f"models/{run.source}/{HELDOUT}", None)):
                 if rows := self._heldout_rows(path):
                     at = max(row["step"] for row in rows) if step is None else step

@@ -92,13 +92,13 @@ def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tup
     tasks: dict[str, Any] = {**evaluation.multiple_choice.tasks, **evaluation.generation.tasks}
     for task, entry in tasks.items():
         # A row that is asked in several ways has further items; one of its metrics counts rows.
-        found, expected = scored.get(task), entry.items
-        if found is None or expected is None or expected.number in found:
+        counts, expected = scored.get(task), entry.items
+        if counts is None or expected is None or expected.number in counts:
             continue
-        others[task] = max(found), expected.number
+        others[task] = max(counts), expected.number
         if expected.strict:
             problems.append(
-                f"task {task!r}: {max(found):,} items are scored, expected {expected.number:,};"
+                f"task {task!r}: {max(counts):,} items are scored, expected {expected.number:,};"
                 " pin the version of the data that has them, or drop 'strict' of its 'items'"
             )
     refuse(problems)
@@ -163,13 +163,13 @@ def average_rows(
     tasks = results.experiment.evaluation.multiple_choice.tasks
     languages, steps = {task.language for task in tasks.values()}, {row["step"] for row in rows}
     for language, step in product(sorted(languages), sorted(steps)):
-        found = [
+        choices = [
             scores.choice(run.id, step, task, results.family(task))
             for task in results.choice_tasks(language)
         ]
-        scored = [row for row in found if row is not None]
+        scored = [row for row in choices if row is not None]
         mean = mean_score([(row["value"], row["stderr"]) for row in scored])
-        if mean is None or len(scored) < len(found):
+        if mean is None or len(scored) < len(choices):
             continue
         score = dict(zip(("value", "stderr"), mean, strict=True))
         score |= {key: scored[0][key] for key in ("shots", "limit", "provenance")}

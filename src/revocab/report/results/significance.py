@@ -74,17 +74,17 @@ def seed_columns(
 ) -> dict[str, Any]:
     """Return :data:`SEED_COLUMNS` of two systems' values by seed and their comparison by items."""
     seeds, interval = len(values[0]) if values else 0, paired_interval(*values) if values else None
-    found: dict[str, Any] = {**dict.fromkeys(SEED_COLUMNS), "seeds": seeds}
+    columns: dict[str, Any] = {**dict.fromkeys(SEED_COLUMNS), "seeds": seeds}
     if interval is None:
-        return found
-    found |= {"seed_low": interval.low, "seed_high": interval.high}
+        return columns
+    columns |= {"seed_low": interval.low, "seed_high": interval.high}
     if seeds >= FEWEST_SEEDS:
         spread = deviation([ours - theirs for ours, theirs in zip(*values, strict=True)])
         difference, end = comparison["difference"], "low" if interval.difference > 0 else "high"
         item_error = abs(difference - comparison[end]) / NORMAL_95
         both = p_of_both(interval.difference, item_error, spread or 0.0, seeds)
-        found["p_both"] = max(comparison["p_value"], both)
-    return found
+        columns["p_both"] = max(comparison["p_value"], both)
+    return columns
 
 
 def adjusted(rows: Sequence[Record]) -> list[Record]:
@@ -104,17 +104,17 @@ def choice_items(results: Results, run: Run, step: int) -> ItemsOf:
     rows = results.jsonl("runs", run.scored_id, CHOICE_ITEMS)
     stored = {(row["task"], row["metric"]): items_of(row) for row in rows if row["step"] == step}
     tasks = results.experiment.evaluation.multiple_choice.tasks
-    found: ItemsOf = {}
+    by_task: ItemsOf = {}
     for task in tasks:
         metrics = choice_metrics(results.family(task), results.scores.metrics)
         if metric := next((name for name in metrics if (task, name) in stored), None):
-            found[task, metric] = stored[task, metric]
+            by_task[task, metric] = stored[task, metric]
     for language in sorted({task.language for task in tasks.values()}):
         names = results.choice_tasks(language)
-        of_language = [items for (task, _), items in found.items() if task in names]
+        of_language = [items for (task, _), items in by_task.items() if task in names]
         if of_language and len(of_language) == len(names):
-            found[average_task(language), AVERAGE] = resampling.mean_of_tasks(of_language)
-    return found
+            by_task[average_task(language), AVERAGE] = resampling.mean_of_tasks(of_language)
+    return by_task
 
 
 def generation_items(results: Results, run: Run, step: int) -> ItemsOf:

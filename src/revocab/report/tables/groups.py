@@ -57,12 +57,12 @@ class MultipleChoiceTable(GroupTable):
 
     def columns_of(self, index: RunIndex) -> list[Column]:
         tasks = index.choice_tasks(self.language, self.columns)
+        if not tasks:
+            return []
         labels = column_labels(index, tasks)
         scores = [
             Column(label, TaskScore(task=task)) for label, task in zip(labels, tasks, strict=True)
         ]
-        if not tasks:
-            return []
         return [*scores, Column("AVG", AverageAccuracy(named=tasks, printed=self.language))]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
@@ -172,8 +172,8 @@ class SimilarityTable(PivotTable):
     def gaps(self, results: Results) -> Iterator[str]:
         for run in results.runs:
             group = results.experiment.runs[run.group]
-            shown = run.group in self.groups and run.evaluate and group.helper
-            for step in (0, run.steps[-1]) if shown and run.learns_rows_of(group.target) else ():
+            compared = run.group in self.groups and run.evaluate and group.helper
+            for step in (0, run.steps[-1]) if compared and run.learns_rows_of(group.target) else ():
                 if HelperSimilarity(step=step).of_training(results, run).value is None:
                     yield f"similarity: {run.id} has none at step {step}; measure it"
 

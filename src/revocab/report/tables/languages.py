@@ -5,10 +5,7 @@ A row compares a multilingual model with one that was adapted to the row's langu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from statistics import fmean
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -18,6 +15,7 @@ from revocab.evaluation.metric import COMET_METRICS
 from revocab.languages import language_label
 from revocab.limits import Count
 from revocab.report.annotations import Experiment
+from revocab.report.cells import average_cells
 from revocab.report.kind import Place
 from revocab.report.pivot import Pivot, PivotRow, PivotTable, with_headings
 from revocab.report.references import unknowns, without_heldout_text
@@ -215,33 +213,6 @@ class ModelsByLanguageTable(PivotTable):
                     wanted = f"multiple-choice task{family}"
                 yield f"{key}.blocks: language {language!r} has no {wanted}; add one"
         yield from super().problems(experiment, key)
-
-
-def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
-    means = []
-    for column in zip(*rows, strict=True):
-        values = [cell.value for cell in column if cell.value is not None]
-        mark = max(cell.published_mark for cell in column)
-        if any(cell.text is not None for cell in column):
-            means.append(text(MISSING))
-        elif len(values) < len(column):
-            means.append(Cell(published_mark=mark))
-        else:
-            means.append(replace(mean_cell(column), published_mark=mark))
-    return means
-
-
-def mean_cell(cells: Sequence[Cell]) -> Cell:
-    """Return the mean of values with its error, items being independent and seeds the same."""
-    errors = [cell.stderr for cell in cells if cell.stderr is not None]
-    spreads = [cell.deviation for cell in cells if cell.deviation is not None]
-    return Cell(
-        fmean(cell.value or 0.0 for cell in cells),
-        math.hypot(*errors) / len(cells) if len(errors) == len(cells) else None,
-        digits=cells[0].digits,
-        deviation=fmean(spreads) if len(spreads) == len(cells) else None,
-        seeds=min((cell.seeds for cell in cells if cell.seeds), default=None),
-    )
 
 
 TABLE = ModelsByLanguageTable

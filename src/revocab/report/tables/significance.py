@@ -56,9 +56,9 @@ class SignificanceTable(TableOptions):
                 ours = differences.get((first, second, task, metric))
                 reverse = differences.get((second, first, task, metric))
                 scale = 1 if self.language is None else 100
-                found = ours or reverse
-                cell = difference_cell(found, 1 if ours else -1, scale, path)
-                if found is None and compared:  # of a single item, or of no seed in common
+                row_compared = ours or reverse
+                cell = difference_cell(row_compared, 1 if ours else -1, scale, path)
+                if row_compared is None and compared:  # of a single item, or of no seed in common
                     cell = text(MISSING)
                 row.cells.append(cell)
             rows.append(row)

@@ -109,8 +109,8 @@ class ParityTable(ParallelOptions, TableOptions):
         languages = parallel.languages if parallel else []
         rows = []
         for tokenizer in results.experiment.fertility.tokenizers:
-            found = [measured.get((tokenizer, language), {}) for language in languages]
-            cells = [cell for row in found for cell in cells_of(row, OF_PARALLEL_TEXT, PARALLEL)]
+            counts = [measured.get((tokenizer, language), {}) for language in languages]
+            cells = [cell for row in counts for cell in cells_of(row, OF_PARALLEL_TEXT, PARALLEL)]
             rows.append(Row([text(tokenizer), *cells]))
         header = ["Tokenizer", *headers(OF_PARALLEL_TEXT) * len(languages)]
         over = [language_label(language) for language in languages for _ in OF_PARALLEL_TEXT]
@@ -136,11 +136,11 @@ class ParametersTable(TableOptions):
         for model in results.experiment.parameters:
             count = counts.get((model.label, model.vocabulary_size))
             printed = results.paper.value("", model.label, "Parameters")
-            shown = MISSING if count is None else human(count)
-            shown += f" ({human(printed)})" if printed else ""
+            rounded = MISSING if count is None else human(count)
+            rounded += f" ({human(printed)})" if printed else ""
             exact = MISSING if count is None else f"{count:,}"
             cells = [text(model.label), text(str(model.vocabulary_size))]
-            rows.append(Row([*cells, text(shown, SIZES), text(exact, SIZES)]))
+            rows.append(Row([*cells, text(rounded, SIZES), text(exact, SIZES)]))
         return Table(["Model", "Vocabulary", "Parameters", "Exactly"], rows)
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
