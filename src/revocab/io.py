@@ -227,20 +227,25 @@ def read_csv(path: Path, columns: Sequence[str] = ()) -> list[dict[str, str]]:
     """Return the rows of a CSV file, texts as they were written.
 
     Raises :class:`RevocabError` naming the lines that have other than the columns of the first
-    (``columns``, where given).
+    (``columns``, where given), and a file that is no CSV in UTF-8.
     """
-    with path.open(encoding="utf-8", newline="") as handle:
-        reader = csv.DictReader(handle)
-        names = [*map(text_of_cell, reader.fieldnames or ())]
-        if columns and names != [*columns]:
-            raise RevocabError(
-                f"{path}: has the columns {', '.join(names)}; expected {', '.join(columns)}"
-            )
-        reader.fieldnames = names
-        rows = [{key: text_of_cell(cell) for key, cell in row.items()} for row in reader]
+    try:
+        with path.open(encoding="utf-8", newline="") as handle:
+            reader = csv.DictReader(handle)
+            names = [*map(text_of_cell, reader.fieldnames or ())]
+            reader.fieldnames = names
+            rows = [{key: text_of_cell(cell) for key, cell in row.items()} for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise RevocabError(
+            f"{path}: not CSV in UTF-8 ({error}); save it so, or make it again"
+        ) from None
+    if columns and names != [*columns]:
+        raise RevocabError(
+            f"{path}: has the columns {', '.join(names)}; expected {', '.join(columns)}"
+        )
     refuse(
         f"{path}, line {line}: not the {len(names)} columns of the first line; the file is cut or"
-        " was changed: make it again"
+        " was changed: mend the line, or make the file again"
         for line, row in enumerate(rows, 2)
         if None in row or None in row.values()
     )

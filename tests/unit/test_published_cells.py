@@ -101,6 +101,13 @@ def test_every_wrong_line_is_told(tmp_path):
         PaperValues(folder)
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", b'table,"a\n' + b"x" * 200_000])
+def test_a_file_that_is_no_csv_is_refused(tmp_path, content):
+    (tmp_path / "paper.csv").write_bytes(content)
+    with pytest.raises(RevocabError, match=r"paper\.csv: not CSV in UTF-8"):
+        PaperValues(tmp_path)
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_values_of_other_items_have_a_mark_and_are_compared_with_nothing(tmp_path, strict):
     """So do means over the task, and a strict number of items stops."""
