@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from revocab.closed import unknown
 from revocab.errors import RevocabError, refuse
 from revocab.io import read_json, write_json, write_text
@@ -32,8 +34,16 @@ def made_tables(results: Results) -> dict[str, Table]:
     tables = {}
     for name in results.experiment.tables:
         path = results.root / "tables" / f"{name}.{DATA_ENDING}"
-        written = path.is_file()
-        tables[name] = Table.from_data(read_json(path)) if written else build_table(results, name)
+        try:
+            tables[name] = (
+                Table.from_data(read_json(path)) if path.is_file() else build_table(results, name)
+            )
+        except ValidationError as error:
+            key = ".".join(map(str, error.errors()[0]["loc"]))
+            raise RevocabError(
+                f"{path}: no table as make_tables writes it ({key}: {error.errors()[0]['msg']});"
+                " make it again"
+            ) from None
     return tables
 
 
