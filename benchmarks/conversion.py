@@ -126,7 +126,7 @@ def write_model(
 ) -> None:
     """Write the checkpoint tensor by tensor; other than vocabulary tensors repeat one block."""
     from revocab.models.folder import copy_tokenizer
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     rows = len(load_tokenizer(tokenizer))
     folder.mkdir(parents=True)

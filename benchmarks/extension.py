@@ -38,7 +38,7 @@ json.dump(list(made["vocab"]), open(out + "/added.json", "w"))
 
 def count_tokens(folder: Path, corpus: Path) -> int:
     from revocab.corpora.read import texts
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     tokenizer = load_tokenizer(folder)
     return sum(len(tokenizer.tokenize(text)) for text in texts(corpus, "heldout"))
@@ -96,7 +96,7 @@ def main() -> None:
 
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
-    from revocab.tokenizer_building.trainers import train_tokenizer
+    from revocab.vocabulary.building.trainers import train_tokenizer
 
     world = build(17)
     english, italian = (

@@ -43,7 +43,7 @@ def measured_by_engine(model: Path, text: Path, language: str, engine: str, out:
 
 def measured_by_llama(gguf: Path, prompt_ids: list[int], per_token: float) -> dict[str, float]:
     """Return characters written per second, of a longer request and a shorter one."""
-    from revocab.verify.runtimes.llama_cpp import ask_llama
+    from revocab.product.verify.runtimes.llama_cpp import ask_llama
 
     seconds, written = [], []
     for count in (WARM_UP, WARM_UP + NEW_TOKENS):
@@ -86,8 +86,8 @@ def main() -> None:
     options = parser.parse_args()
 
     from revocab.evaluation.efficiency import read_text
-    from revocab.export.export import export
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.product.export.export import export
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     os.environ["OMP_NUM_THREADS"] = "1"
     models = {name: Path(folder) for name, _, folder in (m.partition("=") for m in options.models)}

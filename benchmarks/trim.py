@@ -59,7 +59,7 @@ def write_plain(base: Path, kept: set[int], out: Path) -> None:
 
 def least_used_dropped(base: Any, uses_V: Any, keep: int) -> set[int]:
     """Return the most used ids, with those of bytes and special tokens."""
-    from revocab.tokenizer_building.editable import EditableVocabulary
+    from revocab.vocabulary.building.editable import EditableVocabulary
 
     vocabulary = EditableVocabulary.read(base)
     kept = {vocabulary.ids[token] for token in vocabulary.protected}
@@ -72,7 +72,7 @@ class Side:
     """A trimmed tokenizer, and perhaps its model, beside the base's."""
 
     def __init__(self, base: Any, folder: Path, source: Path | None):
-        from revocab.tokenizers.load import load_tokenizer
+        from revocab.vocabulary.tokenizers.load import load_tokenizer
 
         self.base, self.made = base, load_tokenizer(folder)
         self.folder, self.source = folder, source
@@ -112,8 +112,8 @@ class Side:
         return " and ".join(f"{count:,}" for count in sorted(counts))
 
     def rows(self, uses_V: Any, unseen_V: Any, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-        from revocab.tokenizers.canonical import canonical_vocabulary
-        from revocab.tokenizers.unreachable import unreachable
+        from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+        from revocab.vocabulary.tokenizers.unreachable import unreachable
 
         alone, other, wrong = self.cut_otherwise(lines)
         words = sum(len(line.split()) for line in lines)
@@ -169,8 +169,8 @@ def main() -> None:
     options = parser.parse_args()
 
     from revocab.io import write_jsonl
-    from revocab.tokenizer_building.trimming import count_ids
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.building.trimming import count_ids
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     work = options.work
     work.mkdir(parents=True)

@@ -59,7 +59,7 @@ def summaries() -> dict[str, str]:
     """Return what methods, constructions and changes say of themselves, by name."""
     from revocab.initialise.method import methods
     from revocab.models.change import changes
-    from revocab.tokenizer_building.construction import constructions
+    from revocab.vocabulary.building.construction import constructions
 
     kinds: dict[str, Any] = {**methods(), **constructions(), **changes()}
     return {name: kind.summary for name, kind in kinds.items()}

@@ -30,19 +30,28 @@ VERBS = {
 }
 #: What a user begins with: a function of the words, and the line of the help.
 BEGUN = {
-    "adapt": ("revocab.adapting.adapt.adapt", "adapt a model to a text, in one command"),
+    "adapt": ("revocab.product.adapt.adapt", "adapt a model to a text, in one command"),
     "advise": (
-        "revocab.advice.advise.advise",
+        "revocab.product.advice.advise.advise",
         "say whether a new vocabulary is worth it, and which",
     ),
-    "trim": ("revocab.adapting.trim.trim", "drop tokens that some languages do not need"),
-    "compare": ("revocab.adapting.compare.compare", "tell which of two models is better on a text"),
-    "check": ("revocab.model_check.check.check", "say what is wrong with a model, and mend a copy"),
+    "trim": ("revocab.product.trim.trim", "drop tokens that some languages do not need"),
+    "compare": (
+        "revocab.product.compare.compare",
+        "tell which of two models is better on a text",
+    ),
+    "check": (
+        "revocab.product.check.check.check",
+        "say what is wrong with a model, and mend a copy",
+    ),
     "verify": (
-        "revocab.verify.verify.verify",
+        "revocab.product.verify.verify.verify",
         "tell whether a model gives the same tokens, text and logits in every runtime",
     ),
-    "export": ("revocab.export.export.export", "write a model for llama.cpp, Ollama and others"),
+    "export": (
+        "revocab.product.export.export.export",
+        "write a model for llama.cpp, Ollama and others",
+    ),
     "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.intersection.match import Identity
 from revocab.models.hub_or_folder import What, fetch_inputs, local
 from revocab.progress import Say, silent
+from revocab.vocabulary.intersection.match import Identity
 
 if TYPE_CHECKING:
     import torch
 
-    from revocab.intersection.intersect import Intersection
     from revocab.models.finding import Finding
+    from revocab.vocabulary.intersection.intersect import Intersection
 
 __all__ = ["RevocabError", "adapt_model", "check", "shared_tokens", "target_matrix"]
 
@@ -159,8 +159,8 @@ def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, i
 
 def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") -> Intersection:
     """Return the tokens that two tokenizers share, as ids on both sides, and those that are new."""
-    from revocab.intersection.intersect import intersect
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.intersection.intersect import intersect
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     first, second = (load_tokenizer(_folder(place, "tokenizer")) for place in (source, target))
     return intersect(first, second, identity)
@@ -172,7 +172,7 @@ def check(model: Place) -> list[Finding]:
     Each has a ``code``, a ``severity`` (error, warning, note), ``what`` is wrong, its ``effect``
     and what will ``mend`` it.
     """
-    from revocab.model_check.kind import look_at
+    from revocab.product.check.kind import look_at
 
     return look_at(_folder(model, "model"))
 

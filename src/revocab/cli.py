@@ -151,7 +151,7 @@ def handed_over(options: Any, words: Sequence[str], name: str) -> bool:
 @contextmanager
 def glanced_at(name: str, pattern: str, arguments: Any) -> Iterator[None]:
     """Print what is wrong with the model that is read and, anew, with the last that is written."""
-    from revocab.model_check.kind import tell
+    from revocab.product.check.kind import tell
 
     inputs = getattr(arguments, "inputs", arguments)
     known = tell(getattr(inputs, name))

@@ -58,7 +58,7 @@ class Verb:
     out: str = "folder to write"
     writes: Literal["folder", "file"] = "folder"
     #: Of one that makes a model of a model: the input, and which folders below the output are
-    #: models. By hand, what :mod:`revocab.model_check` finds in them at a glance is printed.
+    #: models. By hand, what :mod:`revocab.product.check` finds in them at a glance is printed.
     remakes: tuple[str, str] | None = None
     #: Folders of the package whose modules it finds at run time (:mod:`revocab.extensions`).
     finds: tuple[str, ...] = ()

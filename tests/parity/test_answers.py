@@ -10,8 +10,8 @@ from chat_toys import write_inputs
 from training_pico import losses, run_of, table
 
 from revocab import io
-from revocab.chat.template import FOLDER
 from revocab.errors import RevocabError
+from revocab.training.chat.template import FOLDER
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

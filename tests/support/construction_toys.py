@@ -11,12 +11,12 @@ from jobs import job_of
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
-from revocab.tokenizer_building.build import build_tokenizer
-from revocab.tokenizer_building.construction import BuildInputs, TokenizerJob
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import TrainingText, batched
-from revocab.tokenizers.alphabets import frequent_characters
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.building.build import build_tokenizer
+from revocab.vocabulary.building.construction import BuildInputs, TokenizerJob
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import TrainingText, batched
+from revocab.vocabulary.tokenizers.alphabets import frequent_characters
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 WORLD = build(17)
 ENGLISH = [one["text"] for one in documents(WORLD, "en", 120, 17)] + [

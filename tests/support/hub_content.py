@@ -235,10 +235,10 @@ def generative_benchmarks(root: Path, world: Any, items: int) -> None:
 
 def tokenizers(root: Path, wanted: dict[str, tuple[list[str], str, int]]) -> dict[str, Path]:
     """Train tokenizers, given by name: texts, alphabet, size. Return their folders."""
-    from revocab.tokenizer_building.trainers import train_tokenizer
-    from revocab.tokenizer_building.training_text import batched
-    from revocab.tokenizers.alphabets import frequent_characters
-    from revocab.tokenizers.load import write_tokenizer
+    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.training_text import batched
+    from revocab.vocabulary.tokenizers.alphabets import frequent_characters
+    from revocab.vocabulary.tokenizers.load import write_tokenizer
 
     folders = {}
     for name, (documents, alphabet, size) in wanted.items():

@@ -16,7 +16,7 @@ import hub_content
 import hub_darumeru
 import hub_scripts
 
-from revocab.chat.template import find_template
+from revocab.training.chat.template import find_template
 
 CONTEXT = 8192
 #: Of Russian Wikipedia, the last of which is only copied from.
@@ -128,7 +128,7 @@ def chat_tokenizer(base: Path, name: str, out: Path) -> Path:
     """Write the tokenizer of an instruct model."""
     from transformers import PreTrainedTokenizerFast
 
-    from revocab.tokenizers.load import write_tokenizer
+    from revocab.vocabulary.tokenizers.load import write_tokenizer
 
     _, tokens, template, end = CHAT[name]
     tokenizer = PreTrainedTokenizerFast.from_pretrained(base)

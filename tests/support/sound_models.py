@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from revocab.chat.template import read_template
 from revocab.io import read_json, write_json, write_text
+from revocab.training.chat.template import read_template
 
 TEXT = (
     "the cat sat on the mat and the dog ran to the house il gatto e il cane sono a casa perché è"

@@ -52,8 +52,8 @@ def load(folder):
 
 
 def shared_pairs(toys):
-    from revocab.intersection.intersect import intersect
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.intersection.intersect import intersect
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     found = intersect(
         load_tokenizer(toys / "source-tokenizer"), load_tokenizer(toys / "target-tokenizer")

@@ -9,9 +9,11 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
-from revocab.adapting import speed
-from revocab.adapting.adapt import adapt
-from revocab.adapting.choices import (
+from revocab.errors import RevocabError
+from revocab.experiment import validate
+from revocab.product import speed
+from revocab.product.adapt import adapt
+from revocab.product.choices import (
     HELDOUT_BYTES,
     HELDOUT_BYTES_PER_TOKEN,
     MEASURED_SHARE,
@@ -24,11 +26,9 @@ from revocab.adapting.choices import (
     shares,
     vocabulary_size,
 )
-from revocab.adapting.experiment_file import ExperimentFile
-from revocab.adapting.source import Source, look_at, look_at_stand_in
-from revocab.adapting.texts import Text, measure
-from revocab.errors import RevocabError
-from revocab.experiment import validate
+from revocab.product.experiment_file import ExperimentFile
+from revocab.product.source import Source, look_at, look_at_stand_in
+from revocab.product.texts import Text, measure
 
 SOURCE = Source("model", tokens=1000, context=2048, width=512, parameters=1_000_000)
 

@@ -13,11 +13,11 @@ from tokenizers import AddedToken
 from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.tokenizer_building.build import (
+from revocab.vocabulary.building.build import (
     build_from_folders,
 )
-from revocab.tokenizer_building.construction import BuildInputs, TokenizerJob, constructions
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.building.construction import BuildInputs, TokenizerJob, constructions
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|im_start|>{{ message['role'] }}\n"

@@ -10,16 +10,16 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.adapting.adapt import recommended
-from revocab.adapting.choices import TOKENS_PER_NEW_TOKEN
-from revocab.adapting.source import describe
-from revocab.adapting.texts import measure_texts
-from revocab.advice.advise import advise
-from revocab.advice.findings import COUNTED_BYTES
-from revocab.advice.page import data_of
 from revocab.errors import RevocabError
 from revocab.experiment import read
 from revocab.experiment.layout import Layout
+from revocab.product.adapt import recommended
+from revocab.product.advice.advise import advise
+from revocab.product.advice.findings import COUNTED_BYTES
+from revocab.product.advice.page import data_of
+from revocab.product.choices import TOKENS_PER_NEW_TOKEN
+from revocab.product.source import describe
+from revocab.product.texts import measure_texts
 
 
 def write_text(file: Path, words: list[str], seed: int) -> Path:

@@ -19,17 +19,17 @@ from construction_toys import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.advice.curve import Curve, CurvePoint, draw_curve, find_knee, nested_runs
-from revocab.advice.sample import LEAST_BYTES, sample_text
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
-from revocab.fertility.token_counts import count_tokens
-from revocab.tokenizer_building.continued_bpe import savings
-from revocab.tokenizer_building.editable import EditableVocabulary, merge_pieces
-from revocab.tokenizer_building.expansion import ExpansionCorpus
-from revocab.tokenizer_building.pretokens import CutPretokens, count_pretokens
-from revocab.tokenizers.load import load_tokenizer
+from revocab.product.advice.curve import Curve, CurvePoint, draw_curve, find_knee, nested_runs
+from revocab.product.advice.sample import LEAST_BYTES, sample_text
+from revocab.vocabulary.building.continued_bpe import savings
+from revocab.vocabulary.building.editable import EditableVocabulary, merge_pieces
+from revocab.vocabulary.building.expansion import ExpansionCorpus
+from revocab.vocabulary.building.pretokens import CutPretokens, count_pretokens
+from revocab.vocabulary.fertility.token_counts import count_tokens
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 KEEP = 0.85
 #: So that the smaller ones have room for fewer of the Greek letters than there are.

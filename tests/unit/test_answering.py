@@ -9,18 +9,18 @@ import pytest
 from evaluation_toys import write_model
 from jobs import job_of
 
-from revocab.answering.answer import Dialogue, answer_all, read_dialogues, turns
-from revocab.answering.judge import JudgeInputs, JudgeJob, judges
-from revocab.answering.judged import judge_folder
-from revocab.answering.judges.llm import grade
-from revocab.answering.options import AnswerJob
-from revocab.chat.template import find_template
+from revocab.corpora.answers.answer import Dialogue, answer_all, read_dialogues, turns
+from revocab.corpora.answers.judge import JudgeInputs, JudgeJob, judges
+from revocab.corpora.answers.judged import judge_folder
+from revocab.corpora.answers.judges.llm import grade
+from revocab.corpora.answers.options import AnswerJob
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import Records
 from revocab.io import read_json, read_jsonl, write_jsonl
+from revocab.training.chat.template import find_template
 
 CHATML = find_template("chatml").read_text(encoding="utf-8")
 MACHINE = AnswerHardware(device="cpu")

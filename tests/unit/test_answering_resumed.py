@@ -14,16 +14,16 @@ from safetensors.torch import load_file, save_file
 from waiting import wait_until
 
 from revocab.__main__ import main
-from revocab.answering.judge import JudgeJob
-from revocab.answering.judged import judge_folder
-from revocab.answering.judges import llm
-from revocab.answering.recorded import BATCHES, recorded
-from revocab.chat.template import find_template
+from revocab.corpora.answers.judge import JudgeJob
+from revocab.corpora.answers.judged import judge_folder
+from revocab.corpora.answers.judges import llm
+from revocab.corpora.answers.recorded import BATCHES, recorded
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import Records
 from revocab.io import write_jsonl
+from revocab.training.chat.template import find_template
 
 CHATML = find_template("chatml").read_text(encoding="utf-8")
 ROWS = 6 * BATCHES
@@ -33,7 +33,7 @@ ROWS = 6 * BATCHES
 SLOW = """
 import sys, time
 from revocab.__main__ import main
-from revocab.answering.judges import llm
+from revocab.corpora.answers.judges import llm
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 
 def slow(method):

@@ -11,9 +11,9 @@ from transformers import PreTrainedTokenizerFast
 
 from revocab.errors import RevocabError
 from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
-from revocab.tokenizers.alphabets import from_byte_level, to_byte_level
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-from revocab.tokenizers.load import tokenizer_style
+from revocab.vocabulary.tokenizers.alphabets import from_byte_level, to_byte_level
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import tokenizer_style
 
 
 def by_string(tokenizer):

@@ -83,7 +83,7 @@ def test_conversations_held_out_make_no_text_be_packed_again(values):
     assert layout.texts_held_out("train") == layout.corpora(text, "heldout")
     assert layout.texts_held_out("answers") == layout.corpora(chat, "heldout")
     template = layout.chat_template(experiment.recipes["answers"].chat_template)
-    assert template == ["src/revocab/chat/templates/plain.jinja"]
+    assert template == ["src/revocab/training/chat/templates/plain.jinja"]
 
 
 def test_a_tuned_run_is_measured_on_text_and_answers(values):

@@ -9,8 +9,6 @@ import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
-from revocab.chat.layout import Layout
-from revocab.chat.template import find_template
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import asked, generate_checkpoints, load_generator
 from revocab.evaluation.generation.prompts import messages, prompt_row
@@ -22,7 +20,9 @@ from revocab.evaluation.options import Generating, Scoring
 from revocab.experiment.expand import expand
 from revocab.experiment.schema import Experiment
 from revocab.io import read_jsonl, write_jsonl
-from revocab.tokenizers.load import load_tokenizer
+from revocab.training.chat.layout import Layout
+from revocab.training.chat.template import find_template
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"

@@ -7,10 +7,10 @@ import re
 import pytest
 from chat_toys import messages_of, write_tokenizer
 
-from revocab.chat.template import FOLDER, find_template, load_template
 from revocab.errors import RevocabError
-from revocab.tokenizers.load import load_tokenizer
+from revocab.training.chat.template import FOLDER, find_template, load_template
 from revocab.training.data.conversations import ConversationCount, encoded, load_chat_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 MESSAGES = [
     {"role": "system", "content": "Reply in Italian."},

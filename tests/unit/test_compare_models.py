@@ -8,9 +8,9 @@ import pytest
 import torch
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.adapting.compare import compare, measured_loss, parts_of
 from revocab.errors import RevocabError
 from revocab.io import read_json
+from revocab.product.compare import compare, measured_loss, parts_of
 
 TEXT = [f"the cat sat on the mat {number} and the dog è a casa" for number in range(40)]
 

@@ -11,9 +11,9 @@ from toy_vocabularies import wordpiece
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.tokenizer_building.construction import BuildInputs
-from revocab.tokenizer_building.training_text import TrainingText
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.building.construction import BuildInputs
+from revocab.vocabulary.building.training_text import TrainingText
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 def refused(message, way, base, mixtures, out, **options):

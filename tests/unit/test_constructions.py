@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from revocab.corpora.read import texts
 from revocab.io import read_json, sha256
-from revocab.tokenizer_building.editable import EditableVocabulary
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.building.editable import EditableVocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 ADDED = 40
 WAYS = {"extend": {"add": ADDED}, "replace": {"share": 0.1}, "optimise": {"keep": 0.85}}
@@ -309,7 +309,7 @@ def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
 @pytest.mark.shared_data
 def test_real_mistral_grows_by_italian(tmp_path, shared_folder):
     from revocab.corpora.prepare import CorpusJob, prepare
-    from revocab.fertility.measure import fertility_of_folders
+    from revocab.vocabulary.fertility.measure import fertility_of_folders
 
     folder = shared_folder / "data" / "corpora" / "it"
     for name, size in (("europarl", 800_000), ("wikineural", 150_000)):

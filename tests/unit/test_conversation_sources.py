@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from revocab.answering.answer import read_dialogues
-from revocab.answering.options import AnswerJob
-from revocab.chat.messages import usual_roles
+from revocab.corpora.answers.answer import read_dialogues
+from revocab.corpora.answers.options import AnswerJob
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import documents
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kinds.instructions import checked_rows
 from revocab.io import write_jsonl
+from revocab.training.chat.messages import usual_roles
 
 SOURCE = {"label": "saiga"}
 KEEP = {"opus_score": {"min": 8}, "is_bad_by_regex": {"one_of": [False]}}

@@ -9,7 +9,6 @@ import pytest
 from darumeru import SHOTS, Answerer
 from evaluation_toys import IT_ROWS, write_model, write_task
 
-from revocab.chat.template import find_template
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.measures import items_of
@@ -18,6 +17,7 @@ from revocab.evaluation.multiple_choice.families import families, main_metric
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
 from revocab.evaluation.resampling import bootstrap
+from revocab.training.chat.template import find_template
 
 ITEMS = 200
 #: What a random answerer gets, in the metric of the task. Labels of all tasks are balanced here, so

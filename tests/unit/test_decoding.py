@@ -6,7 +6,7 @@ import pytest
 import torch
 from evaluation_toys import write_model
 
-from revocab.answering.options import AnswerJob
+from revocab.corpora.answers.options import AnswerJob
 from revocab.evaluation.generation.generate import load_generator
 from revocab.evaluation.inference.decoding import Decoding
 from revocab.evaluation.inference.engine import choose_engine, engines_for

@@ -22,7 +22,7 @@ from revocab.evaluation.embedding_similarity import (
 )
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
-from revocab.tokenizers.canonical import CanonicalToken
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken
 
 
 def vocabulary(word_starts=5, continuations=3):

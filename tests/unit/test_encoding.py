@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from revocab.tokenizers.encoding import (
+from revocab.vocabulary.tokenizers.encoding import (
     PARSE,
     SpecialTexts,
     appended_tokens,
@@ -19,8 +19,8 @@ from revocab.tokenizers.encoding import (
     load_prompt_tokenizer,
     text_encoder,
 )
-from revocab.tokenizers.identity import folder_hash, foreign_ids, ids_hash
-from revocab.tokenizers.unseen import Coverage, Unseen, name_of, size_of
+from revocab.vocabulary.tokenizers.identity import folder_hash, foreign_ids, ids_hash
+from revocab.vocabulary.tokenizers.unseen import Coverage, Unseen, name_of, size_of
 
 BOS, EOS = "<s>", "</s>"
 

@@ -9,10 +9,10 @@ from tokenizers import AddedToken
 from toy_folders import initialise, load
 from toy_models import build_model
 
-from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
 from revocab.models.vocabulary.special_ids import Counterparts, with_ids
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.intersection.intersect import IntersectionJob, intersect_folders
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 def extended(folder, out, special=(), plain=(), words=(), **roles):

@@ -23,16 +23,16 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils import sentencepiece_model_pb2_new as sentencepiece_model
 
 from revocab.errors import RevocabError
-from revocab.export.cutters import by_score
-from revocab.export.export import export
-from revocab.export.fidelity import ids_here
-from revocab.export.vocabulary import Vocabulary
 from revocab.io import read_json, write_json
 from revocab.models.vocabulary.padding import TOKEN_ROWS
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.alphabets import GPT2_WORDS, frequent_characters
-from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.product.export.cutters import by_score
+from revocab.product.export.export import export
+from revocab.product.export.fidelity import ids_here
+from revocab.product.export.vocabulary import Vocabulary
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.tokenizers.alphabets import GPT2_WORDS, frequent_characters
+from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
 
 #: Relative error of each type.
 LOSSES = {"f32": 0.0, "f16": 1e-3, "bf16": 8e-3, "q8_0": 2e-2}
@@ -298,7 +298,7 @@ WITH_LIBRARY = """
     import base64, json, sys
     import sentencepiece
     from revocab.__main__ import main
-    from revocab.tokenizers.piece_model import new_piece_model
+    from revocab.vocabulary.tokenizers.piece_model import new_piece_model
     text, *folders = sys.argv[1:]
     sentencepiece.SentencePieceTrainer.train(
         input=text, model_prefix=text, vocab_size=400, hard_vocab_limit=False, minloglevel=2)

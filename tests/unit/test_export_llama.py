@@ -24,14 +24,14 @@ from jobs import job_of
 from printed import printed
 from toy_models import build_model
 
-from revocab.export.export import export
 from revocab.io import read_json, write_json
-from revocab.tokenizer_building.build import build_from_folders
-from revocab.tokenizer_building.construction import TokenizerJob
-from revocab.tokenizers.golden_texts import golden_texts
-from revocab.tokenizers.load import load_tokenizer
-from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS
-from revocab.verify.runtimes.llama_cpp import ask_llama
+from revocab.product.export.export import export
+from revocab.product.verify.runtimes.llama_cpp import ask_llama
+from revocab.vocabulary.building.build import build_from_folders
+from revocab.vocabulary.building.construction import TokenizerJob
+from revocab.vocabulary.tokenizers.golden_texts import golden_texts
+from revocab.vocabulary.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 
 FAMILIES = ("byte_fallback", "mistral", "byte_level", "llama")
 CHANGES = {"extend": {"add": 40}, "replace": {"share": 0.1}, "optimise": {"keep": 0.85}}

@@ -27,7 +27,7 @@ SHOWN = {
     "A claim": "report/claims/trained.py",
     "A kind of generation task": "evaluation/generation/kinds/summary.py",
     "An inference engine": "evaluation/inference/engines/plain.py",
-    "A construction of a tokenizer": "tokenizer_building/constructions/prune.py",
+    "A construction of a tokenizer": "vocabulary/building/constructions/prune.py",
     "A change of a model": "models/changes/ablate.py",
 }
 GERMANIC = "name: Low German\nwords: {question: Fraag, answer: Antwoort, text: Text}\n"
@@ -41,7 +41,7 @@ RECIPE = (
 FOUND = """
 import json
 
-from revocab.chat.template import template_names as chats
+from revocab.training.chat.template import template_names as chats
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.inference.engine import engines
 from revocab.evaluation.multiple_choice.tasks import find_template, load_template
@@ -50,7 +50,7 @@ from revocab.languages import fill, languages
 from revocab.models.change import changes
 from revocab.report.claims import claim_kinds
 from revocab.report.kind import figure_kinds, table_kinds
-from revocab.tokenizer_building.construction import constructions
+from revocab.vocabulary.building.construction import constructions
 from revocab.training.named_recipes import named_recipe
 
 print(json.dumps({
@@ -70,7 +70,7 @@ def folder(tmp_path) -> Path:
         "languages/nds.yaml": GERMANIC,
         "training/recipes/mine.yaml": RECIPE,
         "evaluation/multiple_choice/templates/riddle.yaml": RIDDLE,
-        "chat/templates/short.jinja": SHORT,
+        "training/chat/templates/short.jinja": SHORT,
     }
     for section, place in SHOWN.items():
         files[place] = "\n".join(blocks("extending.md", "python", section))

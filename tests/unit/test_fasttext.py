@@ -26,8 +26,8 @@ from revocab.initialise.reading.fasttext import (
     word,
 )
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 SMALL = AuxiliaryJob(dimension=12, epochs=2, min_count=3, buckets=500, seed=5)
 

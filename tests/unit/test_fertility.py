@@ -17,7 +17,11 @@ from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.source import Form
 from revocab.corpora.word_splitters import RULES, Words, start_splitting
 from revocab.errors import RevocabError
-from revocab.fertility.measure import (
+from revocab.io import read_json, sha256
+from revocab.vocabulary.building.build import save_tokenizer
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.fertility.measure import (
     COLUMNS,
     PARALLEL_COLUMNS,
     FertilityJob,
@@ -28,15 +32,11 @@ from revocab.fertility.measure import (
     measure_parallel,
     parallel_lines,
 )
-from revocab.fertility.token_counts import (
+from revocab.vocabulary.fertility.token_counts import (
     TokenCounts,
     count_token_classes,
     share_split,
 )
-from revocab.io import read_json, sha256
-from revocab.tokenizer_building.build import save_tokenizer
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
 
 TEXTS = ["Il cane corre.", "La città è bella, e grande.", "Un altro cane dorme qui."]
 
@@ -79,7 +79,7 @@ def test_equals_a_plain_loop(tokenizers, documents):
     words = NLTKWordTokenizer()
     kept = [text for text in documents if words.tokenize(text)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("revocab.tokenizers.encoding.BATCH_CHARACTERS", 20)
+        patch.setattr("revocab.vocabulary.tokenizers.encoding.BATCH_CHARACTERS", 20)
         if not kept:
             with pytest.raises(RevocabError, match="corpus it: no document with a word"):
                 measure_fertility(tokenizers, [Text("it", "it", documents, RULES)])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from splitter_toys import HINDI
 from toy_vocabularies import wordpiece
 
-from revocab.fertility import floor as floors
-from revocab.fertility.floor import FLOOR_COLUMNS, measure_floors
-from revocab.fertility.measure import Text
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.fertility import floor as floors
+from revocab.vocabulary.fertility.floor import FLOOR_COLUMNS, measure_floors
+from revocab.vocabulary.fertility.measure import Text
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 def test_floors_by_hand(bases, monkeypatch):

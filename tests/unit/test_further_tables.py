@@ -14,13 +14,13 @@ from revocab.initialise.options import ChosenMethod, find_method, table_method
 from revocab.initialise.rows.source_weights import read_source_weights
 from revocab.initialise.target_matrix import with_all_rows
 from revocab.io import read_json
-from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
-from revocab.tokenizers.load import load_tokenizer
+from revocab.product.check.kind import look_at
 from revocab.training.stage import Stage
 from revocab.training.stages import names_of
 from revocab.training.train import train
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 TABLE = "model.embed_tokens_per_layer.weight"
 MODELS = {

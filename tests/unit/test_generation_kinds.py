@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab import languages as language_data
-from revocab.chat.layout import Layout
 from revocab.demoworld.build import asked, translated
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import (
@@ -17,6 +16,7 @@ from revocab.evaluation.generation.kind import (
 )
 from revocab.evaluation.generation.prompts import prompt_row, render
 from revocab.languages import fill, languages, words_of
+from revocab.training.chat.layout import Layout
 
 PLAIN = {"question", "context", "answer", "text", "copy", "copied", "translate"}
 

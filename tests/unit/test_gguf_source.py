@@ -12,13 +12,13 @@ from safetensors.torch import load_file
 from toy_models import build_model
 
 from revocab.errors import RevocabError
-from revocab.export.export import export
 from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import ModelFolder
-from revocab.tokenizers.golden_texts import golden_texts
-from revocab.tokenizers.load import load_tokenizer
-from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS
+from revocab.product.export.export import export
+from revocab.vocabulary.tokenizers.golden_texts import golden_texts
+from revocab.vocabulary.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 
 
 @pytest.fixture(scope="module")

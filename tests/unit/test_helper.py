@@ -22,10 +22,14 @@ from revocab.initialise.reading import helper as helper_module
 from revocab.initialise.reading.helper import Coverage, Helper, in_target_order
 from revocab.initialise.rows.means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
-from revocab.intersection.intersect import IntersectionJob, intersect_canonical, intersect_folders
 from revocab.io import read_json
-from revocab.tokenizers.canonical import CanonicalToken
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.intersection.intersect import (
+    IntersectionJob,
+    intersect_canonical,
+    intersect_folders,
+)
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 HELPED = [name for name in CHANGING if methods()[name].needs_helper]
 FALLING_BACK = [name for name in HELPED if methods()[name].without_helper_row == "pieces"]

@@ -13,10 +13,10 @@ from toy_folders import adapt, initialise
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
 from revocab.models.load import _kernels, load_causal_lm
 from revocab.models.shape import load_shape
+from revocab.product.check.kind import look_at
 
 HEAD = "lm_head.weight"
 

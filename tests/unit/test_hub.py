@@ -29,9 +29,9 @@ SCIQ = "sapienzanlp/sciq_italian"
 def root(tmp_path_factory) -> Path:
     """A model, with a pickle beside its weights, and a data set of a task."""
     from revocab.models.parameters import Architecture, build_stand_in
-    from revocab.tokenizer_building.trainers import train_tokenizer
-    from revocab.tokenizer_building.training_text import batched
-    from revocab.tokenizers.load import write_tokenizer
+    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.training_text import batched
+    from revocab.vocabulary.tokenizers.load import write_tokenizer
 
     root = tmp_path_factory.mktemp("hub")
     item = {

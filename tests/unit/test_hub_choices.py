@@ -10,7 +10,7 @@ import darumeru
 import pytest
 from evaluation_toys import write_model
 
-from revocab.chat.template import find_template
+from revocab.training.chat.template import find_template
 
 NAMES = ("darumeru_parus", "darumeru_rcb", "darumeru_rucola")
 STORED = ("RefalMachine--darumeru", "RussianNLP--rucola")

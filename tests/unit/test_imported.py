@@ -12,7 +12,7 @@ from toy_models import build_model
 from revocab.errors import RevocabError
 from revocab.initialise.reading.helper import segmentation_hash
 from revocab.models.folder import ModelFolder
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 MATRICES = {"model.embed_tokens.weight", "lm_head.weight"}
 

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from tokenizers import decoders
 
 from revocab.errors import RevocabError
-from revocab.intersection.intersect import (
+from revocab.io import read_jsonl, sha256
+from revocab.output import OutputFolder
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.intersection.intersect import (
     KIND,
     intersect,
     intersect_canonical,
     read_pairs,
     write_intersection,
 )
-from revocab.io import read_jsonl, sha256
-from revocab.output import OutputFolder
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.canonical import CanonicalToken
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 def plain(string):

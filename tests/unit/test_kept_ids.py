@@ -14,11 +14,11 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from revocab import __main__ as entry
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder
-from revocab.tokenizer_building.construction import BuildInputs
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.file_ids import TokenizerFiles, changed_files
-from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.vocabulary.building.construction import BuildInputs
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.tokenizers.file_ids import TokenizerFiles, changed_files
+from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
 
 SIZE = 300
 #: Added tokens by id, of a vocabulary of 300; whether special; rows of the model; ids left out.

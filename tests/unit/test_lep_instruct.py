@@ -17,9 +17,9 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.initialise.methods.lep import change_of_rows
 from revocab.io import read_json, write_json
-from revocab.tokenizer_building.build import build_from_folders
-from revocab.tokenizer_building.construction import TokenizerJob
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.building.build import build_from_folders
+from revocab.vocabulary.building.construction import TokenizerJob
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 MAPS = ("swap", "overlap", "conversion")
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -49,7 +49,7 @@ def adopt(out, base, **given):
 @pytest.fixture(scope="module")
 def family(tmp_path_factory):
     """A base of rank 8, the same with two chat tokens, that tuned (moved), and the base adapted."""
-    from revocab.chat.template import FOLDER
+    from revocab.training.chat.template import FOLDER
 
     root = tmp_path_factory.mktemp("family")
     source = build_tokenizer(SOURCE_WORDS, 40, root / "source")

@@ -15,7 +15,6 @@ from refusals import problems
 
 from revocab import extensions, yaml_file
 from revocab.api import shared_tokens
-from revocab.chat.template import read_template
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import aligned_rows
 from revocab.costs.sizes import read_config
@@ -25,10 +24,11 @@ from revocab.initialise.reading.token_vectors import _read
 from revocab.io import read_jsonl, text_lines
 from revocab.links import check_documents
 from revocab.models.folder import read_settings
+from revocab.product.verify.verify import VerifyOptions, check_files
 from revocab.report.published import PaperValues
-from revocab.tokenizers.load import load_tokenizer
-from revocab.tokenizers.tiktoken import load_tiktoken
-from revocab.verify.verify import VerifyOptions, check_files
+from revocab.training.chat.template import read_template
+from revocab.vocabulary.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.tiktoken import load_tiktoken
 
 
 def template(folder: Path) -> object:

@@ -14,10 +14,10 @@ from toy_folders import adapt, initialise, load
 
 from revocab import __main__ as entry
 from revocab.io import sha256, write_text
-from revocab.model_check.check import line_of
-from revocab.model_check.kind import look_at
 from revocab.models.finding import Finding
-from revocab.tokenizers.load import load_tokenizer
+from revocab.product.check.check import line_of
+from revocab.product.check.kind import look_at
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from revocab.experiment.load import validate, without_nulls
 from revocab.experiment.schema import RunGroup
 from revocab.initialise.method import methods
 from revocab.initialise.options import ChosenMethod
-from revocab.tokenizer_building.construction import constructions
 from revocab.training.named_recipes import recipe_names, with_named_recipes
 from revocab.training.recipe import Recipe
 from revocab.verbs import find, places
+from revocab.vocabulary.building.construction import constructions
 
 #: Options that a construction cannot do without.
 NEEDED = {

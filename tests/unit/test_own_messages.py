@@ -6,7 +6,6 @@ import pytest
 from evaluation_toys import write_model
 from jobs import job_of
 
-from revocab.chat.messages import filled
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import asked, generate_task
@@ -16,6 +15,7 @@ from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating
 from revocab.io import write_jsonl
+from revocab.training.chat.messages import filled
 
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"

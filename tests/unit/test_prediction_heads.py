@@ -7,12 +7,12 @@ import torch
 from sound_models import Sound, byte_level, write_sound
 from toy_folders import initialise, restore
 
-from revocab.adapting.trim import trim
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
-from revocab.verify.verify import VerifyOptions, verified_model
+from revocab.product.check.kind import look_at
+from revocab.product.trim import trim
+from revocab.product.verify.verify import VerifyOptions, verified_model
 
 DEEPSEEK = Sound(
     "deepseek_v3", byte_level, ("<s>", "</s>"), {"bos_token": "<s>", "eos_token": "</s>"},

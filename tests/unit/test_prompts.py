@@ -6,7 +6,6 @@ import pytest
 from jobs import job_of
 from pydantic import ValidationError
 
-from revocab.chat.layout import LayoutOptions
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.prompts import (
     PromptJob,
@@ -16,6 +15,7 @@ from revocab.evaluation.generation.prompts import (
     spread,
 )
 from revocab.io import write_jsonl
+from revocab.training.chat.layout import LayoutOptions
 
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
 TEST = [{"id": f"t{i}", "it": f"prova {i}", "en": f"trial {i}"} for i in range(6)]

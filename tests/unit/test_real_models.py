@@ -16,7 +16,7 @@ from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.multiple_choice.tasks import TEMPLATES, build_task, write_task
 from revocab.evaluation.options import Scoring
 from revocab.io import read_jsonl
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
 

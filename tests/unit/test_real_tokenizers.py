@@ -15,9 +15,9 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.models.folder import ModelFolder
-from revocab.tokenizer_building.construction import BuildInputs
-from revocab.tokenizer_building.training_text import TrainingText
-from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.vocabulary.building.construction import BuildInputs
+from revocab.vocabulary.building.training_text import TrainingText
+from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
 
 ADDED = 24
 #: Gemma 3's text models have no row for the last token of their tokenizer.

@@ -13,8 +13,8 @@ from refusals import problems
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab import __main__ as entry
-from revocab.adapting import adapt
 from revocab.io import read_json, write_json
+from revocab.product import adapt
 
 #: How each verb is called; ``MODEL`` is a folder below, and flags follow.
 CALLS = {

@@ -17,7 +17,7 @@ from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.models.rows_only import read_rows, vocabulary_names
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 ROWS = 320
 #: Repositories: how shards end, and whether one matrix is both.

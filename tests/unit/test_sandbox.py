@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from chat_toys import messages_of, write_tokenizer
 
-from revocab.chat.template import ChatTemplate, load_template
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
 from revocab.evaluation.multiple_choice.rendering import Renderer
 from revocab.sandbox import MAX_TEMPLATE
-from revocab.tokenizers.load import load_tokenizer
+from revocab.training.chat.template import ChatTemplate, load_template
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 ATTACKS = {
     "shell": "{{ cycler.__init__.__globals__.os.system('touch PWNED') }}",

@@ -6,10 +6,10 @@ import pytest
 from toy_vocabularies import byte_level, sentencepiece_bpe
 
 from revocab.initialise.reading.source_pieces import SourceSpelling
-from revocab.intersection.intersect import intersect
-from revocab.tokenizers.alphabets import to_byte_level
-from revocab.tokenizers.canonical import canonical_vocabulary
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.intersection.intersect import intersect
+from revocab.vocabulary.tokenizers.alphabets import to_byte_level
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 BYTES = [bytes([number]) for number in range(256)]
 #: Mistral has pieces of its own for all controls but these; so has the toy in its shape.

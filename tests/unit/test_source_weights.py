@@ -25,8 +25,8 @@ from revocab.initialise.rows.source_weights import (
 )
 from revocab.initialise.target_matrix import fill
 from revocab.models.folder import ModelFolder
-from revocab.tokenizers.canonical import CanonicalToken
-from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken
+from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
 
 SAYING = [name for name, method in methods().items() if method.source_weights is not None]
 

@@ -6,19 +6,19 @@ import pytest
 from construction_toys import ENGLISH
 from splitter_toys import HINDI, gpt2_like
 
-from revocab.advice.findings import measure_text
 from revocab.errors import RevocabError
-from revocab.fertility.floor import (
+from revocab.product.advice.findings import measure_text
+from revocab.vocabulary.building.editable import EditableVocabulary
+from revocab.vocabulary.fertility.floor import (
     joined_runs,
     repaired_splitter_floor,
     splits_words,
     splitter_floor,
     trainer_floor,
 )
-from revocab.fertility.token_counts import cut_text
-from revocab.tokenizer_building.editable import EditableVocabulary
-from revocab.tokenizers.alphabets import LLAMA3_WORDS
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.fertility.token_counts import cut_text
+from revocab.vocabulary.tokenizers.alphabets import LLAMA3_WORDS
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 @pytest.fixture(scope="module")

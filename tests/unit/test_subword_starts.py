@@ -18,7 +18,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.options import ChosenMethod
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 TEXTS = {0: " a", 1: "bc", 2: ""}
 

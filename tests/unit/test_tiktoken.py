@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.intersection.intersect import IntersectionJob, intersect_folders
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.canonical import canonical_vocabulary
-from revocab.tokenizers.load import load_tokenizer, tokenizer_file, write_tokenizer
-from revocab.tokenizers.tiktoken import PATTERNS
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.intersection.intersect import IntersectionJob, intersect_folders
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_file, write_tokenizer
+from revocab.vocabulary.tokenizers.tiktoken import PATTERNS
 
 TEXTS = [
     "La città è più bella di sera, perché c'è il mare.",

@@ -21,8 +21,8 @@ from revocab.initialise.methods.projection import ProjectionOptions
 from revocab.initialise.reading.token_vectors import load_token_vectors, texts_of, vectors_hash
 from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 #: Of tokens that both toy vocabularies have, of one that only SentencePiece's has, and of a word.
 TEXT = "▁cane 1 2\nan 3 4\nA 5 6\n▁nessuno 7 8\nè 9 10\n"

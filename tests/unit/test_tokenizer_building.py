@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
 from revocab.io import sha256
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import (
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import (
     TrainingText,
     batched,
     describe_training_text,
@@ -24,8 +24,8 @@ from revocab.tokenizer_building.training_text import (
     training_budgets,
     training_texts,
 )
-from revocab.tokenizers.alphabets import frequent_characters
-from revocab.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
+from revocab.vocabulary.tokenizers.alphabets import frequent_characters
+from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
 
 SENTENCES = [
     "La città è più bella di sera, perché c'è il mare.",
@@ -168,7 +168,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from construction_toys import build_trained
-from revocab.tokenizer_building.training_text import TrainingText
+from revocab.vocabulary.building.training_text import TrainingText
 for alphabet in ("byte_fallback", "byte_level"):
     out = Path(sys.argv[2], alphabet)
     build_trained([TrainingText("toy", 1.0, Path(sys.argv[1]))], alphabet, 360, out)

@@ -8,10 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.alphabets import byte_level_words, frequent_characters, marked_words
-from revocab.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.tokenizers.alphabets import (
+    byte_level_words,
+    frequent_characters,
+    marked_words,
+)
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 
 NUMBERS = "In 1984 and 123456 and 1984 again, 1984 123 99.    Four   spaces    here.\n\n"
 TEXTS = [f"{text} {NUMBERS}" for text in ENGLISH[::3]]

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jobs import job_of
 
-from revocab.chat.template import find_template
 from revocab.closed import checked
 from revocab.corpora.formats import file_rows
 from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
@@ -21,6 +20,7 @@ from revocab.corpora.translations import Translations, pairs
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
+from revocab.training.chat.template import find_template
 from revocab.training.data.conversations import encoded, load_chat_tokenizer
 from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder

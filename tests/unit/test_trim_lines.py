@@ -12,11 +12,11 @@ from six_languages import LANGUAGES, lines_of_six_languages
 from sound_models import SOUND, WITH_TABLES, write_sound
 from toy_folders import load
 
-from revocab.adapting.trim import trim
 from revocab.io import read_json
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizers.alphabets import frequent_characters
-from revocab.tokenizers.load import load_tokenizer
+from revocab.product.trim import trim
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.tokenizers.alphabets import frequent_characters
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 pytestmark = [pytest.mark.long, pytest.mark.shared_data]
 

@@ -10,15 +10,15 @@ import torch
 from sound_models import SHAPE, SOUND, TEXT, WITH_TABLES, Sound, pieces, write_sound
 from toy_folders import load, restore, shard
 
-from revocab.adapting.trim import trim
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.models.trimmed_model import named_ids, renumbered
 from revocab.models.weights.files import Part
-from revocab.tokenizers.load import load_tokenizer
+from revocab.product.check.kind import look_at
+from revocab.product.trim import trim
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 FIELD = SOUND | WITH_TABLES
 WORDS = TEXT.split()

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from sound_models import SHAPE, SOUND, WITH_TABLES, write_sound
 
-from revocab.adapting.trim import trim
-from revocab.export.export import export
-from revocab.model_check.kind import look_at
-from revocab.tokenizers.load import load_tokenizer
-from revocab.verify.verify import VerifyOptions, verified_model
+from revocab.product.check.kind import look_at
+from revocab.product.export.export import export
+from revocab.product.trim import trim
+from revocab.product.verify.verify import VerifyOptions, verified_model
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 #: Heads as wide as vLLM has them on a CPU.
 WIDE = {**SHAPE, "hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from toy_vocabularies import unigram, with_merges, wordpiece
 
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.canonical import canonical_vocabulary
-from revocab.tokenizers.unreachable import occurs_in_utf8, unreachable
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.tokenizers.unreachable import occurs_in_utf8, unreachable
 
 
 def names(tokenizer):

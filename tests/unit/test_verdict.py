@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from revocab.adapting.compare import answer
-from revocab.adapting.texts import Text
-from revocab.adapting.verdict import (
+from revocab.product.compare import answer
+from revocab.product.texts import Text
+from revocab.product.verdict import (
     MOST_BYTES,
     pieces,
 )

@@ -10,9 +10,9 @@ from construction_toys import build_copied, build_trained, change, mixture
 from jobs import job_of
 from six_languages import lines_of_six_languages
 
-from revocab.tokenizer_building.build import build_from_folders
-from revocab.tokenizer_building.construction import TokenizerJob
-from revocab.verify.verify import VerifyOptions, verified_model
+from revocab.product.verify.verify import VerifyOptions, verified_model
+from revocab.vocabulary.building.build import build_from_folders
+from revocab.vocabulary.building.construction import TokenizerJob
 
 pytestmark = [pytest.mark.long, pytest.mark.shared_data]
 

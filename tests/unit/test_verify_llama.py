@@ -8,9 +8,9 @@ from gguf_files import write_gguf
 
 from revocab.errors import RevocabError
 from revocab.models.load import load_causal_lm
-from revocab.tokenizers.load import load_tokenizer
-from revocab.verify.runtimes import llama_cpp as llama
-from revocab.verify.runtimes.llama_cpp import ask_llama, llama_folder
+from revocab.product.verify.runtimes import llama_cpp as llama
+from revocab.product.verify.runtimes.llama_cpp import ask_llama, llama_folder
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 def test_what_is_missing_is_said_with_how_to_get_it(tmp_path, monkeypatch):

@@ -17,15 +17,15 @@ from transformers import AutoTokenizer
 
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
-from revocab.fertility.measure import fertility_of_folders
 from revocab.initialise.reading.source_pieces import SourceSpelling
-from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
-from revocab.tokenizer_building.editable import EditableVocabulary
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import batched
-from revocab.tokenizers.canonical import canonical_vocabulary
-from revocab.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
+from revocab.vocabulary.building.editable import EditableVocabulary
+from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.fertility.measure import fertility_of_folders
+from revocab.vocabulary.intersection.intersect import IntersectionJob, intersect_folders
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
 
 TEXTS = [
     "La città è più bella di sera, perché c'è il mare. Anche la virtù è bella.",

@@ -18,12 +18,12 @@ from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.model_check.kind import look_at
 from revocab.models.folder import ModelFolder
 from revocab.models.vocabulary.per_token_tensors import PER_LAYER, PER_LAYER_ROWS
+from revocab.product.check.kind import look_at
+from revocab.product.verify.verify import VerifyOptions, verified_model
 from revocab.report.table import Table
-from revocab.tokenizers.load import load_tokenizer
-from revocab.verify.verify import VerifyOptions, verified_model
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 pytestmark = pytest.mark.long
 
@@ -141,7 +141,7 @@ def test_a_model_with_a_table_of_every_layer_is_adapted(folder):
 
 
 def test_another_command_never_takes_the_file(folder, monkeypatch):
-    from revocab.adapting.adapt import adapt
+    from revocab.product.adapt import adapt
 
     monkeypatch.chdir(folder)
     (folder / "mine").mkdir()

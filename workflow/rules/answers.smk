@@ -1,5 +1,5 @@
 # Conversations that a model of the experiment answers itself, and those of them that a judge keeps.
-from revocab.answering.options import CONVERSATIONS as CONVERSATIONS_FILE
+from revocab.corpora.answers.options import CONVERSATIONS as CONVERSATIONS_FILE
 
 
 rule answer_prompts:

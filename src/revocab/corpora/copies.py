@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from revocab.chat.messages import ASSISTANT, Message
 from revocab.languages import fill
+from revocab.training.chat.messages import ASSISTANT, Message
 
 Unit = Literal["sentence", "paragraph", "article"]
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
 
-from revocab.chat.messages import Message, MessageReader, text_of
 from revocab.closed import Closed
 from revocab.corpora.copies import copying_task, units
 from revocab.corpora.scripts import in_scripts
 from revocab.corpora.translations import Translations, pairs, translation_task
 from revocab.errors import RevocabError
+from revocab.training.chat.messages import Message, MessageReader, text_of
 
 if TYPE_CHECKING:
     from revocab.corpora.options import CorpusJob, CorpusOptions

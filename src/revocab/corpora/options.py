@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from revocab.chat.messages import Role
 from revocab.closed import Closed, Id, Job, Language, OneLine
 from revocab.corpora.copies import Unit
 from revocab.corpora.documents import Condition
@@ -15,6 +14,7 @@ from revocab.corpora.scripts import others
 from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations
 from revocab.limits import OFTEN, TEXT_BYTES, BatchSize, Bytes, Count
+from revocab.training.chat.messages import Role
 
 
 class NearDuplicates(Closed):

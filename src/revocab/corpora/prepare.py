@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from revocab.chat.messages import is_answered
 from revocab.corpora.documents import RowFilter, documents_of, identity
 from revocab.corpora.formats import check_length, checksum, data_files, reading_of
 from revocab.corpora.options import CorpusJob, NearDuplicates
@@ -30,6 +29,7 @@ from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.marker import CORPUS
 from revocab.output import OutputFolder
+from revocab.training.chat.messages import is_answered
 
 
 def ngrams(text: str, words: int) -> set[str]:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, model_validator
 
-from revocab.chat.layout import Languages, Layout, LayoutOptions
-from revocab.chat.messages import ASSISTANT, Message
 from revocab.closed import Closed, Id, Language, OneLine
 from revocab.corpora.source import renamed
 from revocab.errors import RevocabError
 from revocab.limits import Count
+from revocab.training.chat.layout import Languages, Layout, LayoutOptions
+from revocab.training.chat.messages import ASSISTANT, Message
 
 #: How a translation is asked for, unless an experiment says otherwise (SAVA's Table 8).
 LAYOUT = Layout(instruction="<<translate>>", labels=("Text", "Translation"))

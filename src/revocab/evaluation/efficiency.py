@@ -25,7 +25,7 @@ from revocab.models.load import loading, quiet_loading
 from revocab.models.parameters import cache_bytes_per_token
 from revocab.models.weights.files import parameter_bytes
 from revocab.output import check_files
-from revocab.tokenizers.encoding import load_prompt_tokenizer
+from revocab.vocabulary.tokenizers.encoding import load_prompt_tokenizer
 
 
 def read_text(path: Path, characters: int) -> str:

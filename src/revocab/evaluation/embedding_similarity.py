@@ -28,7 +28,7 @@ from revocab.output import OutputFolder
 if TYPE_CHECKING:
     import torch
 
-    from revocab.tokenizers.canonical import CanonicalToken
+    from revocab.vocabulary.tokenizers.canonical import CanonicalToken
 
 Relative = Literal["dot", "cosine"]
 ANCHOR_KINDS = ("word_start", "continuation")
@@ -153,8 +153,8 @@ def measure(
     each run with each other one (both orders) at the last step. With a helper of another tokenizer
     runs are compared over the tokens that it shares with the target, anchors included.
     """
-    from revocab.tokenizers.canonical import canonical_vocabulary
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     tokenizer = load_tokenizer(target_tokenizer)
     vocabulary = canonical_vocabulary(tokenizer)

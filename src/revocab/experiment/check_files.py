@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from revocab.chat.template import read_template
 from revocab.closed import unknown
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import matching
@@ -15,7 +14,8 @@ from revocab.errors import RevocabError, refused
 from revocab.experiment.moved import moved
 from revocab.experiment.schema import Experiment, Source
 from revocab.models.folder import check_model_folder
-from revocab.tokenizers.load import tokenizer_file
+from revocab.training.chat.template import read_template
+from revocab.vocabulary.tokenizers.load import tokenizer_file
 
 #: What a path must name.
 What = Literal["text", "pattern", "file", "folder", "model", "tokenizer"]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from revocab.answering.judge import judges
 from revocab.closed import RunStep
+from revocab.corpora.answers.judge import judges
 from revocab.errors import RevocabError, refused
 from revocab.experiment.check_ids import references
 from revocab.experiment.check_runs import checkpoint_problems

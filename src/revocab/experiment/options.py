@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revocab.answering.judge import JudgeJob
-from revocab.answering.options import MESSAGES, AnswerJob
 from revocab.closed import Job, models_of
+from revocab.corpora.answers.judge import JudgeJob
+from revocab.corpora.answers.options import MESSAGES, AnswerJob
 from revocab.corpora.options import CorpusJob
 from revocab.corpora.source import Form
 from revocab.demoworld.build import WorldJob
@@ -25,19 +25,19 @@ from revocab.evaluation.options import (
 from revocab.experiment.check_tasks import asked_as_taught
 from revocab.experiment.expand import as_json, stage_mixtures
 from revocab.experiment.lineage import compared_pairs
-from revocab.fertility.measure import FertilityJob
 from revocab.initialise.options import InitJob, ScaleJob
 from revocab.initialise.reading.fasttext import AuxiliaryJob
-from revocab.intersection.intersect import IntersectionJob
 from revocab.models.change import ChangeJob
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import ParametersJob, StandInJob
 from revocab.report.inputs import ExperimentJob, ScoresJob
-from revocab.tokenizer_building.construction import SHARES, TokenizerJob
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.data.packing import PackingJob
 from revocab.training.recipe import DropJob, TrainingOptions
 from revocab.training.run import Settings
+from revocab.vocabulary.building.construction import SHARES, TokenizerJob
+from revocab.vocabulary.fertility.measure import FertilityJob
+from revocab.vocabulary.intersection.intersect import IntersectionJob
 
 if TYPE_CHECKING:
     from revocab.experiment.layout import Layout

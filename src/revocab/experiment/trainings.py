@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from revocab.answering.options import CONVERSATIONS
-from revocab.chat.template import find_template as find_chat_template
 from revocab.closed import BEST, Step
+from revocab.corpora.answers.options import CONVERSATIONS
 from revocab.experiment import options
 from revocab.experiment.expand import Run
 from revocab.experiment.lineage import compared_pairs, helper_pair, text_corpora
@@ -22,6 +21,7 @@ from revocab.experiment.schema.evaluation import TaskText
 from revocab.extensions import from_here
 from revocab.initialise.reading.token_vectors import vector_files
 from revocab.models.change import ModelReference
+from revocab.training.chat.template import find_template as find_chat_template
 from revocab.training.recipe import ANSWERS
 
 

@@ -42,7 +42,7 @@ from revocab.models.vocabulary.special_ids import new_config, new_generation_con
 from revocab.models.write import link_weights, with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
-from revocab.tokenizers.load import some
+from revocab.vocabulary.tokenizers.load import some
 
 
 class NewMatrices(NamedTuple):

@@ -21,9 +21,9 @@ from revocab.closed import (
 from revocab.command_line import flag_of
 from revocab.errors import refuse
 from revocab.initialise.method import Method, MethodOptions, methods
-from revocab.intersection.match import Identity
 from revocab.limits import Seed, Width
 from revocab.models.hub_or_folder import model_field, tokenizer_field
+from revocab.vocabulary.intersection.match import Identity
 
 #: What fills further tensors with a row per token where the method of embedding and head cannot.
 TABLES = "fvt"

@@ -22,7 +22,7 @@ from revocab.models.hub_or_folder import snapshot
 from revocab.models.rows_only import fetch_rows
 from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
-from revocab.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
+from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
 
 GGUF = ".gguf"
 MAGIC = b"GGUF"

@@ -19,7 +19,7 @@ from revocab.marker import MARKER
 from revocab.models.folder_files import Fate, files_of, without
 from revocab.models.weights.files import Part, read_tensor, stored_parts
 from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
-from revocab.tokenizers.file_ids import TEMPLATES, changed_files, write_changed
+from revocab.vocabulary.tokenizers.file_ids import TEMPLATES, changed_files, write_changed
 
 #: Files that this project writes beside a model and that describe only that folder.
 OWN_FILES = (
@@ -76,7 +76,7 @@ def check_tokenizer_folder(tokenizer: Path) -> None:
 
 def copy_tokenizer(tokenizer: Path, out: Path) -> None:
     """Copy the tokenizer files of one folder to another, byte for byte but for what
-    :mod:`revocab.tokenizers.file_ids` reads otherwise.
+    :mod:`revocab.vocabulary.tokenizers.file_ids` reads otherwise.
 
     Raises :class:`RevocabError` as :func:`check_tokenizer_folder` does.
     """

@@ -21,7 +21,7 @@ from revocab.models.vocabulary.padding import cut_off, padding_findings
 from revocab.models.weights.files import equal_tensors
 from revocab.models.weights.finite import finite_findings, scan
 from revocab.models.weights.index import INDEX, WEIGHTS
-from revocab.tokenizers.file_ids import TokenizerFiles
+from revocab.vocabulary.tokenizers.file_ids import TokenizerFiles
 
 ADAPTER = "adapter_config.json"
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}

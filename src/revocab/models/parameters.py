@@ -189,7 +189,7 @@ def build_stand_in(
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
 
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     output = OutputFolder(out, "untrained model", [tokenizer])
     loaded = load_tokenizer(tokenizer)

@@ -25,7 +25,7 @@ from revocab.models.load import check_structure
 from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.models.vocabulary.per_token_tensors import token_tables
 from revocab.models.write import write_weights
-from revocab.tokenizers.load import write_tokenizer
+from revocab.vocabulary.tokenizers.load import write_tokenizer
 
 #: Of each kept token, in the order of the new ids, the id that it had.
 KEPT_IDS = "kept_ids.json"

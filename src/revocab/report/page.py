@@ -31,8 +31,8 @@ from revocab.report.names import in_order, method_label
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.template import environment, notes
-from revocab.tokenizer_building.training_text import shortage
 from revocab.training.data.packed_folder import repetition
+from revocab.vocabulary.building.training_text import shortage
 
 #: Of a section of the page; ``about.j2`` says which of them are columns.
 Rows = list[dict[str, Any]]

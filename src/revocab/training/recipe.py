@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 
 from revocab import limits
 from revocab.closed import BEST, EVERY, PLACES, Closed, Job, OneLine
-from revocab.tokenizers.encoding import SPECIAL_TOKENS, TEXT, SpecialTokens
 from revocab.training.budgets import Schedule, resolved
 from revocab.training.stage import NEW_ROWS, Stage, VocabularyAdapters
+from revocab.vocabulary.tokenizers.encoding import SPECIAL_TOKENS, TEXT, SpecialTokens
 
 #: What a loss is a mean over: every token of text, or the answers of conversations.
 ALL: Literal["all"] = "all"

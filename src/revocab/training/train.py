@@ -27,7 +27,6 @@ from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import tensor_bytes
 from revocab.output import ResumableFolder
-from revocab.tokenizers.identity import foreign_ids
 from revocab.training.adapters import lora
 from revocab.training.data.packed_rows import packed_manifest
 from revocab.training.data.shards import MARKS
@@ -36,6 +35,7 @@ from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables
 from revocab.training.outputs.record import manifest_of, timing_of
 from revocab.training.run import Settings, TrainingRun, fingerprint
+from revocab.vocabulary.tokenizers.identity import foreign_ids
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.judge import JudgeJob
-from revocab.answering.options import AnswerJob
+from revocab.corpora.answers.judge import JudgeJob
+from revocab.corpora.answers.options import AnswerJob
 from revocab.corpora.options import CorpusJob
 from revocab.demoworld.build import WorldJob
 from revocab.evaluation.inference.chat_prompts import chat_template_input
@@ -63,12 +63,12 @@ def answer_prompts(
     out: Path,
 ) -> None:
     """Let a model answer the questions of conversations itself, through its chat template."""
-    from revocab.answering.answer import answer_folder
+    from revocab.corpora.answers.answer import answer_folder
 
     answer_folder(model, files, options, machine, out, chat_template)
 
 
-@verb(finds=("answering/judges", "evaluation/inference/engines"))
+@verb(finds=("corpora/answers/judges", "evaluation/inference/engines"))
 def judge_answers(
     *,
     conversations: Path = Field(description="file of conversations, such as answer writes"),
@@ -78,6 +78,6 @@ def judge_answers(
     out: Path,
 ) -> None:
     """Keep the conversations that a judge finds good: a rule, or a chat model."""
-    from revocab.answering.judged import judge_folder
+    from revocab.corpora.answers.judged import judge_folder
 
     judge_folder(conversations, model, options, machine, out)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.chat.template import chat_template_field
 from revocab.closed import Folder, Id
 from revocab.limits import Bytes
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.training.chat.template import chat_template_field
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.data.packing import PackingJob
 from revocab.training.machine.startup import pretend_absent, process_variables

@@ -130,12 +130,12 @@ def filled(options: NewOptions) -> dict[str, Any]:
 
     Raises :class:`RevocabError` for a model, text or vocabulary that no experiment can be made of.
     """
-    from revocab.adapting import choices
-    from revocab.adapting.experiment_file import flow
-    from revocab.adapting.source import LONGEST_ROW, look_at
-    from revocab.adapting.texts import measure_texts
     from revocab.costs.devices import BYTES_PER_TOKEN
     from revocab.languages import language_label
+    from revocab.product import choices
+    from revocab.product.experiment_file import flow
+    from revocab.product.source import LONGEST_ROW, look_at
+    from revocab.product.texts import measure_texts
 
     model = str(options.model)
     place, source, texts = all_of(

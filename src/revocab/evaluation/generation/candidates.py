@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from revocab.chat.messages import ASSISTANT
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import Row, find_kind
 from revocab.evaluation.generation.prompts import asks_itself, begun, layout_of, messages, render
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.options import Generating
+from revocab.training.chat.messages import ASSISTANT
 
 #: Token ids of a prompt with a candidate, and how many of them come before the answer.
 Encoded = tuple[list[int], int]

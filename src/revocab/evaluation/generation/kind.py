@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from revocab.chat.layout import Languages, Layout, LayoutOptions
-from revocab.chat.messages import Message
 from revocab.closed import Id, Language, OfKinds, kind_of, look_up
 from revocab.evaluation.expected_items import ExpectedItems
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
 from revocab.extensions import found_in
 from revocab.limits import Count, Positions, ShotCount
+from revocab.training.chat.layout import Languages, Layout, LayoutOptions
+from revocab.training.chat.messages import Message
 
 #: A query or shot: its id and the fields that its kind needs.
 Row = dict[str, Any]

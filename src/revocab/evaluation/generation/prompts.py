@@ -23,8 +23,6 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.chat.layout import Languages, Layout
-from revocab.chat.messages import ASSISTANT, Message, checked_messages, filled
 from revocab.closed import Id, Job
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError, refuse
@@ -40,6 +38,8 @@ from revocab.evaluation.generation.kind import (
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.limits import Seed
 from revocab.output import check_files
+from revocab.training.chat.layout import Languages, Layout
+from revocab.training.chat.messages import ASSISTANT, Message, checked_messages, filled
 
 
 class PromptJob(PromptOptions, Job):

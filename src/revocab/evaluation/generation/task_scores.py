@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from revocab.chat.layout import Languages
 from revocab.evaluation.generation.kind import Row, find_kind, metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.evaluation.resampling import Items, first_sum, score_columns
+from revocab.training.chat.layout import Languages
 
 #: Why COMET's row has no value here: it is computed in an environment of its own (score_comet).
 NO_COMET, COMET_APART = "comet not configured", "scored apart, see comet.csv"

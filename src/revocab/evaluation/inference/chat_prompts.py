@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from revocab.chat.messages import ASSISTANT, Message
-from revocab.chat.template import own_template, read_template
 from revocab.closed import Closed
 from revocab.errors import RevocabError
+from revocab.training.chat.messages import ASSISTANT, Message
+from revocab.training.chat.template import own_template, read_template
 
 #: Stands for an answer where a template is asked what it writes after one.
 ANSWER = "0"

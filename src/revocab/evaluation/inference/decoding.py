@@ -73,7 +73,7 @@ class TextGenerator(ABC):
 
     #: Whatever holds the weights.
     model: Any
-    #: Of :func:`revocab.tokenizers.encoding.load_prompt_tokenizer`: it appends nothing.
+    #: Of :func:`revocab.vocabulary.tokenizers.encoding.load_prompt_tokenizer`: it appends nothing.
     tokenizer: PreTrainedTokenizerFast
     #: Most tokens of a sequence that the model takes.
     context_length: int

@@ -41,7 +41,7 @@ class TimedModel(Protocol):
 class ChoiceModel(Protocol):
     """One loaded checkpoint as the harness has it (``lm_eval.api.model.LM``), with our counts."""
 
-    #: Of :func:`revocab.tokenizers.encoding.load_prompt_tokenizer`: it appends nothing.
+    #: Of :func:`revocab.vocabulary.tokenizers.encoding.load_prompt_tokenizer`: it appends nothing.
     tokenizer: Any
     #: Whether texts get the tokenizer's own special tokens; None: as the tokenizer does it.
     add_bos_token: bool | None

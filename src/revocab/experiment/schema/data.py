@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, create_model, model_validator
 
-from revocab.answering.judge import JudgeOptions
-from revocab.answering.options import AnswerOptions
 from revocab.closed import Closed, HubId, OneLine, Revision, any_of, exactly_one
+from revocab.corpora.answers.judge import JudgeOptions
+from revocab.corpora.answers.options import AnswerOptions
 from revocab.corpora.options import CorpusOptions
 from revocab.corpora.source import Source
 from revocab.models.change import ModelReference
-from revocab.tokenizer_building.construction import ConstructionEntry, constructions
+from revocab.vocabulary.building.construction import ConstructionEntry, constructions
 
 if TYPE_CHECKING:
     JudgeChoice = JudgeOptions

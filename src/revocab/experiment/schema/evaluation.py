@@ -28,8 +28,8 @@ from revocab.evaluation.options import (
     ScoringOptions,
     SignificanceOptions,
 )
-from revocab.fertility.measure import FertilityOptions
 from revocab.limits import POSITIONS
+from revocab.vocabulary.fertility.measure import FertilityOptions
 
 
 class Task(TaskOptions):

@@ -28,9 +28,9 @@ from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, Buckets, Bytes, Count, Seed, Times
 from revocab.output import OutputFolder
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-from revocab.tokenizers.encoding import encode_batches
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.encoding import encode_batches
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 if TYPE_CHECKING:
     from gensim.models import FastText

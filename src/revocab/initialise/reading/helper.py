@@ -20,12 +20,12 @@ from revocab.heavy_types import PreTrainedTokenizerFast, Tensor
 from revocab.initialise.method import DonorRows, Method
 from revocab.initialise.reading.vocabularies import Vocabularies, shared_tokens
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
-from revocab.intersection.intersect import Intersection
-from revocab.intersection.match import Identity
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
-from revocab.tokenizers.canonical import special_and_added
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.intersection.intersect import Intersection
+from revocab.vocabulary.intersection.match import Identity
+from revocab.vocabulary.tokenizers.canonical import special_and_added
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 #: What new tokens get that the helper lacks, in words.
 FILLED_WITH = {

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.tokenizers.alphabets import to_byte_level
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-from revocab.tokenizers.encoding import PARSE, text_encoder
-from revocab.tokenizers.load import tokenizer_style
+from revocab.vocabulary.tokenizers.alphabets import to_byte_level
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.encoding import PARSE, text_encoder
+from revocab.vocabulary.tokenizers.load import tokenizer_style
 
 #: Roles whose row stands in for a special token that the source does not have, best first.
 STAND_INS = ("unk", "bos", "eos", "pad", "cls", "sep")

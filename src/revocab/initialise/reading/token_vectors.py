@@ -21,7 +21,7 @@ from revocab.initialise.method import Auxiliary
 from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
 from revocab.links import check_file
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 
 SAFETENSORS = ".safetensors"
 #: Problems of a file that are told one by one.

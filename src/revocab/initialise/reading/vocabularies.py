@@ -14,11 +14,11 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
-from revocab.intersection.intersect import Intersection, intersect, read_pairs
-from revocab.intersection.match import Identity, unequal_pairs
 from revocab.models.vocabulary.special_ids import Counterparts
-from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-from revocab.tokenizers.load import load_tokenizer
+from revocab.vocabulary.intersection.intersect import Intersection, intersect, read_pairs
+from revocab.vocabulary.intersection.match import Identity, unequal_pairs
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
 

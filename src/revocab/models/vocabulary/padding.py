@@ -86,7 +86,7 @@ def padding_findings(folder: ModelFolder) -> Iterator[Finding]:
         mend = f"it is a number from 1 to vocab_size, {rows!r}"
         yield Finding("padding", "error", setting, effect, mend)
     elif (folder.path / "tokenizer_config.json").is_file():
-        from revocab.tokenizers.load import load_tokenizer
+        from revocab.vocabulary.tokenizers.load import load_tokenizer
 
         held = len(load_tokenizer(folder.path))
         if held > tokens:

@@ -13,7 +13,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from revocab.models.vocabulary.padding import TOKEN_ROWS
-from revocab.tokenizers.canonical import CHAT_ROLES, ROLE_ORDER, special_and_added, token_roles
+from revocab.vocabulary.tokenizers.canonical import (
+    CHAT_ROLES,
+    ROLE_ORDER,
+    special_and_added,
+    token_roles,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast

@@ -15,13 +15,19 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.chat.messages import answers
-from revocab.chat.template import PROBE, ChatTemplate, Rendered, load_template, special_texts
 from revocab.errors import RevocabError
-from revocab.tokenizers.encoding import PARSE
-from revocab.tokenizers.unseen import size_of
+from revocab.training.chat.messages import answers
+from revocab.training.chat.template import (
+    PROBE,
+    ChatTemplate,
+    Rendered,
+    load_template,
+    special_texts,
+)
 from revocab.training.data.document_tokens import TextTokenizer, batched, count_bytes
 from revocab.training.data.packing import BLOCK_ROWS, CorpusCount, Packed, PackingJob, assigned_rows
+from revocab.vocabulary.tokenizers.encoding import PARSE
+from revocab.vocabulary.tokenizers.unseen import size_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,10 +79,10 @@ class Conversation:
 def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) -> ChatTokenizer:
     """Load a tokenizer folder with a chat template; None stands for the tokenizer's own.
 
-    Raises :class:`RevocabError` as :func:`~revocab.chat.template.load_template` does, and for a
-    template that begins a conversation with more than one bos.
+    Raises :class:`RevocabError` as :func:`~revocab.training.chat.template.load_template` does, and
+    for a template that begins a conversation with more than one bos.
     """
-    from revocab.tokenizers.load import load_tokenizer
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     folder = Path(folder)
     tokenizer = load_tokenizer(folder)

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.tokenizers.encoding import TEXT, SpecialTexts, SpecialTokens, text_encoder
-from revocab.tokenizers.unseen import Coverage
 from revocab.training.recipe import ANYWHERE, RowsBeginAt
+from revocab.vocabulary.tokenizers.encoding import TEXT, SpecialTexts, SpecialTokens, text_encoder
+from revocab.vocabulary.tokenizers.unseen import Coverage
 
 #: What is handed to the tokenizer at once: enough to keep its threads busy. Little is tokenised
 #: beyond the budget, and memory holds few documents where they are novels.
@@ -80,7 +80,7 @@ def load_tokenizer(folder: str | Path, special_tokens: SpecialTokens = TEXT) -> 
     the ids that evaluation sees. Raises :class:`RevocabError` for a folder that is not a fast
     tokenizer.
     """
-    from revocab.tokenizers.load import load_tokenizer as load
+    from revocab.vocabulary.tokenizers.load import load_tokenizer as load
 
     folder = Path(folder)
     tokenizer = load(folder)

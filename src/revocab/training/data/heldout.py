@@ -14,22 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from revocab import io
-from revocab.chat.template import find_template
 from revocab.closed import Job
 from revocab.corpora.read import corpus_manifest, holds_conversations
 from revocab.errors import RevocabError
 from revocab.limits import POSITIONS
 from revocab.marker import HELDOUT_TOKENS
 from revocab.output import OutputFolder
-from revocab.tokenizers.encoding import (
-    SPECIAL_TOKENS,
-    TEXT,
-    SpecialTokens,
-    special_sentence,
-)
-from revocab.tokenizers.identity import ids_hash
-from revocab.tokenizers.load import tokenizer_file
-from revocab.tokenizers.unseen import Unseen, size_of
+from revocab.training.chat.template import find_template
 from revocab.training.data.conversations import (
     ChatTokenizer,
     ConversationCount,
@@ -38,6 +29,15 @@ from revocab.training.data.conversations import (
 )
 from revocab.training.data.document_tokens import Document, count_bytes, load_tokenizer, tokenise
 from revocab.training.recipe import ConversationOptions
+from revocab.vocabulary.tokenizers.encoding import (
+    SPECIAL_TOKENS,
+    TEXT,
+    SpecialTokens,
+    special_sentence,
+)
+from revocab.vocabulary.tokenizers.identity import ids_hash
+from revocab.vocabulary.tokenizers.load import tokenizer_file
+from revocab.vocabulary.tokenizers.unseen import Unseen, size_of
 
 if TYPE_CHECKING:
     import numpy as np

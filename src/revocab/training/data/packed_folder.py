@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 
 from revocab import io
-from revocab.chat.template import find_template
 from revocab.corpora.read import check_content, corpus_manifest
 from revocab.errors import refuse
 from revocab.marker import PACKED_TOKENS
 from revocab.output import OutputFolder
-from revocab.tokenizers.encoding import TEXT, special_sentence
-from revocab.tokenizers.identity import ids_hash
-from revocab.tokenizers.load import tokenizer_file
+from revocab.training.chat.template import find_template
 from revocab.training.data.conversations import (
     ChatTokenizer,
     load_chat_tokenizer,
@@ -29,6 +26,9 @@ from revocab.training.data.mixture import layout, shares_by_size
 from revocab.training.data.packing import CorpusCount, Packed, PackingJob, Share, pack
 from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.recipe import ANSWERS, ANYWHERE
+from revocab.vocabulary.tokenizers.encoding import TEXT, special_sentence
+from revocab.vocabulary.tokenizers.identity import ids_hash
+from revocab.vocabulary.tokenizers.load import tokenizer_file
 
 #: What is summed over the corpora of a language.
 SUMMED = ("rows", "tokens", "bytes", "words", "documents")

@@ -145,7 +145,7 @@ def check_fit(
 ) -> None:
     """Raise :class:`RevocabError` unless ids and lengths of the data suit the model.
 
-    ``foreign``: what :func:`revocab.tokenizers.identity.foreign_ids` says of the data.
+    ``foreign``: what :func:`revocab.vocabulary.tokenizers.identity.foreign_ids` says of the data.
     """
     problems = [*foreign]
     largest, rows = packed.manifest["largest_id"], token_rows(config) or config.vocab_size

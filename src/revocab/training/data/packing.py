@@ -19,10 +19,10 @@ from pydantic import BeforeValidator, Field, model_validator
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError, refuse
 from revocab.limits import ROWS, Seed, Tokens, at_most
-from revocab.tokenizers.unseen import Unseen, size_of
 from revocab.training.data.document_tokens import RowSpace, TextTokenizer, count_bytes, tokenise
 from revocab.training.data.mixture import layout, shuffled
 from revocab.training.recipe import PackingOptions
+from revocab.vocabulary.tokenizers.unseen import Unseen, size_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,11 +15,11 @@ from revocab import io
 from revocab.errors import RevocabError, refuse
 from revocab.marker import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
-from revocab.tokenizers.identity import foreign_ids
 from revocab.training.data.packed_rows import heldout_problems
 from revocab.training.loop.loss import summed_loss
 from revocab.training.machine.micro_batch import in_halves
 from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
+from revocab.vocabulary.tokenizers.identity import foreign_ids
 
 #: Tokens (with padding) put through the model at once.
 CPU_BATCH_TOKENS = 8192

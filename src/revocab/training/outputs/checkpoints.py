@@ -24,8 +24,8 @@ from revocab.models.folder_files import files_of
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
 from revocab.output import OutputFolder, files_below, remove_own
-from revocab.tokenizers.file_ids import TEMPLATES
 from revocab.training.outputs.loss_tables import HELDOUT
+from revocab.vocabulary.tokenizers.file_ids import TEMPLATES
 
 if TYPE_CHECKING:
     import torch

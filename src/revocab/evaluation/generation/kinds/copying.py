@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.chat.layout import Languages, Layout
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
 from revocab.corpora.copies import units as units_of
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric, mean_of
+from revocab.training.chat.layout import Languages, Layout
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items

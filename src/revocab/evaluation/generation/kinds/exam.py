@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.chat.layout import Languages, Layout
 from revocab.closed import OneLine
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric, mean_of
 from revocab.limits import Count
+from revocab.training.chat.layout import Languages, Layout
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.chat.layout import Languages, Layout
 from revocab.errors import refuse
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric, mean_of
+from revocab.training.chat.layout import Languages, Layout
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items

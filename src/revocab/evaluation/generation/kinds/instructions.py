@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.chat.layout import Languages, Layout
-from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import Group, in_group, passes
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric, mean_of
+from revocab.training.chat.layout import Languages, Layout
+from revocab.training.chat.messages import ASSISTANT, Message, checked_messages
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from revocab.chat.layout import Languages, Layout
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.generation.metrics import (
     EXACT_MATCH,
@@ -26,6 +25,7 @@ from revocab.evaluation.generation.metrics import (
     RELEASED_ROUGE_L,
     ROUGE_L,
 )
+from revocab.training.chat.layout import Languages, Layout
 
 
 class QuestionAnswering(OneLanguage):

@@ -15,10 +15,10 @@ from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, Literal
 
-from revocab.chat.layout import Languages, Layout
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.generation.metrics import WordTokenizer, best_scores
 from revocab.evaluation.metric import Metric
+from revocab.training.chat.layout import Languages, Layout
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items

@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from revocab.chat.layout import Languages
 from revocab.closed import Language
 from revocab.corpora.translations import LAYOUT, aliases
 from revocab.evaluation.generation.kind import GenerationKind, PromptOptions, Row
 from revocab.evaluation.generation.metrics import BLEU, CHRF
+from revocab.training.chat.layout import Languages
 
 
 class Translation(PromptOptions):

@@ -21,7 +21,7 @@ from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.refusals import FiniteLogits, Refusing, refuse_sums
 from revocab.models.load import load_causal_lm
 from revocab.models.shape import context_length
-from revocab.tokenizers.encoding import load_prompt_tokenizer
+from revocab.vocabulary.tokenizers.encoding import load_prompt_tokenizer
 
 if TYPE_CHECKING:
     import torch

@@ -1,1 +1,0 @@
-"""The short way: `adapt` a model to a text; `compare` two models on a text."""

@@ -1,0 +1,1 @@
+"""What practitioners call, one command at a time."""

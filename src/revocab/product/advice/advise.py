@@ -1,0 +1,204 @@
+"""`revocab advise`: whether a new vocabulary is worth it, before anything is trained.
+
+Nothing is read of a model but its configuration and tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, model_validator
+
+from revocab.closed import Language
+from revocab.costs.devices import Device, Shape
+from revocab.costs.sizes import read_config
+from revocab.errors import RevocabError, all_of
+from revocab.experiment.load import validate
+from revocab.experiment.paths import Paths
+from revocab.io import write_json, write_text
+from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
+from revocab.models.hub_or_folder import model_field
+from revocab.output import OutputFolder
+from revocab.product.advice.findings import Findings, look
+from revocab.product.advice.page import data_of, draw_figures, page
+from revocab.product.choices import choose
+from revocab.product.experiment_file import CHECK, ExperimentFile
+from revocab.product.source import describe, find
+from revocab.product.texts import Text, measure_texts, overlaps
+from revocab.progress import spoken
+from revocab.report.template import markdown_escape
+from revocab.verb import verb
+
+#: The file in the output folder; its stem is the experiment's id.
+FILE = "advised.yaml"
+#: How new rows are made.
+METHOD = "fvt"
+#: By how much shares may miss 1.
+ROUNDING = 1e-6
+#: The device if none is named.
+GPU = "a100-80gb"
+
+
+class AdviseOptions(Device):
+    """The flags of `revocab advise`."""
+
+    keep: dict[str, Path] = Field(
+        default_factory=dict, description="text of a language that the model should not forget"
+    )
+    share: dict[Language, Share] = Field(
+        default_factory=dict,
+        description="share of a language in all that the model will write (default: only"
+        " languages of the text)",
+    )
+    bandwidth: Annotated[float, Field(gt=0), at_most(10**18, "no memory is as fast")] | None = (
+        Field(default=None, description="bytes per second that one device reads from its memory")
+    )
+    batch: BatchSize = Field(default=16, description="texts written at once")
+    context: Positions = Field(default=4000, description="characters before the written text")
+    budget: Annotated[float, Field(gt=0), TEXT_TOKENS] | None = Field(
+        default=None, description="tokens of training; default: four passes over the text"
+    )
+    served: Annotated[float, Field(gt=0), TEXT_BYTES] | None = Field(
+        default=None, description="characters per month that the model will write"
+    )
+    measure: bool = Field(default=False, description="calculate with the speed of this machine")
+    out: Path | None = Field(
+        default=None, description="folder for the page, its figures and the experiment file"
+    )
+    printed: bool = Field(default=False, alias="json", description="print JSON")
+
+    @model_validator(mode="after")
+    def _whole_device(self) -> AdviseOptions:
+        if (self.peak is None) != (self.bandwidth is None):
+            raise ValueError("give both peak and bandwidth, for a device that is not known")
+        return self
+
+
+@verb()
+def advise(
+    model: str = model_field("model; its weights are not read"),
+    text: dict[str, Path] = Field(
+        default_factory=dict, description="text of the new language, by its code"
+    ),
+    *,
+    options: AdviseOptions,
+    words: Sequence[str],
+) -> str:
+    """Say whether a new vocabulary is worth it.
+
+    MODEL is a folder or a Hub id; its configuration and tokenizer are read, but no weights.
+    Shows what the text costs today, what larger vocabularies would save, what their training
+    costs, after how much text it pays off, and what is lost. Recommends what to do; with --out
+    also as an experiment file.
+    """
+    if options.gpu is None and options.peak is None:
+        options = options.model_copy(update={"gpu": GPU})
+    place, folder, texts, keep = inputs(model, text, options)
+    read = [folder, *text.values(), *options.keep.values()]
+    # Checked before the work: nothing that somebody else wrote is replaced.
+    output = None if options.out is None else OutputFolder(options.out, "advice", read)
+    findings = look(describe(folder, place), texts, keep, options, spoken())
+    data = data_of(findings)
+    if output is not None:
+        command = shlex.join(["revocab", "advise", *words])
+        content = experiment(command, findings, texts, keep, output.path / FILE)
+        with output.replaced() as part:
+            write_text(part / FILE, content)
+            write_json(part / "advice.json", data)
+            write_text(part / "advice.md", page(findings, escape=markdown_escape))
+            draw_figures(part, findings)
+            write_text(part / "advice.html", page(findings, "layout.html.j2", figures=part))
+    if options.printed:
+        return json.dumps(data, indent=2, ensure_ascii=False)
+    return "\n".join([page(findings), *next_steps(model, text, options, findings)])
+
+
+def inputs(
+    model: str, text: dict[str, Path], options: AdviseOptions
+) -> tuple[dict[str, str], Path, list[Text], list[Text]]:
+    """Return where the model is, and the texts; raise :class:`RevocabError` with all problems."""
+    problems = [] if text else ["give text by its language: revocab advise MODEL it=FILE"]
+    problems += overlaps(text, options.keep, "the text")
+    known = [*text, *options.keep]
+    problems += share_problems(text, options)
+    problems += [
+        f"--share {name}=…: no text is in this language; there is {', '.join(known) or 'none'}"
+        for name in options.share
+        if name not in known
+    ]
+    looks: list[Callable[[], Any]] = [
+        lambda: found_model(model),
+        lambda: measure_texts(text, "--text"),
+        lambda: measure_texts(options.keep, "--keep"),
+    ]
+    (place, folder), texts, keep = all_of(looks, problems)
+    return place, folder, texts, keep
+
+
+def found_model(model: str) -> tuple[dict[str, str], Path]:
+    place, folder = find(model)
+    try:
+        Shape.of(read_config(folder))
+    except RevocabError as error:
+        raise RevocabError(f"{folder}/config.json: {error}; give a model of these") from None
+    return place, folder
+
+
+def share_problems(text: Mapping[str, Path], options: AdviseOptions) -> list[str]:
+    total = sum(options.share.values())
+    if total > 1 + ROUNDING:
+        return [f"--share: {total:.0%} in all; give shares that sum to at most 1"]
+    rest = [name for name in (*text, *options.keep) if name not in options.share]
+    if options.share and total < 1 - ROUNDING and not rest:
+        return [f"--share: {1 - total:.0%} of what is written has no text; give --keep too"]
+    return []
+
+
+def next_steps(
+    model: str, text: Mapping[str, Path], options: AdviseOptions, findings: Findings
+) -> list[str]:
+    """Return what to do next; the last line tries what is recommended here."""
+    words = ["revocab", "adapt", model]
+    for flag, texts in (("--text", text), ("--keep", options.keep)):
+        words += [flag, *(f"{name}={path}" for name, path in texts.items())] if texts else []
+    words += ["--anyway"] * bool(findings.against) + ["--tokens", str(int(findings.facts.planned))]
+    tried = f"adapt       {shlex.join(words)}"
+    if options.out is None:
+        return [
+            "give --out FOLDER for the page, its figures and an experiment file that runs",
+            tried,
+        ]
+    device = f"--gpu {options.gpu}" if options.gpu else f"--peak {options.peak:g}"
+    return [
+        f"page        {options.out / 'advice.html'}",
+        f"experiment  {options.out / FILE}, whose third line runs a short check",
+        f"cost        revocab plan {options.out / FILE} {device}",
+        f"run         revocab run {options.out / FILE}",
+        tried,
+    ]
+
+
+def experiment(
+    command: str, findings: Findings, texts: list[Text], keep: list[Text], file: Path
+) -> str:
+    """Return a valid experiment file; raise :class:`RevocabError` where none can be made."""
+    source, best, tokens = findings.source, findings.best, int(findings.facts.planned)
+    choices = choose(source, texts, keep, vocabulary=source.tokens + best.added, tokens=tokens)
+    run = f"results/{file.stem}/runs/{CHECK}-{METHOD}"
+    content = ExperimentFile(
+        command, source.name, source.place, source.tokens, METHOD,
+        replace(choices, vocabulary=best.vocabulary),
+        file=str(file), experiment=file.stem,
+        hours=f"{findings.paybacks[0].hours:,.3g} device hours",
+        check=shlex.join(["revocab", "run", str(file), "--", f"{run}/manifest.json"]),
+        construction=best.construction, options=best.settings,
+        reasons=[*(f"Advised against: {reason}" for reason in findings.against), *findings.reasons],
+    ).text()  # fmt: skip
+    assert Paths(validate(yaml.safe_load(content)).experiment).run(f"{CHECK}-{METHOD}") == run
+    return content

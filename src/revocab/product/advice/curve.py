@@ -1,0 +1,210 @@
+"""How many tokens a text costs with vocabularies of other sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING, Literal
+
+from revocab.errors import RevocabError
+from revocab.progress import Say, silent
+from revocab.vocabulary.building.constructions.optimise import number_kept, tokens_dropped
+from revocab.vocabulary.building.continued_bpe import savings
+from revocab.vocabulary.building.editable import EditableVocabulary
+from revocab.vocabulary.building.expansion import (
+    Expansion,
+    ExpansionCorpus,
+    check_reach,
+    learn_tokens,
+    new_characters,
+)
+from revocab.vocabulary.building.pretokens import count_pretokens, cut_pretokens
+from revocab.vocabulary.fertility.token_counts import count_tokens, cut_text
+from revocab.vocabulary.tokenizers.alphabets import ALPHABET_SHARE
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+#: Numbers of new tokens that a curve has, unless others are asked for.
+SIZES = (1000, 2000, 4000, 8000, 16000, 32000)
+Construction = Literal["extend", "optimise"]
+#: Share of the base's tokens that `optimise` keeps.
+KEEP = 0.5
+#: What 1,000 new tokens must save of the source's tokens.
+KNEE_SHARE = 0.005
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The held-out text's tokens with so many new tokens in a vocabulary of that size."""
+
+    added: int
+    tokens: int
+    vocabulary: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Tokens of one held-out text against the size of the vocabulary."""
+
+    construction: Construction
+    #: The base: its size, how many of its tokens are kept, its tokens of the held-out text.
+    source_vocabulary: int
+    kept: int
+    source_tokens: int
+    #: With nothing added: the source's, or what is left of it after tokens were dropped.
+    bare_tokens: int
+    points: tuple[CurvePoint, ...]
+    #: The same sizes, learned from half of the training text; those that it reaches.
+    half: tuple[CurvePoint, ...]
+    #: New tokens at the knee (:func:`find_knee`); 0 where no size pays.
+    knee: int
+    #: How many new tokens the training text gives, where that is fewer than were asked for.
+    most: int | None
+    training_bytes: int
+    heldout_bytes: int
+    heldout_characters: int
+
+    def saving(self, point: CurvePoint) -> float:
+        """Return the share of the source's tokens that a point saves; negative where it adds."""
+        return 1 - point.tokens / self.source_tokens
+
+
+def find_knee(bare_tokens: int, source_tokens: int, points: Iterable[CurvePoint]) -> int:
+    """Return the last size up to which each step saves enough for what it adds.
+
+    Enough is :data:`KNEE_SHARE` of the source's tokens by 1,000 new tokens, a step what lies
+    between two sizes of the curve, the first from nothing added. 0 where the first does not.
+    """
+    knee, tokens = 0, bare_tokens
+    for point in points:
+        thousands = (point.added - knee) / 1000
+        if tokens - point.tokens < KNEE_SHARE * source_tokens * thousands:
+            break
+        knee, tokens = point.added, point.tokens
+    return knee
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """What new tokens are added to, and tokens that are not to come back."""
+
+    vocabulary: EditableVocabulary
+    forbidden: frozenset[str] = frozenset()
+
+
+def draw_curve(
+    construction: Construction,
+    tokenizer: PreTrainedTokenizerFast,
+    training: Sequence[str],
+    heldout: Sequence[str],
+    sizes: Sequence[int],
+    say: Say = silent,
+    keep: float = KEEP,
+    *,
+    half: bool = True,
+) -> Curve:
+    """Return the curve of a construction with ``sizes`` new tokens, ascending.
+
+    ``optimise`` keeps of the base what the training text uses most, as many as ``keep`` says. Only
+    with ``half`` are the sizes learned from half of the text, too.
+    """
+    base = EditableVocabulary.read(tokenizer)
+
+    def ground_of(words: Counter[str]) -> _Ground:
+        if construction == "extend":
+            return _Ground(base)
+        counts = cut_pretokens(tokenizer.backend_tokenizer, words).token_counts()
+        dropped = tokens_dropped(base, number_kept(keep, len(base)), counts)
+        return _Ground(base.without(dropped).renumbered(), frozenset(dropped))
+
+    say(f"{construction}: counting the words of {len(training):,} documents")
+    half_words = count_pretokens(base, training[::2])
+    words = half_words + count_pretokens(base, training[1::2])
+    ground = ground_of(words)
+    points, most = _measure(construction, ground, words, heldout, sizes, say)
+    if not points:
+        raise RevocabError(
+            f"{construction}: the training text gives {most:,} new tokens, and {sizes[0]:,} is the"
+            " smallest number asked for; give more text or smaller sizes"
+        )
+    from_half: list[CurvePoint] = []
+    if half:
+        say(f"{construction}: the same from half of the text")
+        reached = [point.added for point in points]
+        from_half, _ = _measure(
+            construction, ground_of(half_words), half_words, heldout, reached, say
+        )
+    source_tokens = count_tokens(base.backend, heldout)
+    bare_tokens = count_tokens(ground.vocabulary.backend, heldout)
+    return Curve(
+        construction=construction,
+        source_vocabulary=len(base),
+        kept=len(ground.vocabulary),
+        source_tokens=source_tokens,
+        bare_tokens=bare_tokens,
+        points=tuple(points),
+        half=tuple(from_half),
+        knee=find_knee(bare_tokens, source_tokens, points),
+        most=most,
+        training_bytes=sum(len(text.encode()) for text in training),
+        heldout_bytes=sum(len(text.encode()) for text in heldout),
+        heldout_characters=sum(map(len, heldout)),
+    )
+
+
+def _measure(
+    construction: str,
+    ground: _Ground,
+    words: Counter[str],
+    heldout: Sequence[str],
+    sizes: Sequence[int],
+    say: Say,
+) -> tuple[list[CurvePoint], int | None]:
+    """Return the points of the sizes that the words give, and how many they give if not all."""
+    corpus = ExpansionCorpus([], {}, words)
+    points: list[CurvePoint] = []
+    reached = 0
+    for run in nested_runs(ground.vocabulary, corpus, sizes):
+        say(f"{construction}: {run[-1]:,} new tokens from {len(words):,} different words")
+        grown = learn_tokens(ground.vocabulary, corpus, run[-1], ground.forbidden)
+        check_reach(grown)
+        reached = len(grown.tokens)
+        counts = _tokens_of(ground.vocabulary, grown, heldout)
+        points += [
+            CurvePoint(size, counts(size), len(ground.vocabulary) + size)
+            for size in run
+            if size <= reached
+        ]
+    return points, reached if reached < sizes[-1] else None
+
+
+def nested_runs(
+    vocabulary: EditableVocabulary, corpus: ExpansionCorpus, sizes: Sequence[int]
+) -> list[list[int]]:
+    """Return the sizes, ascending, in groups of which one run of the trainer gives all.
+
+    Tokens learned are nested where they are learned on top of the same new characters, of which a
+    small vocabulary takes fewer; a Unigram vocabulary scores them by their use at the end of a run.
+    """
+    if vocabulary.model == "Unigram":
+        return [[size] for size in sizes]
+    characters = len(new_characters(vocabulary, corpus, sizes[-1]))
+    grouped = groupby(sizes, lambda size: min(characters, int(size * ALPHABET_SHARE)))
+    return [list(run) for _, run in grouped]
+
+
+def _tokens_of(
+    vocabulary: EditableVocabulary, grown: Expansion, heldout: Sequence[str]
+) -> Callable[[int], int]:
+    """Return what gives the text's tokens with the first so many of the new ones."""
+    if vocabulary.model == "Unigram":
+        total = count_tokens(grown.vocabulary.backend, heldout)
+        return lambda size: total
+    with_characters = vocabulary.plus(grown.tokens[: grown.characters])
+    words, tokens = cut_text(with_characters, heldout)
+    merges = grown.vocabulary.merges[len(vocabulary.merges) :]
+    saved = list(accumulate(savings(words, merges), initial=0))
+    return lambda size: tokens - saved[size - grown.characters]

@@ -1,0 +1,364 @@
+"""What `advise` finds: costs of the texts, curves, times, payback, and the facts for its rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.corpora.word_splitters import available_splitter, start_splitting
+from revocab.costs.devices import (
+    Service,
+    Shape,
+    break_even,
+    memory,
+    reading,
+    short,
+    training,
+    training_hours,
+    writing,
+)
+from revocab.costs.sizes import read_config
+from revocab.errors import RevocabError
+from revocab.models.finding import Finding
+from revocab.product import choices
+from revocab.product.advice.curve import KEEP, SIZES, Construction, Curve, CurvePoint, draw_curve
+from revocab.product.advice.recommendation import Facts, Option, about, fastest, interval, published
+from revocab.product.advice.sample import SAMPLE_BYTES, Sample, sample_text
+from revocab.product.check.kind import kinds, look_at
+from revocab.product.export.architecture import by_model_type
+from revocab.product.source import Source
+from revocab.product.speed import measure_speed
+from revocab.product.texts import Text
+from revocab.progress import Say
+from revocab.vocabulary.fertility.floor import NEAR_FLOOR, measure_floor
+from revocab.vocabulary.fertility.token_counts import count_token_classes, share_split
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True)
+class TextCost:
+    """A text in a tokenizer's tokens, special tokens left out."""
+
+    name: str
+    documents: int
+    characters: int
+    bytes: int
+    words: int
+    #: How words are counted (:mod:`revocab.corpora.word_splitters`).
+    splitter: str
+    tokens: int
+    #: Tokens that are bytes of a character, and unknown ones.
+    byte_fallback_tokens: int
+    unknown: int
+    #: Share of running words of more than one token; None where no word has a letter.
+    words_cut: float | None
+    #: The fewest tokens that any vocabulary could make of it (``vocabulary/fertility/floor.py``).
+    floor_tokens: int
+    #: The same where vowel signs belong to words; None where the splitter needs no such repair.
+    repaired_floor_tokens: int | None
+    #: Whether the floor is the splitter's, or what the trainer joins where there is no splitter.
+    has_splitter: bool
+
+
+def measure_text(
+    tokenizer: PreTrainedTokenizerFast, documents: list[str], language: str
+) -> TextCost:
+    """Return what ``documents`` cost; ``language`` (ISO 639) says how words are counted.
+
+    Memory holds all; :func:`revocab.product.advice.sample.sample_text` bounds them. Raises
+    :class:`RevocabError` where there is no word, or no floor can be told.
+    """
+    splitter = available_splitter(language)
+    wait = start_splitting(documents, language, splitter)
+    counted = count_token_classes(tokenizer, documents)
+    floor = measure_floor(tokenizer, documents)
+    words = wait()
+    if not any(words.counts):
+        raise RevocabError(f"{language}: no words in the text; give text with words")
+    return TextCost(
+        name=language,
+        documents=len(documents),
+        characters=sum(map(len, documents)),
+        bytes=sum(len(text.encode()) for text in documents),
+        words=sum(words.counts),
+        splitter=splitter,
+        tokens=int(counted.tokens.sum()),
+        byte_fallback_tokens=int(counted.bytes_.sum()),
+        unknown=int(counted.unknown.sum() + counted.lost.sum()),
+        words_cut=share_split(tokenizer, words.frequencies),
+        floor_tokens=floor.tokens,
+        repaired_floor_tokens=floor.repaired_tokens,
+        has_splitter=floor.has_splitter,
+    )
+
+
+FOLDER = Path(__file__).parent
+#: So much of each text is counted; of one to keep nothing else is read.
+COUNTED_BYTES = 1_000_000
+#: What is computed of every vocabulary.
+KINDS = {"training": training, "reading": reading, "writing": writing, "memory": memory}
+#: Sides of a model folder that are looked at without weights.
+SIDES = ("chat", "special_ids")
+
+
+@dataclass(frozen=True)
+class Use:
+    """A model on its device, and the text that it writes: tokens per character, new and old."""
+
+    shape: Shape
+    service: Service
+    new: float
+    old: float | None
+    share: float
+
+    def amounts(self, kind: str, option: Option | None) -> dict[str, float]:
+        """Return what all that is written takes, term by term; old text is as it was."""
+        shape = self.shape if option is None else self.shape.resized(option.vocabulary)
+        new = self.new * (1 - (0.0 if option is None else option.saved_tokens))
+        mixed = new if self.old is None else self.share * new + (1 - self.share) * self.old
+        return KINDS[kind](shape, mixed, self.service)
+
+    def option(self, curve: Curve, point: CurvePoint, budget: float | None) -> Option:
+        plain = Option(
+            curve.construction, point.added, point.vocabulary, curve.saving(point), 0.0, math.inf
+        )
+        before, after = (sum(self.amounts("writing", option).values()) for option in (None, plain))
+        least = min(filter(None, (budget, interval(about(curve.construction))[0])))
+        pays = self.payback("", least, plain).pays
+        return replace(plain, saved_time=1 - after / before, pays=pays)
+
+    def payback(self, name: str, tokens: float, option: Option) -> Payback:
+        hours = training_hours(self.shape.resized(option.vocabulary), tokens, self.service)
+        writes = (self.amounts("writing", choice) for choice in (None, option))
+        return Payback(name, tokens, hours, break_even(hours, *writes))
+
+
+@dataclass(frozen=True)
+class Payback:
+    """What training costs at so many tokens, and after how many characters it has paid."""
+
+    name: str
+    tokens: float
+    hours: float
+    #: Infinite: never.
+    pays: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that the page shows; ``sentences.j2`` says it."""
+
+    source: Source
+    options: Any
+    use: Use
+    costs: Sequence[TextCost]
+    kept_costs: Sequence[TextCost]
+    curves: Sequence[Curve]
+    paybacks: Sequence[Payback]
+    facts: Facts
+    has_chat: bool
+    #: Why no GGUF can be made of it, if so, and whether llama.cpp has its splitter.
+    gguf_problem: str | None
+    gguf_exact: bool
+    #: What is wrong with chat and special ids already.
+    already: Sequence[Finding]
+
+    @property
+    def best(self) -> Option:
+        return self.facts.best
+
+    def amounts(self, kind: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return times or sizes as they are and as the recommended option would have them."""
+        return self.use.amounts(kind, None), self.use.amounts(kind, self.best)
+
+    @cached_property
+    def against(self) -> list[str]:
+        return self.sentences("against")
+
+    @cached_property
+    def reasons(self) -> list[str]:
+        return self.sentences("reasons")
+
+    @cached_property
+    def headline(self) -> str:
+        return f"Don't: {self.against[0]}" if self.against else self.sentences("recommended")[0]
+
+    def sentences(self, macro: str) -> list[str]:
+        """Return the lines of a macro of ``sentences.j2``."""
+        from revocab.report.template import environment
+
+        values = {
+            "says": published().says, "about": about, "short": short, "choices": choices,
+            "near_floor": NEAR_FLOOR, "infinity": math.inf,
+        }  # fmt: skip
+        module: Any = environment(FOLDER).get_template("sentences.j2").make_module(values)
+        return [*filter(None, map(str.strip, getattr(module, macro)(self).splitlines()))]
+
+
+def look(
+    source: Source,
+    texts: Sequence[Text],
+    keep: Sequence[Text],
+    options: Any,
+    say: Say,
+    *,
+    brief: bool = False,
+) -> Findings:
+    """Look at a model and texts; raise :class:`RevocabError` for what cannot be advised on.
+
+    ``brief``: curves have no more than the recommendation reads of them, which is the same.
+    """
+    from revocab.vocabulary.tokenizers.load import load_tokenizer
+
+    assert source.folder is not None  # a stand-in is not advised on
+    shape = Shape.of(read_config(source.folder)).resized(source.tokens)
+    size = sum(text.bytes for text in texts)
+    tokenizer = load_tokenizer(source.folder)
+    samples = {text: sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts}
+    kept = {text: sampled(text, COUNTED_BYTES) for text in keep}
+    say("counting tokens of the texts")
+    costs, kept_costs = (
+        [cost_of(tokenizer, text, sample) for text, sample in looked_at.items()]
+        for looked_at in (samples, kept)
+    )
+    most = choices.vocabulary_size(None, source.tokens, size, options.budget) - source.tokens
+    curves = curves_of(tokenizer, [*samples.values()], source.tokens, most, say, brief=brief)
+    if options.measure:
+        speed, bandwidth = measure_speed(source.config, source.row, say)
+    else:
+        speed, bandwidth = options.speed, options.number("bandwidth")
+    use = Use(
+        shape, Service(speed, bandwidth, options.batch, options.context, source.row),
+        per_character(costs), per_character(kept_costs) if keep else None,
+        share_of_new(options.share, [text.language for text in texts]),
+    )  # fmt: skip
+    tokens = use.new * sum(
+        text.bytes * cost.characters / cost.bytes for text, cost in zip(texts, costs, strict=True)
+    )
+    passes = choices.PASSES / (choices.NEW_SHARE if keep else 1.0)
+    found = [use.option(curve, point_of(curve, most), options.budget) for curve in curves]
+    left = tokens * (1 - fastest(found, options.budget or passes * tokens).saved_tokens)
+    planned = options.budget or passes * left
+    counted = sum(cost.tokens for cost in costs)
+    facts = Facts(
+        bytes=size,
+        tokens=tokens,
+        over_floor=counted / sum(cost.floor_tokens for cost in costs),
+        over_repaired=counted
+        / sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs),
+        options=found,
+        planned=planned,
+        passes=planned / left * choices.PASSES / passes,
+        served=options.served,
+    )
+    low, high, _ = interval(about(facts.best.construction))
+    name = "as asked for" if options.budget else f"{choices.PASSES} passes over the text"
+    trainings = ((name, planned), ("fewest published", low), ("most published", high))
+    problem, exact = gguf(source)
+    return Findings(
+        source, options, use, costs, kept_costs, curves,
+        [use.payback(*training, facts.best) for training in trainings],
+        facts, bool(tokenizer.chat_template), problem, exact,
+        # Without weights some is unreadable.
+        [finding for finding in look_at(source.folder, [kinds()[side] for side in SIDES])
+         if finding.code != "unreadable"],
+    )  # fmt: skip
+
+
+def gguf(source: Source) -> tuple[str | None, bool]:
+    """Return why no GGUF can be expected of a model, and whether every token stays."""
+    from revocab.product.export.cutters import cutters_for
+    from revocab.product.export.vocabulary import Vocabulary
+
+    assert source.folder is not None
+    architecture = by_model_type().get(source.config.model_type)
+    if architecture is None:
+        return f"model_type {source.config.model_type}", False
+    try:
+        problems = [*architecture.problems(source.config)]
+        exact = not problems and cutters_for(Vocabulary.read(source.folder))[1]
+    except RevocabError as error:
+        return error.problems[0], False
+    return next(iter(problems), None), exact
+
+
+def sampled(text: Text, limit: int) -> Sample:
+    return sample_text(str(text.path), text.documents_of(), text.language, limit)
+
+
+def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
+    """Return what a text costs today: of the held-out documents first, as curves measure them."""
+    documents = [*sample.heldout, *sample.training]
+    ends = accumulate(len(document.encode()) for document in documents)
+    counted = 1 + sum(end < COUNTED_BYTES for end in ends)
+    return measure_text(tokenizer, documents[:counted], text.language)
+
+
+def per_character(costs: Sequence[TextCost]) -> float:
+    return sum(cost.tokens for cost in costs) / sum(cost.characters for cost in costs)
+
+
+def share_of_new(shares: Mapping[str, float], languages: Sequence[str]) -> float:
+    """Return the share of what is written that is in the new languages."""
+    named = [share for language, share in shares.items() if language in languages]
+    others = sum(shares.values()) - sum(named)
+    return min(1.0, sum(named)) if named else 1.0 - others
+
+
+def curves_of(
+    tokenizer: Any,
+    samples: Sequence[Sample],
+    base: int,
+    most: int,
+    say: Say,
+    *,
+    brief: bool = False,
+) -> list[Curve]:
+    """Return the curves that can be drawn, of vocabularies that are multiples of 64.
+
+    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
+    """
+    training = [document for sample in samples for document in sample.training]
+    heldout = [document for sample in samples for document in sample.heldout]
+
+    def sizes(kept: int, *more: int) -> list[int]:
+        rounded = {
+            (kept + size) // choices.MULTIPLE * choices.MULTIPLE - kept
+            for size in (choices.MULTIPLE, *SIZES, most, *more)
+        }
+        return sorted(size for size in rounded if size > 0)
+
+    kept = round(KEEP * base)
+    say("learning new tokens: extend, optimise")
+    curves: list[Curve] = []
+    problems: list[str] = []
+    wanted: dict[Construction, list[int]]
+    wanted = {"extend": sizes(base), "optimise": sizes(kept, base - kept)}
+    if brief:
+        wanted = {
+            construction: [size for size in added if size <= most] or added[:1]
+            for construction, added in wanted.items()
+        }
+    for construction, added in wanted.items():
+        try:
+            curves.append(
+                draw_curve(construction, tokenizer, training, heldout, added, say, half=not brief)
+            )
+        except RevocabError as error:  # of a small vocabulary half is its bytes
+            problems += error.problems
+    if not curves:
+        raise RevocabError(problems)
+    return curves
+
+
+def point_of(curve: Curve, most: int) -> CurvePoint:
+    """Return the largest size up to the knee that the text can teach; the least if none is."""
+    fitting = [point for point in curve.points if point.added <= min(curve.knee, most)]
+    return fitting[-1] if fitting else curve.points[0]

@@ -1,0 +1,1 @@
+"""Vocabularies: tokenizers read and built, intersected, and what text costs in them."""

@@ -1,0 +1,92 @@
+"""Optimise: the base's tokens that cover the corpus best, then new ones up to a size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import islice
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from revocab.errors import RevocabError
+from revocab.limits import Positive, Size
+from revocab.vocabulary.building.construction import BuildInputs, Built, Construction, DropOptions
+from revocab.vocabulary.building.editable import EditableVocabulary
+from revocab.vocabulary.building.expansion import Change
+
+
+class OptimiseOptions(DropOptions):
+    """How much of the base is kept, and the size of the result."""
+
+    keep: Positive = Field(
+        default=0.5,
+        description="how much of the base is kept, special and byte tokens included: a share of its"
+        " tokens (below 1), or their number",
+    )
+    size: Size | Literal["all", "kept"] | None = Field(
+        default=None,
+        description="size of the result; default: the base's; all: everything that the donor has;"
+        " kept: nothing is added, the base is only shrunk",
+    )
+    keep_by: Literal["use", "id"] = Field(
+        default="use",
+        exclude_if=lambda value: value == "use",
+        description="which of the base's tokens are kept: those that count_corpora use most, or the"
+        " lowest ids, in BPE the first merges of the base's own training (as LEP's release cuts"
+        " Llama-3's)",
+    )
+
+    @field_validator("keep")
+    @classmethod
+    def _share_or_number(cls, keep: float) -> float:
+        if keep >= 1 and keep != int(keep):
+            raise ValueError("keep is a share below 1 or a whole number")
+        return keep
+
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        if self.size == "all" and "donor" not in inputs:
+            return "size: all needs a donor; without one give a number"
+        return super().conflict(inputs)
+
+
+def number_kept(keep: float, base_size: int) -> int:
+    return int(keep) if keep >= 1 else round(keep * base_size)
+
+
+def tokens_dropped(base: EditableVocabulary, keep: int, counts: Mapping[str, int]) -> list[str]:
+    return list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
+
+
+def build(inputs: BuildInputs, options: Any) -> Built:
+    """Return a tokenizer whose ids are the kept tokens in the base's order, then the new ones."""
+    change = Change.read(inputs, options)
+    base = change.base
+    keep = number_kept(options.keep, len(base))
+    size = {None: len(base), "kept": keep}.get(options.size, options.size)
+    problems = []
+    if keep > len(base):
+        problems.append(f"option keep = {keep}: the base has {len(base)} tokens; keep fewer")
+    if size != "all" and size < keep:
+        problems.append(f"option size = {size}: {keep} tokens are kept; raise size or lower keep")
+    counts = change.base_counts if options.keep_by == "use" else {}
+    dropped = tokens_dropped(base, keep, counts)
+    if len(dropped) < len(base) - keep:
+        problems.append(
+            f"option keep = {options.keep:g}: {keep} tokens, but at least"
+            f" {len(base) - len(dropped)} must stay (special and byte tokens); keep more"
+        )
+    if problems:
+        raise RevocabError(f"construction 'optimise', {problem}" for problem in problems)
+    kept = base.without(dropped).renumbered()
+    wanted = None if size == "all" else size - keep
+    return change.built(change.expand(kept, wanted, frozenset(dropped)), dropped)
+
+
+CONSTRUCTION = Construction(
+    name="optimise",
+    summary="the base's tokens that cover the corpus best, renumbered in order, then new ones",
+    citation="Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian Adaptation "
+    "with Learned Embedding Propagation (Optimized: the 50 % most common tokens, then extension)",
+    options=OptimiseOptions,
+    build=build,
+)
