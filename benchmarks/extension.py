@@ -96,7 +96,7 @@ def main() -> None:
 
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
-    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.constructions.train import train_tokenizer
 
     world = build(17)
     english, italian = (

@@ -49,7 +49,7 @@ def make_inputs(work: Path, rows: int, width: int, alphabet: Any) -> None:
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
     from revocab.models.parameters import Architecture, build_stand_in
-    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.constructions.train import train_tokenizer
 
     world = build(17)
     sides = (("source", "en", rows, width), ("helper", "it", rows + rows // 4, width * 3 // 2))

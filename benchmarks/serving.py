@@ -43,7 +43,7 @@ def measured_by_engine(model: Path, text: Path, language: str, engine: str, out:
 
 def measured_by_llama(gguf: Path, prompt_ids: list[int], per_token: float) -> dict[str, float]:
     """Return characters written per second, of a longer request and a shorter one."""
-    from revocab.product.verify.runtimes.llama_cpp import ask_llama
+    from revocab.product.verify.runtimes import ask_llama
 
     seconds, written = [], []
     for count in (WARM_UP, WARM_UP + NEW_TOKENS):

@@ -113,7 +113,7 @@ class Side:
 
     def rows(self, uses_V: Any, unseen_V: Any, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
-        from revocab.vocabulary.tokenizers.unreachable import unreachable
+        from revocab.vocabulary.tokenizers.canonical import unreachable
 
         alone, other, wrong = self.cut_otherwise(lines)
         words = sum(len(line.split()) for line in lines)
@@ -169,7 +169,7 @@ def main() -> None:
     options = parser.parse_args()
 
     from revocab.io import write_jsonl
-    from revocab.vocabulary.building.trimming import count_ids
+    from revocab.vocabulary.building.constructions.trim import count_ids
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     work = options.work

@@ -101,9 +101,9 @@ def intersection() -> float:
 
     The vocabularies have tokens and no merges: reach looks at every one of them twice.
     """
-    from revocab.vocabulary.intersection.intersect import intersect
+    from revocab.vocabulary import intersection as intersect
     from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
-    from revocab.vocabulary.tokenizers.unreachable import unreachable
+    from revocab.vocabulary.tokenizers.canonical import unreachable
 
     source = synthetic_vocabulary(128_000, "byte_level", 1)
     target = synthetic_vocabulary(32_000, "byte_fallback", 2)
@@ -146,7 +146,7 @@ def bare_training(file: Path, size: int) -> Any:
 def training(documents: list[str], size: int, repeats: int) -> float:
     """Compare training with the bare library: both read the text from the same prepared corpus."""
     from revocab.corpora.prepare import CorpusJob, prepare_corpus
-    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.constructions.train import train_tokenizer
     from revocab.vocabulary.building.training_text import (
         TrainingText,
         batched,
@@ -176,7 +176,7 @@ def training(documents: list[str], size: int, repeats: int) -> float:
 
 def trained_tokenizers(documents: list[str]) -> dict[str, Any]:
     """Return three tokenizers trained on a small part of the text."""
-    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.constructions.train import train_tokenizer
     from revocab.vocabulary.building.training_text import batched
 
     few = documents[: max(100, len(documents) // 50)]
@@ -188,7 +188,7 @@ def fertility(documents: list[str], tokenizers: dict[str, Any], repeats: int) ->
     from nltk.tokenize import NLTKWordTokenizer
 
     from revocab.corpora.word_splitters import RULES
-    from revocab.vocabulary.fertility.measure import Text, measure_fertility
+    from revocab.vocabulary.fertility import Text, measure_fertility
 
     def ours() -> list[float]:
         rows, _ = measure_fertility(tokenizers, [Text("it", "it", documents, RULES)])
@@ -217,7 +217,7 @@ def fertility(documents: list[str], tokenizers: dict[str, Any], repeats: int) ->
 
 def counting(documents: list[str], tokenizer: Any, repeats: int) -> float:
     """Compare the report's counting (tokens, unknown, bytes) with a bare ``encode_batch``."""
-    from revocab.vocabulary.fertility.token_counts import count_token_classes
+    from revocab.vocabulary.token_counts import count_token_classes
 
     bare = tokenizer.backend_tokenizer.encode_batch
     fast, counts, plain, encodings = in_turn(

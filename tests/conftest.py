@@ -111,7 +111,7 @@ def vllm_interpreter(repository) -> str:
 @pytest.fixture(scope="session")
 def real_llama() -> Iterator[None]:
     """Have the built llama.cpp of `make llama` found; skips where there is none."""
-    from revocab.product.verify.runtimes.llama_cpp import VARIABLE, llama_folder
+    from revocab.product.verify.runtimes import VARIABLE, llama_folder
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, os.environ.get(VARIABLE, str(REPOSITORY / ".llama")))

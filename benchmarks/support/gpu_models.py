@@ -73,7 +73,7 @@ def device():
 
 def trained_in():
     """Return the precision of trainings: bfloat16, unless only slow products of it are here."""
-    from revocab.product.speed import has_amx
+    from revocab.product.inputs import has_amx
 
     return "bfloat16" if device().type == "cuda" or has_amx() else "float32"
 

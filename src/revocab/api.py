@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from revocab.errors import RevocabError
 from revocab.models.hub_or_folder import What, fetch_inputs, local
 from revocab.progress import Say, silent
-from revocab.vocabulary.intersection.match import Identity
+from revocab.vocabulary.intersection import Identity
 
 if TYPE_CHECKING:
     import torch
 
     from revocab.models.finding import Finding
-    from revocab.vocabulary.intersection.intersect import Intersection
+    from revocab.vocabulary.intersection import Intersection
 
 __all__ = ["RevocabError", "adapt_model", "check", "shared_tokens", "target_matrix"]
 
@@ -159,7 +159,7 @@ def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, i
 
 def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") -> Intersection:
     """Return the tokens that two tokenizers share, as ids on both sides, and those that are new."""
-    from revocab.vocabulary.intersection.intersect import intersect
+    from revocab.vocabulary import intersection as intersect
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     first, second = (load_tokenizer(_folder(place, "tokenizer")) for place in (source, target))

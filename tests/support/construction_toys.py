@@ -11,9 +11,8 @@ from jobs import job_of
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
-from revocab.vocabulary.building.build import build_tokenizer
-from revocab.vocabulary.building.construction import BuildInputs, TokenizerJob
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.construction import BuildInputs, TokenizerJob, build_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import TrainingText, batched
 from revocab.vocabulary.tokenizers.alphabets import frequent_characters
 from revocab.vocabulary.tokenizers.load import load_tokenizer

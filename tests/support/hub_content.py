@@ -235,7 +235,7 @@ def generative_benchmarks(root: Path, world: Any, items: int) -> None:
 
 def tokenizers(root: Path, wanted: dict[str, tuple[list[str], str, int]]) -> dict[str, Path]:
     """Train tokenizers, given by name: texts, alphabet, size. Return their folders."""
-    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.constructions.train import train_tokenizer
     from revocab.vocabulary.building.training_text import batched
     from revocab.vocabulary.tokenizers.alphabets import frequent_characters
     from revocab.vocabulary.tokenizers.load import write_tokenizer

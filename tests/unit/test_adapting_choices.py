@@ -11,7 +11,7 @@ from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.experiment import validate
-from revocab.product import speed
+from revocab.product import inputs as speed
 from revocab.product.adapt import adapt
 from revocab.product.choices import (
     HELDOUT_BYTES,
@@ -27,8 +27,7 @@ from revocab.product.choices import (
     vocabulary_size,
 )
 from revocab.product.experiment_file import ExperimentFile
-from revocab.product.source import Source, look_at, look_at_stand_in
-from revocab.product.texts import Text, measure
+from revocab.product.inputs import Source, Text, look_at, look_at_stand_in, measure
 
 SOURCE = Source("model", tokens=1000, context=2048, width=512, parameters=1_000_000)
 

@@ -13,10 +13,12 @@ from tokenizers import AddedToken
 from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.vocabulary.building.build import (
+from revocab.vocabulary.building.construction import (
+    BuildInputs,
+    TokenizerJob,
     build_from_folders,
+    constructions,
 )
-from revocab.vocabulary.building.construction import BuildInputs, TokenizerJob, constructions
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 TEMPLATE = (

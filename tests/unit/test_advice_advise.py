@@ -14,12 +14,10 @@ from revocab.errors import RevocabError
 from revocab.experiment import read
 from revocab.experiment.layout import Layout
 from revocab.product.adapt import recommended
-from revocab.product.advice.advise import advise
+from revocab.product.advice.advise import advise, data_of
 from revocab.product.advice.findings import COUNTED_BYTES
-from revocab.product.advice.page import data_of
 from revocab.product.choices import TOKENS_PER_NEW_TOKEN
-from revocab.product.source import describe
-from revocab.product.texts import measure_texts
+from revocab.product.inputs import describe, measure_texts
 
 
 def write_text(file: Path, words: list[str], seed: int) -> Path:

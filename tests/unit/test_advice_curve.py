@@ -22,13 +22,20 @@ from hypothesis import strategies as st
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
-from revocab.product.advice.curve import Curve, CurvePoint, draw_curve, find_knee, nested_runs
-from revocab.product.advice.sample import LEAST_BYTES, sample_text
-from revocab.vocabulary.building.continued_bpe import savings
+from revocab.product.advice.curve import (
+    LEAST_BYTES,
+    Curve,
+    CurvePoint,
+    draw_curve,
+    find_knee,
+    nested_runs,
+    sample_text,
+)
 from revocab.vocabulary.building.editable import EditableVocabulary, merge_pieces
 from revocab.vocabulary.building.expansion import ExpansionCorpus
-from revocab.vocabulary.building.pretokens import CutPretokens, count_pretokens
-from revocab.vocabulary.fertility.token_counts import count_tokens
+from revocab.vocabulary.building.new_tokens import savings
+from revocab.vocabulary.building.training_text import CutPretokens, count_pretokens
+from revocab.vocabulary.token_counts import count_tokens
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 KEEP = 0.85

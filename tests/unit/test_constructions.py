@@ -309,7 +309,7 @@ def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
 @pytest.mark.shared_data
 def test_real_mistral_grows_by_italian(tmp_path, shared_folder):
     from revocab.corpora.prepare import CorpusJob, prepare
-    from revocab.vocabulary.fertility.measure import fertility_of_folders
+    from revocab.vocabulary.fertility import fertility_of_folders
 
     folder = shared_folder / "data" / "corpora" / "it"
     for name, size in (("europarl", 800_000), ("wikineural", 150_000)):

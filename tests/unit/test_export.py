@@ -25,11 +25,10 @@ from transformers.utils import sentencepiece_model_pb2_new as sentencepiece_mode
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.models.vocabulary.padding import TOKEN_ROWS
-from revocab.product.export.cutters import by_score
+from revocab.product.export.cutters import by_score, ids_here
 from revocab.product.export.export import export
-from revocab.product.export.fidelity import ids_here
 from revocab.product.export.vocabulary import Vocabulary
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
 from revocab.vocabulary.tokenizers.alphabets import GPT2_WORDS, frequent_characters
 from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
@@ -298,7 +297,7 @@ WITH_LIBRARY = """
     import base64, json, sys
     import sentencepiece
     from revocab.__main__ import main
-    from revocab.vocabulary.tokenizers.piece_model import new_piece_model
+    from revocab.vocabulary.tokenizers.file_ids import new_piece_model
     text, *folders = sys.argv[1:]
     sentencepiece.SentencePieceTrainer.train(
         input=text, model_prefix=text, vocab_size=400, hard_vocab_limit=False, minloglevel=2)

@@ -26,10 +26,9 @@ from toy_models import build_model
 
 from revocab.io import read_json, write_json
 from revocab.product.export.export import export
-from revocab.product.verify.runtimes.llama_cpp import ask_llama
-from revocab.vocabulary.building.build import build_from_folders
-from revocab.vocabulary.building.construction import TokenizerJob
-from revocab.vocabulary.tokenizers.golden_texts import golden_texts
+from revocab.product.verify.runtimes import ask_llama
+from revocab.vocabulary.building.construction import TokenizerJob, build_from_folders
+from revocab.vocabulary.tokenizers.identity import golden_texts
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 

@@ -19,7 +19,11 @@ from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.vocabulary.building.base_text import compare_lines, lines_sentence, with_marks_joined
+from revocab.vocabulary.building.constructions.extend import (
+    compare_lines,
+    lines_sentence,
+    with_marks_joined,
+)
 from revocab.vocabulary.tokenizers.alphabets import to_byte_level
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 from revocab.vocabulary.tokenizers.splitter import repair_splitter

@@ -18,10 +18,10 @@ from revocab.corpora.source import Form
 from revocab.corpora.word_splitters import RULES, Words, start_splitting
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
-from revocab.vocabulary.building.build import save_tokenizer
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.construction import save_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
-from revocab.vocabulary.fertility.measure import (
+from revocab.vocabulary.fertility import (
     COLUMNS,
     PARALLEL_COLUMNS,
     FertilityJob,
@@ -32,7 +32,7 @@ from revocab.vocabulary.fertility.measure import (
     measure_parallel,
     parallel_lines,
 )
-from revocab.vocabulary.fertility.token_counts import (
+from revocab.vocabulary.token_counts import (
     TokenCounts,
     count_token_classes,
     share_split,

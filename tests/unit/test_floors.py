@@ -5,9 +5,9 @@ from __future__ import annotations
 from splitter_toys import HINDI
 from toy_vocabularies import wordpiece
 
-from revocab.vocabulary.fertility import floor as floors
-from revocab.vocabulary.fertility.floor import FLOOR_COLUMNS, measure_floors
-from revocab.vocabulary.fertility.measure import Text
+from revocab.vocabulary import token_counts as floors
+from revocab.vocabulary.fertility import Text
+from revocab.vocabulary.token_counts import FLOOR_COLUMNS, measure_floors
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 

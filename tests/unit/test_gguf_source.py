@@ -16,7 +16,7 @@ from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import ModelFolder
 from revocab.product.export.export import export
-from revocab.vocabulary.tokenizers.golden_texts import golden_texts
+from revocab.vocabulary.tokenizers.identity import golden_texts
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 

@@ -29,7 +29,7 @@ SCIQ = "sapienzanlp/sciq_italian"
 def root(tmp_path_factory) -> Path:
     """A model, with a pickle beside its weights, and a data set of a task."""
     from revocab.models.parameters import Architecture, build_stand_in
-    from revocab.vocabulary.building.trainers import train_tokenizer
+    from revocab.vocabulary.building.constructions.train import train_tokenizer
     from revocab.vocabulary.building.training_text import batched
     from revocab.vocabulary.tokenizers.load import write_tokenizer
 

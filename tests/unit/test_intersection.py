@@ -11,9 +11,9 @@ from tokenizers import decoders
 from revocab.errors import RevocabError
 from revocab.io import read_jsonl, sha256
 from revocab.output import OutputFolder
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
-from revocab.vocabulary.intersection.intersect import (
+from revocab.vocabulary.intersection import (
     KIND,
     intersect,
     intersect_canonical,

@@ -15,7 +15,7 @@ from revocab import __main__ as entry
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder
 from revocab.vocabulary.building.construction import BuildInputs
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
 from revocab.vocabulary.tokenizers.file_ids import TokenizerFiles, changed_files
 from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer

@@ -17,8 +17,7 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.initialise.methods.lep import change_of_rows
 from revocab.io import read_json, write_json
-from revocab.vocabulary.building.build import build_from_folders
-from revocab.vocabulary.building.construction import TokenizerJob
+from revocab.vocabulary.building.construction import TokenizerJob, build_from_folders
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 MAPS = ("swap", "overlap", "conversion")

@@ -199,7 +199,7 @@ def test_settings_must_be_objects(toys, tmp_path):
 
 
 def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
-    from revocab.vocabulary.intersection.intersect import IntersectionJob, intersect_folders
+    from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 
     target = toys / "target-tokenizer"
     intersect_folders(target, target, IntersectionJob(), tmp_path / "pairs")

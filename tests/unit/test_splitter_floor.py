@@ -9,14 +9,14 @@ from splitter_toys import HINDI, gpt2_like
 from revocab.errors import RevocabError
 from revocab.product.advice.findings import measure_text
 from revocab.vocabulary.building.editable import EditableVocabulary
-from revocab.vocabulary.fertility.floor import (
+from revocab.vocabulary.token_counts import (
+    cut_text,
     joined_runs,
     repaired_splitter_floor,
     splits_words,
     splitter_floor,
     trainer_floor,
 )
-from revocab.vocabulary.fertility.token_counts import cut_text
 from revocab.vocabulary.tokenizers.alphabets import LLAMA3_WORDS
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

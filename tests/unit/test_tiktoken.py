@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
-from revocab.vocabulary.intersection.intersect import IntersectionJob, intersect_folders
+from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_file, write_tokenizer
 from revocab.vocabulary.tokenizers.tiktoken import PATTERNS

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
 from revocab.io import sha256
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import (
     TrainingText,
     batched,

@@ -16,7 +16,7 @@ from revocab.evaluation.options import EfficiencyJob, Hardware, Scoring
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.training.data.document_tokens import load_tokenizer as load_for_packing
 from revocab.training.data.document_tokens import tokenise
-from revocab.vocabulary.fertility.measure import Text, measure_fertility
+from revocab.vocabulary.fertility import Text, measure_fertility
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 TRUNCATION = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}

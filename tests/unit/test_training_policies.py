@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
 from revocab.vocabulary.tokenizers.alphabets import (
     byte_level_words,

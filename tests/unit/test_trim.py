@@ -14,9 +14,8 @@ from toy_vocabularies import unigram, with_merges, wordpiece
 
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.vocabulary.building.constructions.trim import Measure
-from revocab.vocabulary.building.editable import EditableVocabulary
-from revocab.vocabulary.building.trimming import (
+from revocab.vocabulary.building.constructions.trim import (
+    Measure,
     Trim,
     check_known,
     check_spelling,
@@ -27,10 +26,10 @@ from revocab.vocabulary.building.trimming import (
     most_that_may_go,
     rounded_up,
 )
+from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.tokenizers.alphabets import to_byte_level
-from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary, unreachable
 from revocab.vocabulary.tokenizers.load import load_tokenizer
-from revocab.vocabulary.tokenizers.unreachable import unreachable
 
 WORDS = st.sampled_from(sorted({word for text in ENGLISH + ITALIAN for word in text.split()}))
 OTHERS = st.sampled_from(["  ", "\n", "▁", "日本", "Привет", "e\u0301", "👩\u200d👧", " 2026", "Ġ"])
@@ -201,7 +200,7 @@ def test_languages_keep_all_text_of_their_scripts(bases, tmp_path):
     both = load_tokenizer(folder)
     for languages in (["it"], ["it,el"], ["it", "el"]):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("revocab.vocabulary.building.trimming.MULTIPLE", 1)
+            patch.setattr("revocab.vocabulary.building.constructions.trim.MULTIPLE", 1)
             kept = trimmed(both, [], languages=languages).tokenizer.get_vocab().keys()
         assert "ж" not in kept and model["vocab"].keys() <= kept
         assert (greek.keys() <= kept) == (languages != ["it"]) == ("αδ" in kept)

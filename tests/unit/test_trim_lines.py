@@ -14,7 +14,7 @@ from toy_folders import load
 
 from revocab.io import read_json
 from revocab.product.trim import trim
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.tokenizers.alphabets import frequent_characters
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from toy_vocabularies import unigram, with_merges, wordpiece
 
-from revocab.vocabulary.building.trainers import train_tokenizer
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
-from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
-from revocab.vocabulary.tokenizers.unreachable import occurs_in_utf8, unreachable
+from revocab.vocabulary.tokenizers.canonical import (
+    canonical_vocabulary,
+    occurs_in_utf8,
+    unreachable,
+)
 
 
 def names(tokenizer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.product.compare import answer
-from revocab.product.texts import Text
+from revocab.product.inputs import Text
 from revocab.product.verdict import (
     MOST_BYTES,
     pieces,

@@ -16,7 +16,7 @@ from toy_models import TARGET_WORDS, build_model, build_tokenizer
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.product.verify.verify import Result, VerifyOptions, verified_model, verify
-from revocab.vocabulary.tokenizers.golden_texts import chat_texts, fixed_texts
+from revocab.vocabulary.tokenizers.identity import chat_texts, fixed_texts
 from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
 
 State = dict[str, Any]

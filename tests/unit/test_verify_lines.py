@@ -11,8 +11,7 @@ from jobs import job_of
 from six_languages import lines_of_six_languages
 
 from revocab.product.verify.verify import VerifyOptions, verified_model
-from revocab.vocabulary.building.build import build_from_folders
-from revocab.vocabulary.building.construction import TokenizerJob
+from revocab.vocabulary.building.construction import TokenizerJob, build_from_folders
 
 pytestmark = [pytest.mark.long, pytest.mark.shared_data]
 

@@ -8,8 +8,8 @@ from gguf_files import write_gguf
 
 from revocab.errors import RevocabError
 from revocab.models.load import load_causal_lm
-from revocab.product.verify.runtimes import llama_cpp as llama
-from revocab.product.verify.runtimes.llama_cpp import ask_llama, llama_folder
+from revocab.product.verify import runtimes as llama
+from revocab.product.verify.runtimes import ask_llama, llama_folder
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 

@@ -19,11 +19,11 @@ from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.initialise.reading.source_pieces import SourceSpelling
 from revocab.io import read_json, write_json
+from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.editable import EditableVocabulary
-from revocab.vocabulary.building.trainers import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
-from revocab.vocabulary.fertility.measure import fertility_of_folders
-from revocab.vocabulary.intersection.intersect import IntersectionJob, intersect_folders
+from revocab.vocabulary.fertility import fertility_of_folders
+from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
 

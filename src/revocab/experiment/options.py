@@ -36,8 +36,8 @@ from revocab.training.data.packing import PackingJob
 from revocab.training.recipe import DropJob, TrainingOptions
 from revocab.training.run import Settings
 from revocab.vocabulary.building.construction import SHARES, TokenizerJob
-from revocab.vocabulary.fertility.measure import FertilityJob
-from revocab.vocabulary.intersection.intersect import IntersectionJob
+from revocab.vocabulary.fertility import FertilityJob
+from revocab.vocabulary.intersection import IntersectionJob
 
 if TYPE_CHECKING:
     from revocab.experiment.layout import Layout

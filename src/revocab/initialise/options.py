@@ -23,7 +23,7 @@ from revocab.errors import refuse
 from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.limits import Seed, Width
 from revocab.models.hub_or_folder import model_field, tokenizer_field
-from revocab.vocabulary.intersection.match import Identity
+from revocab.vocabulary.intersection import Identity
 
 #: What fills further tensors with a row per token where the method of embedding and head cannot.
 TABLES = "fvt"

@@ -35,9 +35,17 @@ from revocab.product.choices import (
     vocabulary_size,
 )
 from revocab.product.experiment_file import FOLDER, TABLE, ExperimentFile
-from revocab.product.source import Source, find, look_at, look_at_stand_in
-from revocab.product.speed import precision_for, training_speed
-from revocab.product.texts import Text, measure_texts, overlaps
+from revocab.product.inputs import (
+    Source,
+    Text,
+    find,
+    look_at,
+    look_at_stand_in,
+    measure_texts,
+    overlaps,
+    precision_for,
+    training_speed,
+)
 from revocab.progress import silent, spoken
 from revocab.verb import verb
 from revocab.workflow.supervise import stoppable

@@ -9,8 +9,7 @@ from typing import Literal
 
 from revocab.costs.devices import BYTES_PER_TOKEN
 from revocab.errors import RevocabError, refuse
-from revocab.product.source import STAND_IN_TOKENS, Source
-from revocab.product.texts import Text
+from revocab.product.inputs import STAND_IN_TOKENS, Source, Text
 
 #: Bytes of text for each new token where the user names no size: at about four bytes a token, each
 #: new one is then seen some hundred times in one pass.

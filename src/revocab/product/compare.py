@@ -28,8 +28,7 @@ from revocab.limits import Bytes
 from revocab.models.folder import check_model_folder
 from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder
-from revocab.product.source import look_at
-from revocab.product.texts import Text, measure_texts
+from revocab.product.inputs import Text, look_at, measure_texts
 from revocab.progress import Say, silent, spoken
 from revocab.verb import verb
 from revocab.vocabulary.tokenizers.unseen import Unseen

@@ -13,8 +13,7 @@ from typing import Any
 
 from revocab.languages import language_label
 from revocab.product import choices as chosen
-from revocab.product.source import STAND_IN
-from revocab.product.texts import Text
+from revocab.product.inputs import STAND_IN, Text
 
 FOLDER = Path(__file__).parent
 CHECK, TABLE = "check", "before-and-after"

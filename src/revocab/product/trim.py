@@ -16,14 +16,14 @@ from revocab.io import text_lines
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder, check_files
-from revocab.product.texts import Text, measure_texts
+from revocab.product.inputs import Text, measure_texts
 from revocab.progress import spoken
 from revocab.verb import verb
 from revocab.vocabulary.building.constructions.trim import Measure
 
 if TYPE_CHECKING:
     from revocab.models.trimmed_model import TrimmableModel
-    from revocab.vocabulary.building.trimming import Trim
+    from revocab.vocabulary.building.constructions.trim import Trim
 
 NAME = "revocab trim MODEL it=FILE"
 #: Shares of each text's tokens of which a dry run tells the price.
@@ -87,8 +87,7 @@ def trimmed(
     from revocab.models.load import check_model
     from revocab.models.trimmed_model import TrimmableModel, write_trimmed
     from revocab.report.template import environment
-    from revocab.vocabulary.building.editable import EditableVocabulary
-    from revocab.vocabulary.building.trimming import (
+    from revocab.vocabulary.building.constructions.trim import (
         Trim,
         check_known,
         check_spelling,
@@ -96,7 +95,8 @@ def trimmed(
         count_ids,
         describe,
     )
-    from revocab.vocabulary.tokenizers.golden_texts import fixed_texts
+    from revocab.vocabulary.building.editable import EditableVocabulary
+    from revocab.vocabulary.tokenizers.identity import fixed_texts
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     say = spoken()
@@ -153,7 +153,7 @@ def savings(
     """Yield what the choice and some others keep: tokens, bytes of rows and of the model, and the
     share of each text.
     """
-    from revocab.vocabulary.building.trimming import most_that_may_go
+    from revocab.vocabulary.building.constructions.trim import most_that_may_go
 
     size = len(choice.vocabulary)
     going = {"as it is": 0, "trimmed": choice.going}

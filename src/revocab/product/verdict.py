@@ -18,7 +18,7 @@ from revocab.io import read_json, read_jsonl, write_json, write_text
 from revocab.marker import MARKER
 from revocab.output import OutputFolder
 from revocab.product.compare import answer, compared, documents_of, loss_difference
-from revocab.product.texts import Text
+from revocab.product.inputs import Text
 from revocab.progress import spoken
 
 FILE, MODEL, PAGE = "verdict.json", "model", "adapted.html"

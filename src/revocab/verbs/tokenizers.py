@@ -12,8 +12,8 @@ from revocab.models.hub_or_folder import tokenizer_field
 from revocab.training.chat.template import chat_template_field
 from revocab.verb import verb
 from revocab.vocabulary.building.construction import TokenizerJob
-from revocab.vocabulary.fertility.measure import FertilityJob
-from revocab.vocabulary.intersection.intersect import IntersectionJob
+from revocab.vocabulary.fertility import FertilityJob
+from revocab.vocabulary.intersection import IntersectionJob
 
 
 @verb(finds=("vocabulary/building/constructions",))
@@ -35,8 +35,8 @@ def build_tokenizer(
     out: Path,
 ) -> str:
     """Build a tokenizer: train a new one, or change or combine others (docs/tokenizers.md)."""
-    from revocab.vocabulary.building.base_text import lines_sentence
-    from revocab.vocabulary.building.build import build_from_folders
+    from revocab.vocabulary.building.construction import build_from_folders
+    from revocab.vocabulary.building.constructions.extend import lines_sentence
 
     mixtures = {"corpora": corpora, "count_corpora": count_corpora}
     folders = {"path": path, "base": base, "donor": donor, "chat": chat, "template": template}
@@ -63,7 +63,7 @@ def intersect_vocabularies(
     out: Path,
 ) -> str:
     """Find the tokens that two vocabularies share, by what they stand for."""
-    from revocab.vocabulary.intersection.intersect import intersect_folders
+    from revocab.vocabulary.intersection import intersect_folders
 
     report = intersect_folders(source, target, options, out).report
     return (
@@ -85,8 +85,8 @@ def measure_fertility(
     out: Path,
 ) -> str:
     """Measure tokenizers on corpora: tokens per word, words split, unknown and byte tokens."""
-    from revocab.vocabulary.fertility.floor import floor_sentence
-    from revocab.vocabulary.fertility.measure import fertility_of_folders
+    from revocab.vocabulary.fertility import fertility_of_folders
+    from revocab.vocabulary.token_counts import floor_sentence
 
     rows, floors = fertility_of_folders(tokenizers, corpora, out, options, parallel_files)
     measured = "; ".join(

@@ -134,8 +134,7 @@ def filled(options: NewOptions) -> dict[str, Any]:
     from revocab.languages import language_label
     from revocab.product import choices
     from revocab.product.experiment_file import flow
-    from revocab.product.source import LONGEST_ROW, look_at
-    from revocab.product.texts import measure_texts
+    from revocab.product.inputs import LONGEST_ROW, look_at, measure_texts
 
     model = str(options.model)
     place, source, texts = all_of(

@@ -29,7 +29,7 @@ from revocab.evaluation.options import (
     SignificanceOptions,
 )
 from revocab.limits import POSITIONS
-from revocab.vocabulary.fertility.measure import FertilityOptions
+from revocab.vocabulary.fertility import FertilityOptions
 
 
 class Task(TaskOptions):

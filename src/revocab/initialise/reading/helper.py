@@ -22,8 +22,7 @@ from revocab.initialise.reading.vocabularies import Vocabularies, shared_tokens
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
-from revocab.vocabulary.intersection.intersect import Intersection
-from revocab.vocabulary.intersection.match import Identity
+from revocab.vocabulary.intersection import Identity, Intersection
 from revocab.vocabulary.tokenizers.canonical import special_and_added
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

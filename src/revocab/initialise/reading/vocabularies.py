@@ -15,8 +15,13 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
 from revocab.models.vocabulary.special_ids import Counterparts
-from revocab.vocabulary.intersection.intersect import Intersection, intersect, read_pairs
-from revocab.vocabulary.intersection.match import Identity, unequal_pairs
+from revocab.vocabulary.intersection import (
+    Identity,
+    Intersection,
+    intersect,
+    read_pairs,
+    unequal_pairs,
+)
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

@@ -26,17 +26,28 @@ from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError
 from revocab.models.finding import Finding
 from revocab.product import choices
-from revocab.product.advice.curve import KEEP, SIZES, Construction, Curve, CurvePoint, draw_curve
+from revocab.product.advice.curve import (
+    KEEP,
+    SAMPLE_BYTES,
+    SIZES,
+    Construction,
+    Curve,
+    CurvePoint,
+    Sample,
+    draw_curve,
+    sample_text,
+)
 from revocab.product.advice.recommendation import Facts, Option, about, fastest, interval, published
-from revocab.product.advice.sample import SAMPLE_BYTES, Sample, sample_text
 from revocab.product.check.kind import kinds, look_at
-from revocab.product.export.architecture import by_model_type
-from revocab.product.source import Source
-from revocab.product.speed import measure_speed
-from revocab.product.texts import Text
+from revocab.product.export.architecture import BY_MODEL_TYPE
+from revocab.product.inputs import Source, Text, measure_speed
 from revocab.progress import Say
-from revocab.vocabulary.fertility.floor import NEAR_FLOOR, measure_floor
-from revocab.vocabulary.fertility.token_counts import count_token_classes, share_split
+from revocab.vocabulary.token_counts import (
+    NEAR_FLOOR,
+    count_token_classes,
+    measure_floor,
+    share_split,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -72,7 +83,7 @@ def measure_text(
 ) -> TextCost:
     """Return what ``documents`` cost; ``language`` (ISO 639) says how words are counted.
 
-    Memory holds all; :func:`revocab.product.advice.sample.sample_text` bounds them. Raises
+    Memory holds all; :func:`revocab.product.advice.curve.sample_text` bounds them. Raises
     :class:`RevocabError` where there is no word, or no floor can be told.
     """
     splitter = available_splitter(language)
@@ -278,7 +289,7 @@ def gguf(source: Source) -> tuple[str | None, bool]:
     from revocab.product.export.vocabulary import Vocabulary
 
     assert source.folder is not None
-    architecture = by_model_type().get(source.config.model_type)
+    architecture = BY_MODEL_TYPE.get(source.config.model_type)
     if architecture is None:
         return f"model_type {source.config.model_type}", False
     try:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from revocab import yaml_file
 from revocab.closed import Closed, OneLine, checked
-from revocab.vocabulary.fertility.floor import NEAR_FLOOR
+from revocab.vocabulary.token_counts import NEAR_FLOOR
 
 FILE = Path(__file__).with_name("published.yaml")
 #: By how much slower the other construction may be before it is taken for keeping every old id.

@@ -19,9 +19,13 @@ from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.models.finding import Finding, Severity, some_tokens
 from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings, text_part
 from revocab.models.load import ADAPTER, loading, quiet
-from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary, special_and_added
+from revocab.vocabulary.tokenizers.canonical import (
+    Reason,
+    canonical_vocabulary,
+    special_and_added,
+    unreachable,
+)
 from revocab.vocabulary.tokenizers.load import load_tokenizer
-from revocab.vocabulary.tokenizers.unreachable import Reason, unreachable
 
 SEVERITIES = get_args(Severity)
 GENERATION = "generation_config.json"

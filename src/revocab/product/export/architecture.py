@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from revocab.errors import RevocabError, refuse
-from revocab.extensions import found_in
 from revocab.heavy_types import Tensor
 from revocab.models.folder import ModelFolder
 from revocab.models.parameters import head_width
@@ -97,12 +95,122 @@ def check_llama3(settings: Any) -> Iterator[str]:
         yield "rope_type 'llama3'; only llama.cpp's llama computes it"
 
 
-@cache
-def by_model_type() -> dict[str, Architecture]:
-    from revocab.product.export import architectures as package
+#: Which heads a projection has, by its name.
+TURNED = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
 
-    known = found_in(package, "ARCHITECTURE").values()
-    return {kind: made for made in known for kind in made.model_types}
+
+def llama_stored(tensor: Tensor, name: str, settings: Any) -> Tensor:
+    """Return a tensor; of queries and keys with each head's rows in the order of pairs."""
+    heads = TURNED.get(name.split(".")[-2])
+    if heads is None:
+        return tensor
+    count = getattr(settings, heads)
+    halves = tensor.reshape(count, 2, tensor.shape[0] // count // 2, *tensor.shape[1:])
+    return halves.swapaxes(1, 2).reshape(tensor.shape)
+
+
+def llama_keys(settings: Any) -> dict[str, Any]:
+    """Return the keys; llama.cpp's llama has no window, so the context ends where one would."""
+    window = getattr(settings, "sliding_window", None) or settings.max_position_embeddings
+    length = min(window, settings.max_position_embeddings)
+    return {**usual_rotation(settings), "context_length": length}
+
+
+def llama_tensors(settings: Any) -> dict[str, Tensor]:
+    """Return what Llama 3.1 divides the frequencies of positions by."""
+    if rotations(settings).get("rope_type") != "llama3":
+        return {}
+    import torch
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    scaled, _ = ROPE_INIT_FUNCTIONS["llama3"](settings, torch.device("cpu"))
+    exponents = torch.arange(len(scaled), dtype=torch.float32) / len(scaled)
+    return {"rope_freqs.weight": rotations(settings)["rope_theta"] ** -exponents / scaled}
+
+
+def refuses_qwen(settings: Any) -> Iterator[str]:
+    yield from check_llama3(settings)
+    if getattr(settings, "use_sliding_window", False):
+        yield "use_sliding_window: true; llama.cpp's qwen2 and qwen3 see all positions"
+
+
+#: llama.cpp divides scores by the root of a head's width, but for these many layers.
+BY_WIDTH_PER_HEAD = {"gemma2": 46, "gemma3": 62}
+#: Of so many layers of Gemma 3 the last sees all positions.
+PERIOD = 6
+
+
+def check_scale(settings: Any, layers: int) -> Iterator[str]:
+    """Yield a problem unless attention is scaled as llama.cpp does it, by the number of layers."""
+    computed = head_width(settings)
+    if settings.num_hidden_layers == layers:
+        computed = settings.hidden_size // settings.num_attention_heads
+    if settings.query_pre_attn_scalar != computed:
+        yield (
+            f"query_pre_attn_scalar: {settings.query_pre_attn_scalar}; llama.cpp computes with"
+            f" {computed}"
+        )
+
+
+def refuses_gemma2(settings: Any) -> Iterator[str]:
+    yield from check_llama3(settings)
+    yield from check_scale(settings, BY_WIDTH_PER_HEAD["gemma2"])
+    expected = ["sliding_attention", "full_attention"] * settings.num_hidden_layers
+    if list(settings.layer_types) != expected[: settings.num_hidden_layers]:
+        yield "layer_types: llama.cpp's gemma2 has a window in the first of every two layers"
+
+
+def both_rotations(settings: Any) -> dict[str, Any]:
+    """Return both rotations' keys; :class:`RevocabError` for scalings other than linear."""
+    by_layer = rotations(settings)
+    whole, window = by_layer["full_attention"], by_layer["sliding_attention"]
+    keys: dict[str, Any] = {
+        "rope.freq_base": float(whole["rope_theta"]),
+        "rope.freq_base_swa": float(window["rope_theta"]),
+    }
+    kinds = whole.get("rope_type", "default"), window.get("rope_type", "default")
+    if kinds[0] == "linear":
+        keys |= {"rope.scaling.type": "linear", "rope.scaling.factor": float(whole["factor"])}
+    if kinds not in (("default", "default"), ("linear", "default")):
+        raise RevocabError(f"config.json: rope_type {kinds}; only default and linear are exported")
+    return keys
+
+
+def refuses_gemma3(settings: Any) -> Iterator[str]:
+    yield from check_scale(settings, BY_WIDTH_PER_HEAD["gemma3"])
+    expected = [
+        "sliding_attention" if (layer + 1) % PERIOD else "full_attention"
+        for layer in range(settings.num_hidden_layers)
+    ]
+    if list(settings.layer_types) != expected:
+        yield f"layer_types: llama.cpp's gemma3 has a window in all layers but every {PERIOD}th"
+
+
+SILU = {"hidden_act": ("silu",)}
+TIED = {"tie_word_embeddings": (True,)}
+WINDOW: Setting = ("sliding_window", "attention.sliding_window", int)
+FINAL_CAP: Setting = ("final_logit_softcapping", "final_logit_softcapping", float)
+CAP: Setting = ("attn_logit_softcapping", "attn_logit_softcapping", float)
+#: Llama and Mistral turn pairs of a head's dimensions side by side, not halves apart. Gemma's norms
+#: are around one; of Gemma 3, which is exported for text, five layers of six have a window and a
+#: rotation of their own.
+ARCHITECTURES = (
+    Architecture(
+        "llama", ("llama", "mistral"), stored=llama_stored, only=SILU, keys=llama_keys,
+        tensors=llama_tensors,
+    ),
+    Architecture("qwen2", ("qwen2",), only=SILU, refuses=refuses_qwen),
+    Architecture("qwen3", ("qwen3",), only=SILU, refuses=refuses_qwen),
+    Architecture("gemma", ("gemma",), stored=shifted_norms, only=TIED, refuses=check_llama3),
+    Architecture(
+        "gemma2", ("gemma2",), (WINDOW, CAP, FINAL_CAP), shifted_norms, TIED, refuses_gemma2
+    ),
+    Architecture(
+        "gemma3", ("gemma3_text",), (WINDOW, FINAL_CAP), shifted_norms, refuses=refuses_gemma3,
+        keys=both_rotations,
+    ),
+)  # fmt: skip
+BY_MODEL_TYPE = {kind: known for known in ARCHITECTURES for kind in known.model_types}
 
 
 def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
@@ -114,7 +222,7 @@ def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     from transformers import AutoConfig
 
     kind = folder.config.get("model_type")
-    known = by_model_type()
+    known = BY_MODEL_TYPE
     place = folder.path / "config.json"
     if kind not in known:
         raise RevocabError(

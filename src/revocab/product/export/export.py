@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from revocab.closed import Closed, OneLine, look_up
+from revocab.closed import Closed
 from revocab.errors import RevocabError
-from revocab.extensions import found_in
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import local, model_field
 from revocab.models.load import ADAPTER
 from revocab.output import OutputFolder
-from revocab.progress import Say, spoken
+from revocab.progress import spoken
 from revocab.verb import verb
 
 Outtype = Literal["auto", "f32", "f16", "bf16", "q8_0"]
@@ -26,7 +22,7 @@ Outtype = Literal["auto", "f32", "f16", "bf16", "q8_0"]
 class ExportOptions(Closed):
     """The flags of `revocab export`."""
 
-    to: OneLine = Field(default="gguf", description="gguf or sentencepiece")
+    to: Literal["gguf", "sentencepiece"] = Field(default="gguf", description="format")
     outtype: Outtype = Field(
         default="auto", description="type of the matrices in a GGUF; auto: as they are stored"
     )
@@ -36,22 +32,6 @@ class ExportOptions(Closed):
     approximate: bool = Field(
         default=False, description="write it even if some lines give other tokens there"
     )
-
-
-@dataclass(frozen=True)
-class Format:
-    """One format: ``write(model, options, folder, say)`` fills a folder and tells what is in it."""
-
-    name: str
-    summary: str
-    write: Callable[[ModelFolder, ExportOptions, Path, Say], list[str]]
-
-
-@cache
-def formats() -> dict[str, Format]:
-    from revocab.product.export import formats as package
-
-    return found_in(package, "FORMAT")
 
 
 @verb()
@@ -67,17 +47,20 @@ def export(
     Ollama; or with --to sentencepiece a tokenizer.model. Text gives the same tokens there as
     here. If it does not, nothing is written, and the message gives the share of lines.
     """
-    kind = look_up("--to", options.to, formats(), "format")
     if options.lines is not None and not options.lines.is_file():
         raise RevocabError(f"--lines {options.lines}: no such file; give a text file")
     folder = local(Path(model), "model")
     if (folder / ADAPTER).is_file():
         raise RevocabError(f"{folder}: a LoRA adapter; export the model that it was merged into")
     source = ModelFolder(folder)
-    output = OutputFolder(out, f"export to {kind.name}", [folder, options.lines])
+    output = OutputFolder(out, f"export to {options.to}", [folder, options.lines])
     say = spoken()
+    if options.to == "gguf":
+        from revocab.product.export.gguf import write
+    else:
+        from revocab.product.export.sentencepiece import write
     with output.replaced() as part:
-        notes = kind.write(source, options, part, say)
+        notes = write(source, options, part, say)
         files = sorted(path for path in part.iterdir() if not path.name.startswith("."))
         sizes = [f"{out / path.name}  {path.stat().st_size:,} bytes" for path in files]
     return "\n".join([*sizes, *notes])

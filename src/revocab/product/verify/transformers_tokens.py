@@ -1,6 +1,6 @@
 """Tokens by transformers, of any version: imports nothing of ours, so that it runs elsewhere.
 
-``python transformers_tokens.py ASKED TOLD``, with the paths of a request and of its answers.
+``python transformers_tokens.py REQUEST ANSWERS``, with the paths of a request and of its answers.
 """
 
 from __future__ import annotations
@@ -47,6 +47,6 @@ def encoded(tokenizer: Any, texts: list[tuple[str, bool]]) -> list[list[int]]:
 
 
 if __name__ == "__main__":
-    asked, answer_file = map(Path, sys.argv[1:])
-    request = json.loads(asked.read_text(encoding="utf-8"))
+    request_file, answer_file = map(Path, sys.argv[1:])
+    request = json.loads(request_file.read_text(encoding="utf-8"))
     answer_file.write_text(json.dumps(answers(request)), encoding="utf-8")

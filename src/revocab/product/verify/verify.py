@@ -23,11 +23,17 @@ from revocab.heavy_types import Tokenizer
 from revocab.io import not_folder, read_json, text_lines
 from revocab.links import check_file
 from revocab.models.hub_or_folder import local, model_field
-from revocab.product.verify.runtime import Answer, Asked, Expected, Missing, runtimes
-from revocab.product.verify.runtimes.llama_cpp import RUNTIME as LLAMA_CPP
-from revocab.product.verify.runtimes.tokenizers import load
+from revocab.product.verify.runtimes import (
+    LLAMA_CPP,
+    Answer,
+    Expected,
+    Missing,
+    Request,
+    load,
+    runtimes,
+)
 from revocab.verb import verb
-from revocab.vocabulary.tokenizers.golden_texts import fixed_texts, golden_texts
+from revocab.vocabulary.tokenizers.identity import fixed_texts, golden_texts
 
 #: Texts whose logits are compared, each at its first, middle and last position, and their tokens.
 LOGIT_TEXTS, FEWEST_TOKENS, MOST_TOKENS = 4, 4, 32
@@ -148,22 +154,22 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
     requests = logit_requests(texts, size) if computes else ()
     # Of ids that the model has not, most runtimes decode none, and end.
     within = [replace(text, ids=[number for number in text.ids if number < size]) for text in texts]
-    asked = Asked(folder, within, options.gguf, requests)
+    request = Request(folder, within, options.gguf, requests)
     for name in options.runtime or runtimes():
         try:
-            answers += [(name, answer) for answer in runtimes()[name].ask(asked)]
+            answers += [(name, answer) for answer in runtimes()[name](request)]
         except Missing as error:
             if options.runtime:
                 raise RevocabError(f"--runtime {name}: {error.problems[0]}") from None
             # A file that was given for it was to be compared.
-            was_named = options.gguf is not None and name == LLAMA_CPP.name
+            was_named = options.gguf is not None and name == LLAMA_CPP
             results.append(Result(name, "failed" if was_named else "missing", error.problems[0]))
         except RevocabError as error:
             results.append(Result(name, "failed", "; ".join(error.problems)))
     reference = None
     if any(answer.logits for _, answer in answers):
         try:
-            reference = reference_logits(folder, asked.logits)
+            reference = reference_logits(folder, request.logits)
         except RevocabError as error:
             results.append(Result("logits", "failed", "; ".join(error.problems)))
             answers = [(name, replace(answer, logits=())) for name, answer in answers]
@@ -194,8 +200,8 @@ def check_files(options: VerifyOptions) -> None:
         for name in options.runtime
         if name not in runtimes()
     ]
-    if options.gguf is not None and options.runtime and LLAMA_CPP.name not in options.runtime:
-        problems.append(f"--gguf: only {LLAMA_CPP.name} reads it; add it to --runtime")
+    if options.gguf is not None and options.runtime and LLAMA_CPP not in options.runtime:
+        problems.append(f"--gguf: only {LLAMA_CPP} reads it; add it to --runtime")
     files = [("--text", path) for path in options.text] + [("--gguf", options.gguf)]
     problems += [
         f"{flag}: {path} is not a file; give one"
@@ -231,7 +237,7 @@ def logit_requests(texts: Sequence[Expected], size: int) -> list[tuple[list[int]
     return [(ids, [0, len(ids) // 2, len(ids) - 1]) for ids in usable[::step][:LOGIT_TEXTS]]
 
 
-def reference_logits(folder: Path, asked: Sequence[tuple[list[int], list[int]]]) -> Any:
+def reference_logits(folder: Path, requests: Sequence[tuple[list[int], list[int]]]) -> Any:
     """Return transformers' logits in float32, a row for each position."""
     import torch
 
@@ -239,7 +245,9 @@ def reference_logits(folder: Path, asked: Sequence[tuple[list[int], list[int]]])
 
     model = load_causal_lm(folder, dtype=torch.float32).eval()
     with torch.no_grad():
-        rows = [model(torch.tensor([ids])).logits[0, positions].float() for ids, positions in asked]
+        rows = [
+            model(torch.tensor([ids])).logits[0, positions].float() for ids, positions in requests
+        ]
     return torch.cat(rows)
 
 

@@ -12,18 +12,15 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.vocabulary.building.construction import BuildInputs, Built
-from revocab.vocabulary.building.continued_bpe import learn
-from revocab.vocabulary.building.donor import donor_candidates, take_bpe
 from revocab.vocabulary.building.editable import EditableVocabulary, Merge
-from revocab.vocabulary.building.pretokens import (
+from revocab.vocabulary.building.new_tokens import donor_candidates, learn, take_bpe
+from revocab.vocabulary.building.training_text import (
+    TrainingText,
     character_class,
     count_pretokens,
     cut_pretokens,
-    is_word_part,
-)
-from revocab.vocabulary.building.training_text import (
-    TrainingText,
     describe_training_text,
+    is_word_part,
     training_budgets,
     training_texts,
 )

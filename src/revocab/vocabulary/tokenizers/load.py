@@ -212,7 +212,7 @@ def other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> str | None:
 
 
 def _other_ids(made: str, theirs: Tokenizer, tokenizer: PreTrainedTokenizerFast) -> str | None:
-    from revocab.vocabulary.tokenizers.golden_texts import chat_texts, fixed_texts
+    from revocab.vocabulary.tokenizers.identity import chat_texts, fixed_texts
 
     theirs.no_truncation()
     theirs.no_padding()

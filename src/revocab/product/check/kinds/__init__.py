@@ -1,1 +1,1 @@
-"""What is looked at: a file for each kind of fault, found by its ``KIND``."""
+"""What is looked at: files of kinds of faults, found by their ``KIND``."""

@@ -11,7 +11,7 @@ from revocab.errors import RevocabError
 from revocab.models.finding import Finding, some
 from revocab.models.load import quiet
 from revocab.product.check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
-from revocab.product.check.kinds.special_ids import ids_of, is_id
+from revocab.product.check.kinds.ids import ids_of, is_id
 from revocab.training.chat.template import MARKS, PROBE, ChatTemplate, own_template, special_texts
 
 FILE = "chat_template.jinja"

@@ -1,6 +1,7 @@
-"""Adopt: the base with the chat tokens, chat template and end token of another tokenizer.
+"""Take over another tokenizer: whole (substitute), or what it writes conversations with (adopt).
 
-Or with a chat template that is given, and the tokens that it writes.
+Adopt: the base with the chat tokens, chat template and end token of another tokenizer, or with a
+chat template that is given, and the tokens that it writes.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from revocab.closed import OneLine
+from revocab.closed import HubId, OneLine, Revision
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
+from revocab.hub import resolve
 from revocab.training.chat.template import end_of_answers, find_template, load_template
 from revocab.vocabulary.building.construction import (
     BuildInputs,
@@ -22,7 +24,38 @@ from revocab.vocabulary.building.construction import (
     ConstructionOptions,
 )
 from revocab.vocabulary.building.editable import EditableVocabulary
-from revocab.vocabulary.tokenizers.load import tokenizer_style
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style
+
+
+class SubstituteOptions(ConstructionOptions):
+    """Where the tokenizer comes from: exactly one of a folder and a Hub id."""
+
+    folders: ClassVar[tuple[str, ...]] = ("path",)
+
+    hub: HubId | None = Field(default=None, description="repository of the Hub")
+    revision: Revision | None = Field(
+        default=None, description="commit, tag or branch of the repository"
+    )
+
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        if ("path" in inputs) == (self.hub is not None):
+            return "exactly one of path, hub must be given"
+        if "path" in inputs and self.revision is not None:
+            return "revision belongs to hub; a folder has none"
+        return None
+
+
+def build_substitute(inputs: BuildInputs, options: Any) -> Built:
+    """Return the tokenizer as it is; raise :class:`RevocabError` if it cannot be used."""
+    if path := inputs.places.get("path"):
+        tokenizer = load_tokenizer(path)
+        origin = {"path": path.name}
+    else:
+        origin = resolve(options.hub, options.revision, "model")
+        tokenizer = load_tokenizer(options.hub, revision=origin["commit"])
+    canonical_vocabulary(tokenizer)  # holes and double ids are errors here, not rows later
+    return Built(tokenizer, {"alphabet": tokenizer_style(tokenizer), **origin})
 
 
 class AdoptOptions(ConstructionOptions):
@@ -54,7 +87,7 @@ class AdoptOptions(ConstructionOptions):
         return None
 
 
-def build(inputs: BuildInputs, options: Any) -> Built:
+def build_adopted(inputs: BuildInputs, options: Any) -> Built:
     """Return the base, its ids unchanged, with the chat tokens at the end.
 
     Those of a chat tokenizer come in the order of their ids, as special or plain and cut out of the
@@ -153,11 +186,21 @@ def _added_tokens(chat: PreTrainedTokenizerFast) -> list[dict[str, Any]]:
     ]
 
 
-CONSTRUCTION = Construction(
-    name="adopt",
-    summary="the base with the chat tokens, chat template and end token of another; base ids stay",
-    citation="Tikhomirov and Chernyshev 2024, Facilitating Large Language Model Russian Adaptation"
-    " with Learned Embedding Propagation (the instruct model's special tokens are kept)",
-    options=AdoptOptions,
-    build=build,
+CONSTRUCTION = (
+    Construction(
+        name="substitute",
+        summary="another tokenizer, whole",
+        citation="de Vries & Nissim 2021, As Good as New (the vocabulary is replaced as a whole)",
+        options=SubstituteOptions,
+        build=build_substitute,
+    ),
+    Construction(
+        name="adopt",
+        summary="the base with another's chat tokens, chat template and end token; base ids stay",
+        citation="Tikhomirov and Chernyshev 2024, Facilitating Large Language Model Russian"
+        " Adaptation with Learned Embedding Propagation (the instruct model's special tokens are"
+        " kept)",
+        options=AdoptOptions,
+        build=build_adopted,
+    ),
 )

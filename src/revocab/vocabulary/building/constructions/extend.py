@@ -1,8 +1,14 @@
-"""Extend: the base's vocabulary, every id as it was, and new tokens after it."""
+"""Extend: the base's vocabulary, every id as it was, and new tokens after it.
+
+New BPE merges come after all of the base's and join what the base gives, so that no text has more
+tokens than before. Two things break this, and are counted line by line: a splitter that is repaired
+(:mod:`revocab.vocabulary.tokenizers.splitter`), and Unigram, whose best path may take a new piece
+between the ends of two old ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,10 +16,94 @@ from pydantic import Field, model_validator
 
 from revocab.closed import exactly_one
 from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.limits import Positive, Size
-from revocab.vocabulary.building.base_text import compare_corpora, with_marks_joined
 from revocab.vocabulary.building.construction import BuildInputs, Built, ChangeOptions, Construction
+from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.expansion import Change
+from revocab.vocabulary.building.training_text import TrainingText, training_texts
+from revocab.vocabulary.tokenizers.encoding import encode_batches
+from revocab.vocabulary.tokenizers.splitter import Repair, repair_splitter
+
+#: So much of each corpus is compared.
+COMPARED_BYTES = 4_000_000
+
+
+def with_marks_joined(tokenizer: PreTrainedTokenizerFast) -> tuple[PreTrainedTokenizerFast, Repair]:
+    """Return a tokenizer whose splitter keeps marks in words, and the repair.
+
+    Raises :class:`RevocabError` where there is nothing to repair, and where no repair is exact.
+    """
+    vocabulary = EditableVocabulary.read(tokenizer)
+    repair = repair_splitter(tokenizer.backend_tokenizer)
+    where = f"construction 'extend', option join_marks = True: base {tokenizer.name_or_path}"
+    if repair.problems:
+        raise RevocabError(
+            f"{where}: {problem}; leave join_marks out, or train a tokenizer"
+            for problem in repair.problems
+        )
+    if not repair.expressions:
+        raise RevocabError(
+            f"{where}: its splitter cuts no word at a mark; allowed is a base whose splitter does;"
+            " leave join_marks out"
+        )
+    state = {**vocabulary.state, "pre_tokenizer": repair.splitter}
+    return replace(vocabulary, state=state).tokenizer(), repair
+
+
+def compare_lines(
+    before: Tokenizer, after: Mapping[str, Tokenizer], documents: Iterable[str]
+) -> dict[str, Any]:
+    """Return what tokenizers make of the lines of texts, in comparison with the one before.
+
+    Of each its ``tokens``, the lines that are ``changed`` (other ids) and ``longer``, and ``most``,
+    by how many tokens one line grows at most, with ``most_share``, by which share of its tokens.
+    """
+    numbers: dict[str, dict[str, Any]] = {
+        name: {"tokens": 0, "changed": 0, "longer": 0, "most": 0, "most_share": 0.0}
+        for name in after
+    }
+    lines, tokens = 0, 0
+    texts = [line for document in documents for line in document.splitlines() if line]
+    encoded = [encode_batches(tokenizer, texts) for tokenizer in (before, *after.values())]
+    for first, *others in zip(*encoded, strict=True):
+        lines += len(first)
+        tokens += sum(map(len, first))
+        for counts, batch in zip(numbers.values(), others, strict=True):
+            for old, new in zip(first, batch, strict=True):
+                more = len(new) - len(old)
+                counts["tokens"] += len(new)
+                counts["changed"] += new.ids != old.ids
+                counts["longer"] += more > 0
+                counts["most"] = max(counts["most"], more)
+                counts["most_share"] = max(counts["most_share"], more / max(len(old), 1))
+    return {"lines": lines, "tokens": tokens, **numbers}
+
+
+def lines_sentence(corpus: str, counted: Mapping[str, Any]) -> str:
+    ways = {"marks_joined": "with marks joined alone", "extended": "with the new tokens"}
+    said = [
+        f"{way}, {of['changed']:,} have other tokens and {of['longer']:,} have more (by"
+        f" {of['most']:,} at most), {of['tokens'] / max(counted['tokens'], 1) - 1:+.1%} in all"
+        for name, way in ways.items()
+        if (of := counted.get(name))
+    ]
+    return f"{corpus}: {counted['lines']:,} lines; {'; '.join(said)}\n"
+
+
+def compare_corpora(
+    before: PreTrainedTokenizerFast,
+    after: Mapping[str, PreTrainedTokenizerFast],
+    mixture: Iterable[TrainingText],
+) -> dict[str, dict[str, Any]]:
+    backends = {name: tokenizer.backend_tokenizer for name, tokenizer in after.items()}
+    return {
+        part.corpus: compare_lines(
+            before.backend_tokenizer, backends,
+            training_texts([part], {part.corpus: COMPARED_BYTES}),
+        )
+        for part in mixture
+    }  # fmt: skip
 
 
 class ExtendOptions(ChangeOptions):

@@ -1,4 +1,4 @@
-"""Optimise: the base's tokens that cover the corpus best, then new ones up to a size."""
+"""Optimise and replace: the base without the tokens that cover the corpus worst, and new ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tokens_dropped(base: EditableVocabulary, keep: int, counts: Mapping[str, int
     return list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
 
 
-def build(inputs: BuildInputs, options: Any) -> Built:
+def build_optimised(inputs: BuildInputs, options: Any) -> Built:
     """Return a tokenizer whose ids are the kept tokens in the base's order, then the new ones."""
     change = Change.read(inputs, options)
     base = change.base
@@ -82,11 +82,43 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     return change.built(change.expand(kept, wanted, frozenset(dropped)), dropped)
 
 
-CONSTRUCTION = Construction(
-    name="optimise",
-    summary="the base's tokens that cover the corpus best, renumbered in order, then new ones",
-    citation="Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian Adaptation "
-    "with Learned Embedding Propagation (Optimized: the 50 % most common tokens, then extension)",
-    options=OptimiseOptions,
-    build=build,
+class ReplaceOptions(DropOptions):
+    """How much is replaced."""
+
+    share: float = Field(gt=0, lt=1, description="share of the base's tokens to replace")
+
+
+def build_replaced(inputs: BuildInputs, options: Any) -> Built:
+    """Return a tokenizer of the base's size; kept tokens keep their ids, new ones take the rest."""
+    change = Change.read(inputs, options)
+    base = change.base
+    number = max(1, round(options.share * len(base)))
+    dropped = list(islice(base.dropping_order(change.base_counts), number))
+    if len(dropped) < number:
+        raise RevocabError(
+            f"construction 'replace', option share = {options.share}: {number} of {len(base)}"
+            f" tokens, but only {len(dropped)} may go (special and byte tokens stay); lower it"
+        )
+    growth = change.expand(base.without(dropped), number, frozenset(dropped))
+    return change.built(growth, dropped)
+
+
+CONSTRUCTION = (
+    Construction(
+        name="optimise",
+        summary="the base's tokens that cover the corpus best, renumbered in order, then new ones",
+        citation="Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian"
+        " Adaptation with Learned Embedding Propagation (Optimized: the 50 % most common tokens,"
+        " then extension)",
+        options=OptimiseOptions,
+        build=build_optimised,
+    ),
+    Construction(
+        name="replace",
+        summary="the least frequent tokens of the base give their ids to new ones; the size stays",
+        citation="Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models, section"
+        " 3.1 (replacement of 5 % and 30 % of Llama-2's tokens)",
+        options=ReplaceOptions,
+        build=build_replaced,
+    ),
 )

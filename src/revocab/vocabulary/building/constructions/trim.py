@@ -1,13 +1,25 @@
-"""Trim: the base without tokens that some languages do not need; the others stay as they were."""
+"""Trim: the base without tokens that some languages do not need; the others stay as they were.
+
+Nothing is added and no merge is: what is kept is closed under derivation, so that text of kept
+tokens alone is cut as before (:mod:`..editable` says why), and all other text into kept pieces.
+Suffixes: L texts, V ids of the base, K tokens that go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import Closed, Language, exactly_one
+from revocab.corpora.scripts import letters_of_others
+from revocab.errors import RevocabError
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
+from revocab.languages import scripts_of
 from revocab.limits import Bytes, Share, Size
 from revocab.vocabulary.building.construction import (
     BuildInputs,
@@ -17,18 +29,15 @@ from revocab.vocabulary.building.construction import (
 )
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.training_text import (
+    batched,
     describe_training_text,
     training_budgets,
     training_texts,
 )
-from revocab.vocabulary.building.trimming import (
-    Trim,
-    check_known,
-    check_spelling,
-    compare_lines,
-    count_ids,
-    describe,
-)
+from revocab.vocabulary.tokenizers.canonical import CHAT_ROLES
+from revocab.vocabulary.tokenizers.encoding import PARSE, encode_batches, text_encoder
+from revocab.vocabulary.tokenizers.identity import chat_texts
+from revocab.vocabulary.tokenizers.load import some
 
 
 class Measure(Closed):
@@ -110,3 +119,244 @@ CONSTRUCTION = Construction(
     options=TrimOptions,
     build=build,
 )
+
+
+#: Sizes that are not given are rounded up to a multiple of this: GPUs multiply such matrices
+#: faster, and programs that compute in blocks compute every kept row as before.
+MULTIPLE = 64
+
+
+def count_ids(tokenizer: PreTrainedTokenizerFast, documents: Iterable[str]) -> ndarray:
+    """Return how often each id occurs in texts, int64 [V]."""
+    import numpy as np
+
+    counts_V = np.zeros(len(tokenizer), np.int64)
+    for batch in encode_batches(tokenizer.backend_tokenizer, documents):
+        ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in batch), np.int64)
+        counts_V += np.bincount(ids, minlength=len(counts_V))
+    return counts_V
+
+
+def mean_shares(uses_LV: ndarray) -> ndarray:
+    """Return each id's share of the tokens, float64 [V]; every text counts as much as others."""
+    import numpy as np
+
+    totals_L1 = np.maximum(uses_LV.sum(axis=1, keepdims=True), 1)
+    return np.asarray((uses_LV / totals_L1).sum(axis=0) / max(len(uses_LV), 1))
+
+
+def coverage_after(uses_LV: ndarray, order_K: ndarray) -> ndarray:
+    """Return the share of each text's tokens that is kept, before and after each goes."""
+    import numpy as np
+
+    gone_LK = np.cumsum(uses_LV[:, order_K], axis=1)
+    none_L1 = np.zeros((len(uses_LV), 1), np.int64)
+    totals_L1 = np.maximum(uses_LV.sum(axis=1, keepdims=True), 1)
+    return np.asarray(1 - np.concatenate([none_L1, gone_LK], axis=1) / totals_L1)
+
+
+def most_that_may_go(coverage_LK: ndarray, least: float) -> int:
+    return int((coverage_LK >= least).all(axis=0).sum()) - 1
+
+
+def rounded_up(tokens: int, going: int) -> int:
+    return max(0, tokens - -(-(tokens - going) // MULTIPLE) * MULTIPLE)
+
+
+def chat_tokens(tokenizer: PreTrainedTokenizerFast) -> set[str]:
+    """Return the tokens of conversations as the chat template writes them, or of its own text."""
+    template = str(tokenizer.chat_template or "")
+    texts = [*chat_texts(tokenizer)] or [template]
+    backend = text_encoder(tokenizer.backend_tokenizer, PARSE)
+    return {
+        token for text in texts for token in backend.encode(text, add_special_tokens=False).tokens
+    }
+
+
+def digit_tokens(vocabulary: EditableVocabulary) -> set[str]:
+    """Return the tokens of digits alone, so that numbers are cut as before."""
+    return {
+        token
+        for token in vocabulary.ids
+        if vocabulary.text(token).decode(errors="replace").strip().isdecimal()
+    }
+
+
+def tokens_in_scripts(vocabulary: EditableVocabulary, scripts: Iterable[str]) -> set[str]:
+    """Return the tokens without a letter of any other script; parts of characters among them."""
+    foreign = letters_of_others(tuple(scripts))
+    return {
+        token
+        for token in vocabulary.ids
+        if not foreign.search(vocabulary.text(token).decode(errors="ignore"))
+    }
+
+
+def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> frozenset[str]:
+    """Return what else must stay where not every byte has a token: all single characters.
+
+    Raises :class:`RevocabError` unless that is ``allowed``: characters outside the vocabulary
+    are unknown, and so they stay.
+    """
+    missing = vocabulary.missing_bytes
+    characters = frozenset(token for token in vocabulary.ids if len(token) == 1) if missing else ()
+    if missing and not allowed:
+        starts = [n for n in missing if n - 1 not in missing]
+        ends = [n for n in missing if n + 1 not in missing]
+        listed = [
+            f"0x{a:02X}" + f" to 0x{b:02X}" * (a < b) for a, b in zip(starts, ends, strict=True)
+        ]
+        becomes = f"becomes {vocabulary.unknown}" if vocabulary.unknown else "is lost"
+        raise RevocabError(
+            f"{vocabulary.base.name_or_path}: no token for {len(missing)} of the 243 bytes that"
+            f" text in UTF-8 is made of: {some(listed)}; a character of such bytes that is no token"
+            f" itself {becomes}, before and after trimming: add {flag}, which keeps the"
+            f" {len(characters):,} tokens of one character, so that no others do"
+        )
+    return frozenset(characters)
+
+
+def check_known(vocabulary: EditableVocabulary, tokens: Iterable[str], place: str) -> None:
+    if unknown := [token for token in tokens if token not in vocabulary.ids]:
+        raise RevocabError(
+            f"{place}: {len(unknown)} that {vocabulary.base.name_or_path} does not have:"
+            f" {some(map(repr, unknown))}; write them as its tokenizer.json does, or leave them out"
+        )
+
+
+@dataclass(frozen=True)
+class Trim:
+    """A choice of tokens that go, and what each text loses by it."""
+
+    vocabulary: EditableVocabulary
+    uses_LV: ndarray
+    #: Ids in the order in which they may go, those that do not go in the end among them.
+    order_K: ndarray
+    going: int
+
+    @classmethod
+    def choose(
+        cls,
+        vocabulary: EditableVocabulary,
+        uses_LV: ndarray,
+        measure: Measure,
+        stay: Collection[str] = (),
+    ) -> Trim:
+        """Raise :class:`RevocabError` where nothing may go, or less than is asked for.
+
+        ``stay``: tokens that are kept beside those that always are.
+        """
+        import numpy as np
+
+        always = chat_tokens(vocabulary.base) | CHAT_ROLES.keys() | digit_tokens(vocabulary)
+        last: set[str] = set()
+        if measure.languages:
+            last = tokens_in_scripts(vocabulary, scripts_of(measure.languages))
+        if vocabulary.model == "Unigram":  # the cost of an unknown character hangs on the lowest
+            always.add(min(vocabulary.scores, key=lambda token: vocabulary.scores[token]))
+        shares_V = mean_shares(uses_LV)
+        order = vocabulary.dropping_order(
+            {token: float(shares_V[number]) for token, number in vocabulary.ids.items()},
+            stay=always.union(stay),
+            last=last,
+            credit=True,
+        )
+        tokens = [*order]
+        order_K = np.array([vocabulary.ids[token] for token in tokens], np.int64)
+        size, fewest = len(vocabulary), len(vocabulary) - len(tokens)
+        if measure.keep is not None:
+            going = size - measure.keep
+            if not 0 <= going <= len(tokens):
+                raise RevocabError(
+                    f"keep {measure.keep:,} tokens: {vocabulary.base.name_or_path} has {size:,}, of"
+                    f" which {fewest:,} stay in any case (special, chat, byte and digit tokens, and"
+                    " those asked for); give a number between"
+                )
+        elif last:
+            going = next((n for n, token in enumerate(tokens) if token in last), len(tokens))
+        else:
+            assert measure.coverage is not None  # Measure
+            going = most_that_may_go(coverage_after(uses_LV, order_K), measure.coverage)
+        going = going if measure.keep is not None else rounded_up(size, going)
+        if not going:
+            raise RevocabError(
+                f"{vocabulary.base.name_or_path}: all of its {size:,} tokens would stay, so there"
+                " is nothing to trim; ask for less"
+            )
+        return cls(vocabulary, uses_LV, order_K, going)
+
+    @cached_property
+    def dropped(self) -> list[str]:
+        tokens = {number: token for token, number in self.vocabulary.ids.items()}
+        return [tokens[number] for number in self.order_K[: self.going].tolist()]
+
+    @cached_property
+    def kept_N(self) -> ndarray:
+        """Return the ids that stay, ascending; the place of each is its new id."""
+        import numpy as np
+
+        return np.setdiff1d(np.arange(len(self.vocabulary)), self.order_K[: self.going])
+
+    @cached_property
+    def coverage_LK(self) -> ndarray:
+        return coverage_after(self.uses_LV, self.order_K)
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        return self.vocabulary.without(self.dropped).renumbered().tokenizer()
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a base and its trimmed tokenizer make of the same lines."""
+
+    lines: int
+    #: Lines of kept tokens alone.
+    same: int
+    tokens_before: int
+    tokens_after: int
+
+
+def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
+    """Return what becomes of the lines of texts.
+
+    Raises :class:`RevocabError` for a line of kept tokens alone that has other ids now, and for one
+    that decodes to another text than before: that would be a fault of ours.
+    """
+    import numpy as np
+
+    new_V = np.full(len(trim.vocabulary), -1)
+    new_V[trim.kept_N] = np.arange(len(trim.kept_N))
+    base, made = trim.vocabulary.base, trim.tokenizer
+    numbers = np.zeros(4, np.int64)
+    every = (line for text in documents for line in text.splitlines(keepends=True))
+    for lines in batched(every, 10_000):
+        befores, afters = (
+            [one.ids for some in encode_batches(tokenizer.backend_tokenizer, lines) for one in some]
+            for tokenizer in (base, made)
+        )
+        for line, before, after in zip(lines, befores, afters, strict=True):
+            mapped = new_V[before].tolist()
+            whole = -1 not in mapped
+            numbers += (1, whole, len(before), len(after))
+            wrong = mapped != after if whole else decoded(base, before) != decoded(made, after)
+            if wrong:
+                what = "tokens that all stay" if whole else "other text afterwards"
+                raise RevocabError(
+                    f"{base.name_or_path}: cannot be trimmed here: {line[:80]!r} gives {what}, but"
+                    " its encoding is another; please report it"
+                )
+    return Compared(*map(int, numbers))
+
+
+def decoded(tokenizer: PreTrainedTokenizerFast, ids: list[int]) -> str:
+    return tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=False)
+
+
+def describe(trim: Trim, names: Iterable[str]) -> dict[str, Any]:
+    size = len(trim.vocabulary)
+    coverage: Mapping[str, float] = {
+        name: float(row_K[trim.going]) for name, row_K in zip(names, trim.coverage_LK, strict=True)
+    }
+    return {"base_size": size, "kept": size - trim.going, "dropped": trim.going,
+            "coverage": coverage}  # fmt: skip

@@ -18,8 +18,8 @@ from revocab.io import write_text
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.product.export.architecture import Architecture, architecture_of
-from revocab.product.export.export import ExportOptions, Format
-from revocab.product.export.fidelity import Measured, choose, told
+from revocab.product.export.cutters import Measured, choose, told
+from revocab.product.export.export import ExportOptions
 from revocab.product.export.vocabulary import Vocabulary
 from revocab.progress import Say
 from revocab.training.chat.template import own_template
@@ -27,6 +27,7 @@ from revocab.training.chat.template import own_template
 if TYPE_CHECKING:
     import torch
     from gguf import GGMLQuantizationType
+
 
 #: Buffers of older checkpoints, which are computed again.
 BUFFERS = ("rotary_emb.inv_freq", "attn.bias", "attn.masked_bias")
@@ -243,6 +244,3 @@ def room(file: Path) -> Iterator[None]:
         if error.errno is not None:
             raise
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file)) from error
-
-
-FORMAT = Format("gguf", "one file for llama.cpp, Ollama and LM Studio", write)

@@ -14,13 +14,12 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder
-from revocab.product.export.cutters import WITHOUT_CONTEXT, Cutter, by_score
-from revocab.product.export.export import ExportOptions, Format
-from revocab.product.export.fidelity import choose, told
+from revocab.product.export.cutters import WITHOUT_CONTEXT, Cutter, by_score, choose, told
+from revocab.product.export.export import ExportOptions
 from revocab.product.export.vocabulary import Kind, Vocabulary
 from revocab.progress import Say
 from revocab.vocabulary.tokenizers.alphabets import MARKER
-from revocab.vocabulary.tokenizers.piece_model import new_piece_model
+from revocab.vocabulary.tokenizers.file_ids import new_piece_model
 
 FILE = "tokenizer.model"
 PROGRAM = "SentencePiece"
@@ -156,6 +155,3 @@ def packed(vocabulary: Vocabulary, scores: list[float]) -> bytes:
     normaliser.remove_extra_whitespaces = collapses(vocabulary)
     normaliser.escape_whitespaces = True
     return bytes(model.SerializeToString(deterministic=True))
-
-
-FORMAT = Format("sentencepiece", "tokenizer.model, which other programs' converters read", write)

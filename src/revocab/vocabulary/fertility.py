@@ -31,10 +31,11 @@ from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_csv, write_json
 from revocab.limits import Bytes, Count
 from revocab.output import OutputFolder
-from revocab.vocabulary.fertility.floor import FLOOR_COLUMNS, measure_floors
-from revocab.vocabulary.fertility.token_counts import (
+from revocab.vocabulary.token_counts import (
+    FLOOR_COLUMNS,
     TokenCounts,
     count_token_classes,
+    measure_floors,
     share_split,
 )
 from revocab.vocabulary.tokenizers.encoding import TEXT, special_sentence

@@ -11,13 +11,13 @@ from revocab.evaluation.inference.engines.vllm import ENGINE
 from revocab.evaluation.inference.vllm_settings import start_settings
 from revocab.models.shape import context_length
 from revocab.models.vocabulary.padding import without_padding
-from revocab.product.verify.runtime import Answer, Asked, Runtime, ask_there
+from revocab.product.verify.runtimes import Answer, Request, ask_there
 from revocab.product.verify.transformers_tokens import encoded
 
 
-def ask(asked: Asked) -> list[Answer]:
+def ask(request: Request) -> list[Answer]:
     assert ENGINE.environment is not None
-    return ask_there(ENGINE.environment, ["-m", __name__], asked.request)
+    return ask_there(ENGINE.environment, ["-m", __name__], request.data)
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -35,16 +35,16 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {**values, "logits": rows}
 
 
-def log_probabilities(folder: Path, asked: list[Any]) -> list[list[float]]:
+def log_probabilities(folder: Path, requests: list[Any]) -> list[list[float]]:
     """Return a row of the vocabulary for each position of each request, in float32 on a CPU."""
-    if not asked:
+    if not requests:
         return []
     from transformers import AutoConfig
     from vllm import LLM, SamplingParams
 
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    begun = [ids[: at + 1] for ids, places in asked for at in places]
-    longest = max(len(ids) for ids, _ in asked) + 2
+    begun = [ids[: at + 1] for ids, places in requests for at in places]
+    longest = max(len(ids) for ids, _ in requests) + 2
     length = min(longest, context_length(config))
     settings = start_settings(config, "cpu", "float32", length, requests=len(begun))
     with without_padding(folder) as read:
@@ -56,8 +56,6 @@ def log_probabilities(folder: Path, asked: list[Any]) -> list[list[float]]:
     first = [result.outputs[0].logprobs[0] for result in results]
     return [[row[token].logprob for token in range(len(row))] for row in first]
 
-
-RUNTIME = Runtime("vllm", ask)
 
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])

@@ -1,1 +1,0 @@
-"""What llama.cpp computes, one file per family: an ``ARCHITECTURE``, or several."""

@@ -1,1 +1,0 @@
-"""The formats, one file each: a ``FORMAT`` (:class:`revocab.product.export.export.Format`)."""

@@ -1,1 +1,0 @@
-"""Where a model may be loaded, a file each; dropping one here adds one."""

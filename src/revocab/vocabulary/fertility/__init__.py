@@ -1,1 +1,0 @@
-"""Measures of tokenizers on text: fertility, words split, unknown tokens, bytes, parity."""

@@ -1,1 +1,0 @@
-"""Which tokens two vocabularies share, and the report on it."""
