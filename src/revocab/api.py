@@ -159,7 +159,7 @@ def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, i
 
 def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") -> Intersection:
     """Return the tokens that two tokenizers share, as ids on both sides, and those that are new."""
-    from revocab.vocabulary import intersection as intersect
+    from revocab.vocabulary.intersection import intersect
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     first, second = (load_tokenizer(_folder(place, "tokenizer")) for place in (source, target))

@@ -52,7 +52,7 @@ def load(folder):
 
 
 def shared_pairs(toys):
-    from revocab.vocabulary import intersection as intersect
+    from revocab.vocabulary.intersection import intersect
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     found = intersect(

@@ -6,7 +6,7 @@ import pytest
 from toy_vocabularies import byte_level, sentencepiece_bpe
 
 from revocab.initialise.reading.source_pieces import SourceSpelling
-from revocab.vocabulary import intersection as intersect
+from revocab.vocabulary.intersection import intersect
 from revocab.vocabulary.tokenizers.alphabets import to_byte_level
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer

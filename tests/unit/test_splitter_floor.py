@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 from construction_toys import ENGLISH
 from splitter_toys import HINDI, gpt2_like
+from transformers import PreTrainedTokenizerFast
 
 from revocab.errors import RevocabError
 from revocab.product.advice.findings import measure_text
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.token_counts import (
+    Floor,
     cut_text,
     joined_runs,
-    repaired_splitter_floor,
-    splits_words,
-    splitter_floor,
-    trainer_floor,
+    measure_floor,
 )
 from revocab.vocabulary.tokenizers.alphabets import LLAMA3_WORDS
 from revocab.vocabulary.tokenizers.load import load_tokenizer
@@ -33,28 +32,25 @@ def test_a_llama_like_splitter_cuts_at_vowel_signs(bases):
     backend = bases["byte_level"].backend_tokenizer
     cut = [HINDI[start:end] for _, (start, end) in backend.pre_tokenizer.pre_tokenize_str(HINDI)]
     assert cut == ["क", "ित", "ाब", " क", "ी", " ह", "ै."]
-    assert splitter_floor(backend, [HINDI]) == 7
-    assert repaired_splitter_floor(backend, [HINDI]) == 4
-    assert splitter_floor(backend, [HINDI] * 3) == 21
+    assert measure_floor(bases["byte_level"], [HINDI]) == Floor(7, 4, has_splitter=True)
+    assert measure_floor(bases["byte_level"], [HINDI] * 3).tokens == 21
 
 
 def test_an_expression_inside_of_the_library_is_repaired_too():
     """GPT-2's: क|ि|त|ा|ब| क|ी| ह|ै. has signs alone."""
-    backend = gpt2_like()
-    assert splitter_floor(backend, [HINDI]) == 9
-    assert repaired_splitter_floor(backend, [HINDI]) == 4
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=gpt2_like())
+    assert measure_floor(tokenizer, [HINDI]) == Floor(9, 4, has_splitter=True)
 
 
 def test_a_repair_changes_no_text_without_marks(bases):
-    backend = bases["byte_level"].backend_tokenizer
     assert r"\p{M}" not in LLAMA3_WORDS
-    assert repaired_splitter_floor(backend, ENGLISH) == splitter_floor(backend, ENGLISH)
+    floor = measure_floor(bases["byte_level"], ENGLISH)
+    assert floor.repaired_tokens == floor.tokens
 
 
 def test_who_has_a_splitter(bases):
-    split = {name: splits_words(tokenizer.backend_tokenizer) for name, tokenizer in bases.items()}
+    split = {name: measure_floor(tokenizer, ["a"]).has_splitter for name, tokenizer in bases.items()}
     assert split == {name: name != "mistral" for name in bases}
-    assert splits_words(gpt2_like())
 
 
 def test_stretches_end_with_pretokens_and_before_spaces(bases):
@@ -80,9 +76,8 @@ def test_what_may_be_joined():
 
 def test_without_a_splitter_the_floor_is_what_the_trainer_joins(bases):
     """▁Ciao|,|▁mondo|▁|1|2|!|\\n, and Greek, which this base spells in bytes, is one word."""
-    vocabulary = EditableVocabulary.read(bases["mistral"])
-    assert trainer_floor(vocabulary, ["Ciao, mondo 12!\n"]) == 8
-    assert trainer_floor(vocabulary, ["Ciao πόλη", "Ciao"]) == 3
+    assert measure_floor(bases["mistral"], ["Ciao, mondo 12!\n"]).tokens == 8
+    assert measure_floor(bases["mistral"], ["Ciao πόλη", "Ciao"]).tokens == 3
 
 
 def test_the_cost_of_a_text(bases):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -187,41 +187,23 @@ def measure_floor(tokenizer: PreTrainedTokenizerFast, documents: Sequence[str]) 
     Raises :class:`RevocabError` for a tokenizer without a splitter that cannot be extended.
     """
     backend = tokenizer.backend_tokenizer
-    if not splits_words(backend):
-        tokens = trainer_floor(EditableVocabulary.read(tokenizer), documents)
-        return Floor(tokens, None, has_splitter=False)
-    repaired = repaired_splitter_floor(backend, documents)
-    return Floor(splitter_floor(backend, documents), repaired, has_splitter=True)
-
-
-def splits_words(backend: Tokenizer) -> bool:
-    pipeline = pretokens_only(json.loads(backend.to_str()))
-    return count_tokens(pipeline, ["a a"]) > 1
-
-
-def splitter_floor(backend: Tokenizer, documents: Sequence[str]) -> int:
-    return count_tokens(pretokens_only(json.loads(backend.to_str())), documents)
-
-
-def repaired_splitter_floor(backend: Tokenizer, documents: Sequence[str]) -> int | None:
-    """Return the pre-tokens of the repaired splitter; None where there is nothing to repair."""
-    repair = repair_splitter(backend)
-    if not repair.works:
-        return None
-    state = {**json.loads(backend.to_str()), "pre_tokenizer": repair.splitter}
-    return count_tokens(pretokens_only(state), documents)
-
-
-def trainer_floor(vocabulary: EditableVocabulary, documents: Sequence[str]) -> int:
+    state = json.loads(backend.to_str())
+    splitter = pretokens_only(state)
+    if count_tokens(splitter, ["a a"]) > 1:
+        repair, repaired = repair_splitter(backend), None
+        if repair.works:
+            joined = pretokens_only({**state, "pre_tokenizer": repair.splitter})
+            repaired = count_tokens(joined, documents)
+        return Floor(count_tokens(splitter, documents), repaired, has_splitter=True)
+    vocabulary = EditableVocabulary.read(tokenizer)
     words, _ = cut_text(vocabulary, documents)
-    spelt = {piece: spelling(vocabulary, piece) for word in words.pieces for piece in word}
-    joined = (joined_runs([spelt[piece] for piece in word]) for word in words.pieces)
-    return sum(runs * count for runs, count in zip(joined, words.counts, strict=True))
-
-
-def spelling(vocabulary: EditableVocabulary, token: str) -> bytes:
-    byte = BYTE_TOKEN.fullmatch(token) if vocabulary.style == "byte_fallback" else None
-    return bytes([int(byte[1], 16)]) if byte else vocabulary.text(token)
+    is_fallback, spelt = vocabulary.style == "byte_fallback", dict[str, bytes]()
+    for piece in {piece for word in words.pieces for piece in word}:
+        byte = BYTE_TOKEN.fullmatch(piece) if is_fallback else None
+        spelt[piece] = bytes([int(byte[1], 16)]) if byte else vocabulary.text(piece)
+    runs = (joined_runs([spelt[piece] for piece in word]) for word in words.pieces)
+    tokens = sum(fewest * count for fewest, count in zip(runs, words.counts, strict=True))
+    return Floor(tokens, None, has_splitter=False)
 
 
 def joined_runs(pieces: Sequence[bytes]) -> int:
@@ -255,36 +237,16 @@ def measure_floors(
         documents = text.documents[: 1 + sum(end < COUNTED_BYTES for end in ends)]
         counted = sum(words[text.corpus][: len(documents)])
         for name, tokenizer in tokenizers.items():
-            row = floor_row(tokenizer, documents, counted)
-            rows.append({"tokenizer": name, "corpus": text.corpus, **row})
+            tokens = count_tokens(tokenizer.backend_tokenizer, documents)
+            try:
+                fewest, repaired, split = astuple(measure_floor(tokenizer, documents))
+            except RevocabError:  # no splitter, and no vocabulary that new tokens are added to
+                fewest = repaired = split = None
+            counts = (tokens, fewest, repaired)
+            rates = [None if count is None or not counted else count / counted for count in counts]
+            values = (name, text.corpus, len(documents), counted, *counts, split, *rates)
+            rows.append(dict(zip(FLOOR_COLUMNS, values, strict=True)))
     return rows
-
-
-def floor_row(
-    tokenizer: PreTrainedTokenizerFast, documents: Sequence[str], words: int
-) -> dict[str, Any]:
-    tokens = count_tokens(tokenizer.backend_tokenizer, documents)
-    try:
-        floor = measure_floor(tokenizer, documents)
-    except RevocabError:  # no splitter, and no vocabulary that new tokens are added to
-        floor = None
-    fewest = None if floor is None else floor.tokens
-    joined = None if floor is None else floor.repaired_tokens
-
-    def per_word(number: int | None) -> float | None:
-        return None if number is None or not words else number / words
-
-    return {
-        "documents": len(documents),
-        "words": words,
-        "tokens": tokens,
-        "floor_tokens": fewest,
-        "joined_floor_tokens": joined,
-        "has_splitter": None if floor is None else floor.has_splitter,
-        "tokens_per_word": per_word(tokens),
-        "floor": per_word(fewest),
-        "joined_floor": per_word(joined),
-    }
 
 
 def floor_sentence(

@@ -186,14 +186,6 @@ def find_knee(bare_tokens: int, source_tokens: int, points: Iterable[CurvePoint]
     return knee
 
 
-@dataclass(frozen=True)
-class _Ground:
-    """What new tokens are added to, and tokens that are not to come back."""
-
-    vocabulary: EditableVocabulary
-    forbidden: frozenset[str] = frozenset()
-
-
 def draw_curve(
     construction: Construction,
     tokenizer: PreTrainedTokenizerFast,
@@ -212,72 +204,55 @@ def draw_curve(
     """
     base = EditableVocabulary.read(tokenizer)
 
-    def ground_of(words: Counter[str]) -> _Ground:
-        if construction == "extend":
-            return _Ground(base)
-        counts = cut_pretokens(tokenizer.backend_tokenizer, words).token_counts()
-        dropped = tokens_dropped(base, number_kept(keep, len(base)), counts)
-        return _Ground(base.without(dropped).renumbered(), frozenset(dropped))
+    def measured(
+        words: Counter[str], sizes: Sequence[int]
+    ) -> tuple[EditableVocabulary, list[CurvePoint], int]:
+        """Return what is added to, the points of the sizes that the words give, and their most."""
+        vocabulary, dropped = base, list[str]()
+        if construction == "optimise":
+            counts = cut_pretokens(tokenizer.backend_tokenizer, words).token_counts()
+            dropped = tokens_dropped(base, number_kept(keep, len(base)), counts)
+            vocabulary = base.without(dropped).renumbered()
+        corpus, points, reached = ExpansionCorpus([], {}, words), list[CurvePoint](), 0
+        for run in nested_runs(vocabulary, corpus, sizes):
+            say(f"{construction}: {run[-1]:,} new tokens from {len(words):,} different words")
+            grown = learn_tokens(vocabulary, corpus, run[-1], frozenset(dropped))
+            check_reach(grown)
+            reached = len(grown.tokens)
+            count = _tokens_of(vocabulary, grown, heldout)
+            fitting = (size for size in run if size <= reached)
+            points += [CurvePoint(n, count(n), len(vocabulary) + n) for n in fitting]
+        return vocabulary, points, reached
 
     say(f"{construction}: counting the words of {len(training):,} documents")
     half_words = count_pretokens(base, training[::2])
     words = half_words + count_pretokens(base, training[1::2])
-    ground = ground_of(words)
-    points, most = _measure(construction, ground, words, heldout, sizes, say)
+    vocabulary, points, reached = measured(words, sizes)
     if not points:
         raise RevocabError(
-            f"{construction}: the training text gives {most:,} new tokens, and {sizes[0]:,} is the"
-            " smallest number asked for; give more text or smaller sizes"
+            f"{construction}: the training text gives {reached:,} new tokens, and {sizes[0]:,} is"
+            " the smallest number asked for; give more text or smaller sizes"
         )
     from_half: list[CurvePoint] = []
     if half:
         say(f"{construction}: the same from half of the text")
-        reached = [point.added for point in points]
-        from_half, _ = _measure(
-            construction, ground_of(half_words), half_words, heldout, reached, say
-        )
+        _, from_half, _ = measured(half_words, [point.added for point in points])
     source_tokens = count_tokens(base.backend, heldout)
-    bare_tokens = count_tokens(ground.vocabulary.backend, heldout)
+    bare_tokens = count_tokens(vocabulary.backend, heldout)
     return Curve(
         construction=construction,
         source_vocabulary=len(base),
-        kept=len(ground.vocabulary),
+        kept=len(vocabulary),
         source_tokens=source_tokens,
         bare_tokens=bare_tokens,
         points=tuple(points),
         half=tuple(from_half),
         knee=find_knee(bare_tokens, source_tokens, points),
-        most=most,
+        most=reached if reached < sizes[-1] else None,
         training_bytes=sum(len(text.encode()) for text in training),
         heldout_bytes=sum(len(text.encode()) for text in heldout),
         heldout_characters=sum(map(len, heldout)),
     )
-
-
-def _measure(
-    construction: str,
-    ground: _Ground,
-    words: Counter[str],
-    heldout: Sequence[str],
-    sizes: Sequence[int],
-    say: Say,
-) -> tuple[list[CurvePoint], int | None]:
-    """Return the points of the sizes that the words give, and how many they give if not all."""
-    corpus = ExpansionCorpus([], {}, words)
-    points: list[CurvePoint] = []
-    reached = 0
-    for run in nested_runs(ground.vocabulary, corpus, sizes):
-        say(f"{construction}: {run[-1]:,} new tokens from {len(words):,} different words")
-        grown = learn_tokens(ground.vocabulary, corpus, run[-1], ground.forbidden)
-        check_reach(grown)
-        reached = len(grown.tokens)
-        counts = _tokens_of(ground.vocabulary, grown, heldout)
-        points += [
-            CurvePoint(size, counts(size), len(ground.vocabulary) + size)
-            for size in run
-            if size <= reached
-        ]
-    return points, reached if reached < sizes[-1] else None
 
 
 def nested_runs(

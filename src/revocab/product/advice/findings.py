@@ -70,7 +70,7 @@ class TextCost:
     unknown: int
     #: Share of running words of more than one token; None where no word has a letter.
     words_cut: float | None
-    #: The fewest tokens that any vocabulary could make of it (``vocabulary/fertility/floor.py``).
+    #: The fewest tokens that any vocabulary could make of it (:func:`measure_floor`).
     floor_tokens: int
     #: The same where vowel signs belong to words; None where the splitter needs no such repair.
     repaired_floor_tokens: int | None

@@ -58,8 +58,16 @@ def check(model: str = model_field("model to look at"), *, options: CheckOptions
     findings = look_at(folder)
     report: dict[str, Any] = {"model": model, "findings": [*map(as_data, findings)]}
     lines = [*map(line_of, findings), f"{model}: {counts(findings)}"]
-    if output is not None:
-        findings = mend(folder, findings, output, report, lines)
+    codes = sorted({finding.code for finding in findings if finding.fix})
+    if output is not None and not codes:
+        lines.append(f"{output.path}: not written; nothing here can be mended without a guess")
+    elif output is not None:
+        left_out = write_mended(Subject(folder), findings, output)
+        findings = look_at(output.path)
+        mended = {"folder": str(output.path), "codes": codes}
+        report["mended"] = {**mended, "findings": [*map(as_data, findings)]}
+        without = f" (without {', '.join(left_out)})" if left_out else ""
+        lines.append(f"{output.path}{without}: mended {', '.join(codes)}; {counts(findings)} left")
     if options.findings is not None and not to_screen:
         write_json(options.findings, report)
     text = json.dumps(report, ensure_ascii=False, indent=2) if to_screen else "\n".join(lines)
@@ -67,29 +75,6 @@ def check(model: str = model_field("model to look at"), *, options: CheckOptions
         print(text)
         raise SystemExit(1)
     return text
-
-
-def mend(
-    folder: Path,
-    findings: list[Finding],
-    output: OutputFolder,
-    report: dict[str, Any],
-    lines: list[str],
-) -> list[Finding]:
-    codes = sorted({finding.code for finding in findings if finding.fix})
-    if not codes:
-        lines.append(f"{output.path}: not written; nothing here can be mended without a guess")
-        return findings
-    left_out = write_mended(Subject(folder), findings, output)
-    left = look_at(output.path)
-    report["mended"] = {
-        "folder": str(output.path),
-        "codes": codes,
-        "findings": [*map(as_data, left)],
-    }
-    without = f" (without {', '.join(left_out)})" if left_out else ""
-    lines.append(f"{output.path}{without}: mended {', '.join(codes)}; {counts(left)} left")
-    return left
 
 
 def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFolder) -> list[str]:

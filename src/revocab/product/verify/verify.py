@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -97,35 +97,14 @@ def verify(model: str = model_field("model or tokenizer"), *, options: VerifyOpt
 
 
 def page(verified: Verified) -> str:
-    lines = [line for result in verified.results for line in lines_of(result)]
+    from revocab.report.template import environment
+
     names: dict[str, list[str]] = {}
     for result in verified.results:
         names.setdefault(result.state, []).append(result.runtime)
-    parts = ["Everything that was compared is equal"] if "equal" in names else []
-    if "different" in names:
-        parts = [f"Something differs: {', '.join(dict.fromkeys(names['different']))}"]
-    if "failed" in names:
-        parts.append(f"not compared, as it failed: {', '.join(dict.fromkeys(names['failed']))}")
-    verdict = "; ".join(parts or ["nothing was compared"])
-    heading = f"{verified.model}: {'; '.join(verified.notes)}"
-    return "\n".join([heading, *lines, f"{verdict[0].upper()}{verdict[1:]}."])
-
-
-def lines_of(result: Result) -> Iterator[str]:
-    if result.state in ("missing", "failed"):
-        state = "not here: " if result.state == "missing" else "FAILED: "
-        yield f"  {result.runtime:<14}{state}{result.about}"
-        return
-    counts = f"ids {result.same_ids:,}, decoded text {result.same_text:,} of {result.texts:,} equal"
-    if result.logits is not None:
-        counts += f"; logits differ by at most {result.logits:.2g} (allowed {result.allowed:.2g})"
-    mark = "DIFFERENT: " if result.state == "different" else ""
-    yield f"  {result.runtime:<14}{mark}{counts} ({result.about})"
-    for difference in result.differences:
-        text = difference.text
-        yield f"    {text[:SHOWN]!r}{' …' * (len(text) > SHOWN)}, {difference.what} {difference.at}"
-        yield f"      expected {difference.expected}"
-        yield f"      received {difference.received}"
+    listed = {state: ", ".join(dict.fromkeys(runtimes)) for state, runtimes in names.items()}
+    template = environment(Path(__file__).parent).get_template("verified.txt.j2")
+    return template.render(verified=verified, names=listed, shown=SHOWN).rstrip()
 
 
 def verified_model(named: str, options: VerifyOptions) -> Verified:
@@ -267,6 +246,9 @@ class Difference:
     expected: str
     received: str
 
+    def shortened(self, most: int) -> str:
+        return f"{self.text[:most]!r}{' …' * (len(self.text) > most)}"
+
 
 @dataclass
 class Result:
@@ -297,7 +279,7 @@ def compared(
     """Return what came of one way; ``namers`` name the tokens of expected and received ids."""
     if answer.error is not None:
         return Result(runtime, "failed", f"{answer.name}: {answer.error}")
-    apart, allowed = (None, None) if not answer.logits else logits_apart(answer, logits)
+    apart, allowed = logits_apart(answer, logits) if answer.logits else (None, None)
     if apart is not None and not math.isfinite(apart):
         width = len(answer.logits[0])
         reason = f"logits of {width:,} tokens, not finite or not those of this vocabulary"
@@ -306,32 +288,23 @@ def compared(
     def tokens(ids: Sequence[int], token: Callable[[int], str | None]) -> str:
         return " ".join(f"{token(number)!r}:{number}" for number in ids) or "nothing"
 
-    ids = [
-        (entry.text, entry.ids, [*theirs]) for entry, theirs in zip(texts, answer.ids, strict=True)
-    ]
-    decoded = [
-        (entry.text, entry.decoded, theirs)
-        for entry, theirs in zip(texts, answer.decoded, strict=True)
-    ]
+    names = [entry.text for entry in texts]
+    ids = zip(names, (entry.ids for entry in texts), map(list, answer.ids), strict=True)
+    decoded = zip(names, (entry.decoded for entry in texts), answer.decoded, strict=True)
     shows = [partial(tokens, token=token) for token in namers]
     other_ids = [*differences(ids, "token", TOKENS, shows)]
     other_text = [*differences(decoded, "character decoded", CHARACTERS, (repr, repr))]
     rounded = apart is None or allowed is None or apart <= allowed
+    state = "equal" if rounded and not other_ids and not other_text else "different"
+    same = (len(texts) - len(others) for others in (other_ids, other_text))
+    shown_differences = [*other_ids[:shown], *other_text[:shown]]
     return Result(
-        runtime,
-        "equal" if rounded and not other_ids and not other_text else "different",
-        answer.name,
-        len(texts),
-        len(texts) - len(other_ids),
-        len(texts) - len(other_text),
-        apart,
-        allowed,
-        [*other_ids[:shown], *other_text[:shown]],
+        runtime, state, answer.name, len(texts), *same, apart, allowed, shown_differences
     )
 
 
 def differences(
-    triples: Sequence[tuple[str, Any, Any]],
+    triples: Iterable[tuple[str, Any, Any]],
     what: str,
     most: int,
     shows: Sequence[Callable[[Any], str]],

@@ -163,35 +163,6 @@ def rounded_up(tokens: int, going: int) -> int:
     return max(0, tokens - -(-(tokens - going) // MULTIPLE) * MULTIPLE)
 
 
-def chat_tokens(tokenizer: PreTrainedTokenizerFast) -> set[str]:
-    """Return the tokens of conversations as the chat template writes them, or of its own text."""
-    template = str(tokenizer.chat_template or "")
-    texts = [*chat_texts(tokenizer)] or [template]
-    backend = text_encoder(tokenizer.backend_tokenizer, PARSE)
-    return {
-        token for text in texts for token in backend.encode(text, add_special_tokens=False).tokens
-    }
-
-
-def digit_tokens(vocabulary: EditableVocabulary) -> set[str]:
-    """Return the tokens of digits alone, so that numbers are cut as before."""
-    return {
-        token
-        for token in vocabulary.ids
-        if vocabulary.text(token).decode(errors="replace").strip().isdecimal()
-    }
-
-
-def tokens_in_scripts(vocabulary: EditableVocabulary, scripts: Iterable[str]) -> set[str]:
-    """Return the tokens without a letter of any other script; parts of characters among them."""
-    foreign = letters_of_others(tuple(scripts))
-    return {
-        token
-        for token in vocabulary.ids
-        if not foreign.search(vocabulary.text(token).decode(errors="ignore"))
-    }
-
-
 def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> frozenset[str]:
     """Return what else must stay where not every byte has a token: all single characters.
 
@@ -248,10 +219,27 @@ class Trim:
         """
         import numpy as np
 
-        always = chat_tokens(vocabulary.base) | CHAT_ROLES.keys() | digit_tokens(vocabulary)
+        # Those of conversations as the chat template writes them, or of its own text; and those of
+        # digits alone, so that numbers are cut as before.
+        base = vocabulary.base
+        backend = text_encoder(base.backend_tokenizer, PARSE)
+        texts = [*chat_texts(base)] or [str(base.chat_template or "")]
+        written = (backend.encode(text, add_special_tokens=False).tokens for text in texts)
+        always = {*CHAT_ROLES, *chain.from_iterable(written)}
+        texts_of = {token: vocabulary.text(token) for token in vocabulary.ids}
+        always |= {
+            token
+            for token, data in texts_of.items()
+            if data.decode(errors="replace").strip().isdecimal()
+        }
         last: set[str] = set()
-        if measure.languages:
-            last = tokens_in_scripts(vocabulary, scripts_of(measure.languages))
+        if measure.languages:  # without a letter of another script; parts of characters among them
+            foreign = letters_of_others(tuple(scripts_of(measure.languages)))
+            last = {
+                token
+                for token, data in texts_of.items()
+                if not foreign.search(data.decode(errors="ignore"))
+            }
         if vocabulary.model == "Unigram":  # the cost of an unknown character hangs on the lowest
             always.add(min(vocabulary.scores, key=lambda token: vocabulary.scores[token]))
         shares_V = mean_shares(uses_LV)
@@ -277,7 +265,8 @@ class Trim:
         else:
             assert measure.coverage is not None  # Measure
             going = most_that_may_go(coverage_after(uses_LV, order_K), measure.coverage)
-        going = going if measure.keep is not None else rounded_up(size, going)
+        if measure.keep is None:
+            going = rounded_up(size, going)
         if not going:
             raise RevocabError(
                 f"{vocabulary.base.name_or_path}: all of its {size:,} tokens would stay, so there"
@@ -339,8 +328,11 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
             mapped = new_V[before].tolist()
             whole = -1 not in mapped
             numbers += (1, whole, len(before), len(after))
-            wrong = mapped != after if whole else decoded(base, before) != decoded(made, after)
-            if wrong:
+            texts = (
+                tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=False)
+                for tokenizer, ids in ((base, before), (made, after))
+            )
+            if mapped != after if whole else len({*texts}) > 1:
                 what = "tokens that all stay" if whole else "other text afterwards"
                 raise RevocabError(
                     f"{base.name_or_path}: cannot be trimmed here: {line[:80]!r} gives {what}, but"
@@ -349,14 +341,8 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
     return Compared(*map(int, numbers))
 
 
-def decoded(tokenizer: PreTrainedTokenizerFast, ids: list[int]) -> str:
-    return tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=False)
-
-
 def describe(trim: Trim, names: Iterable[str]) -> dict[str, Any]:
-    size = len(trim.vocabulary)
-    coverage: Mapping[str, float] = {
-        name: float(row_K[trim.going]) for name, row_K in zip(names, trim.coverage_LK, strict=True)
-    }
-    return {"base_size": size, "kept": size - trim.going, "dropped": trim.going,
-            "coverage": coverage}  # fmt: skip
+    size, rows_LK = len(trim.vocabulary), zip(names, trim.coverage_LK, strict=True)
+    coverage = {name: float(row_K[trim.going]) for name, row_K in rows_LK}
+    kept = size - trim.going
+    return {"base_size": size, "kept": kept, "dropped": trim.going, "coverage": coverage}
