@@ -49,7 +49,9 @@ def test_a_repair_changes_no_text_without_marks(bases):
 
 
 def test_who_has_a_splitter(bases):
-    split = {name: measure_floor(tokenizer, ["a"]).has_splitter for name, tokenizer in bases.items()}
+    split = {
+        name: measure_floor(tokenizer, ["a"]).has_splitter for name, tokenizer in bases.items()
+    }
     assert split == {name: name != "mistral" for name in bases}
 
 

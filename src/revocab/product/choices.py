@@ -179,23 +179,6 @@ def check_stand_in_text(keep: Sequence[Text]) -> None:
         )
 
 
-def tokens_in(minutes: float, speed: float) -> int:
-    """Return the training tokens of so many minutes in all, at so many tokens per second."""
-    seconds = max(0.0, minutes * 60 - OTHER_SECONDS - SPEED_TEST_TOKENS / speed)
-    return int(min(10**15, seconds * (1 - MEASURED_SHARE) * speed))
-
-
-def training_tokens(
-    texts: Sequence[Text], keep: Sequence[Text], tokens: int | None, minutes: float, speed: float
-) -> int:
-    """Return the tokens to train on: as asked for, or what the time allows, at most four passes."""
-    if tokens is not None:
-        return tokens
-    share = NEW_SHARE if keep else 1.0
-    enough = PASSES * sum(text.bytes for text in texts) / BYTES_PER_TOKEN / share
-    return int(min(enough, tokens_in(minutes, speed)))
-
-
 def choose(
     source: Source,
     texts: Sequence[Text],
@@ -214,7 +197,10 @@ def choose(
     vocabulary is taken as it is, however short the training.
     """
     size = sum(text.bytes for text in texts)
-    tokens = training_tokens(texts, keep, tokens, minutes, speed)
+    if tokens is None:  # what the time allows, at most four passes
+        seconds = max(0.0, minutes * 60 - OTHER_SECONDS - SPEED_TEST_TOKENS / speed)
+        allowed = int(min(10**15, seconds * (1 - MEASURED_SHARE) * speed))
+        tokens = int(min(PASSES * size / BYTES_PER_TOKEN / (NEW_SHARE if keep else 1.0), allowed))
     trained = tokens if limited or vocabulary is None else None
     vocabulary = vocabulary_size(vocabulary, source.tokens, size, trained)
     row, rows = source.row, ROWS

@@ -131,38 +131,32 @@ def inputs(
     problems = [] if text else ["give text by its language: revocab advise MODEL it=FILE"]
     problems += overlaps(text, options.keep, "the text")
     known = [*text, *options.keep]
-    problems += share_problems(text, options)
+    total = sum(options.share.values())
+    if total > 1 + ROUNDING:
+        problems.append(f"--share: {total:.0%} in all; give shares that sum to at most 1")
+    elif options.share and total < 1 - ROUNDING and not {*known} - options.share.keys():
+        problems.append(f"--share: {1 - total:.0%} of what is written has no text; give --keep too")
     problems += [
         f"--share {name}=…: no text is in this language; there is {', '.join(known) or 'none'}"
         for name in options.share
         if name not in known
     ]
+
+    def model_found() -> tuple[dict[str, str], Path]:
+        place, folder = find(model)
+        try:
+            Shape.of(read_config(folder))
+        except RevocabError as error:
+            raise RevocabError(f"{folder}/config.json: {error}; give a model of these") from None
+        return place, folder
+
     looks: list[Callable[[], Any]] = [
-        lambda: found_model(model),
+        model_found,
         lambda: measure_texts(text, "--text"),
         lambda: measure_texts(options.keep, "--keep"),
     ]
     (place, folder), texts, keep = all_of(looks, problems)
     return place, folder, texts, keep
-
-
-def found_model(model: str) -> tuple[dict[str, str], Path]:
-    place, folder = find(model)
-    try:
-        Shape.of(read_config(folder))
-    except RevocabError as error:
-        raise RevocabError(f"{folder}/config.json: {error}; give a model of these") from None
-    return place, folder
-
-
-def share_problems(text: Mapping[str, Path], options: AdviseOptions) -> list[str]:
-    total = sum(options.share.values())
-    if total > 1 + ROUNDING:
-        return [f"--share: {total:.0%} in all; give shares that sum to at most 1"]
-    rest = [name for name in (*text, *options.keep) if name not in options.share]
-    if options.share and total < 1 - ROUNDING and not rest:
-        return [f"--share: {1 - total:.0%} of what is written has no text; give --keep too"]
-    return []
 
 
 def next_steps(

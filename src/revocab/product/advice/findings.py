@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -232,29 +232,41 @@ def look(
     shape = Shape.of(read_config(source.folder)).resized(source.tokens)
     size = sum(text.bytes for text in texts)
     tokenizer = load_tokenizer(source.folder)
+
+    def sampled(text: Text, limit: int) -> Sample:
+        return sample_text(str(text.path), text.documents_of(), text.language, limit)
+
+    def cost_of(text: Text, sample: Sample) -> TextCost:
+        """Return what a text costs: of the held-out documents first, as curves measure them."""
+        documents = [*sample.heldout, *sample.training]
+        ends = accumulate(len(document.encode()) for document in documents)
+        counted = 1 + sum(end < COUNTED_BYTES for end in ends)
+        return measure_text(tokenizer, documents[:counted], text.language)
+
     samples = {text: sampled(text, SAMPLE_BYTES * text.bytes // size) for text in texts}
-    kept = {text: sampled(text, COUNTED_BYTES) for text in keep}
     say("counting tokens of the texts")
-    costs, kept_costs = (
-        [cost_of(tokenizer, text, sample) for text, sample in looked_at.items()]
-        for looked_at in (samples, kept)
-    )
+    costs = [cost_of(text, sample) for text, sample in samples.items()]
+    kept_costs = [cost_of(text, sampled(text, COUNTED_BYTES)) for text in keep]
     most = choices.vocabulary_size(None, source.tokens, size, options.budget) - source.tokens
     curves = curves_of(tokenizer, [*samples.values()], source.tokens, most, say, brief=brief)
     if options.measure:
         speed, bandwidth = measure_speed(source.config, source.row, say)
     else:
         speed, bandwidth = options.speed, options.number("bandwidth")
+    new = [options.share[text.language] for text in texts if text.language in options.share]
     use = Use(
         shape, Service(speed, bandwidth, options.batch, options.context, source.row),
         per_character(costs), per_character(kept_costs) if keep else None,
-        share_of_new(options.share, [text.language for text in texts]),
+        min(1.0, sum(new)) if new else 1.0 - sum(options.share.values()),
     )  # fmt: skip
     tokens = use.new * sum(
         text.bytes * cost.characters / cost.bytes for text, cost in zip(texts, costs, strict=True)
     )
     passes = choices.PASSES / (choices.NEW_SHARE if keep else 1.0)
-    found = [use.option(curve, point_of(curve, most), options.budget) for curve in curves]
+    found = []
+    for curve in curves:  # at the largest size up to the knee that the text can teach, or the least
+        fitting = [point for point in curve.points if point.added <= min(curve.knee, most)]
+        found.append(use.option(curve, [*curve.points[:1], *fitting][-1], options.budget))
     left = tokens * (1 - fastest(found, options.budget or passes * tokens).saved_tokens)
     planned = options.budget or passes * left
     counted = sum(cost.tokens for cost in costs)
@@ -300,27 +312,8 @@ def gguf(source: Source) -> tuple[str | None, bool]:
     return next(iter(problems), None), exact
 
 
-def sampled(text: Text, limit: int) -> Sample:
-    return sample_text(str(text.path), text.documents_of(), text.language, limit)
-
-
-def cost_of(tokenizer: Any, text: Text, sample: Sample) -> TextCost:
-    """Return what a text costs today: of the held-out documents first, as curves measure them."""
-    documents = [*sample.heldout, *sample.training]
-    ends = accumulate(len(document.encode()) for document in documents)
-    counted = 1 + sum(end < COUNTED_BYTES for end in ends)
-    return measure_text(tokenizer, documents[:counted], text.language)
-
-
 def per_character(costs: Sequence[TextCost]) -> float:
     return sum(cost.tokens for cost in costs) / sum(cost.characters for cost in costs)
-
-
-def share_of_new(shares: Mapping[str, float], languages: Sequence[str]) -> float:
-    """Return the share of what is written that is in the new languages."""
-    named = [share for language, share in shares.items() if language in languages]
-    others = sum(shares.values()) - sum(named)
-    return min(1.0, sum(named)) if named else 1.0 - others
 
 
 def curves_of(
@@ -367,9 +360,3 @@ def curves_of(
     if not curves:
         raise RevocabError(problems)
     return curves
-
-
-def point_of(curve: Curve, most: int) -> CurvePoint:
-    """Return the largest size up to the knee that the text can teach; the least if none is."""
-    fitting = [point for point in curve.points if point.added <= min(curve.knee, most)]
-    return fitting[-1] if fitting else curve.points[0]

@@ -249,22 +249,17 @@ class Measured:
     def exact(self) -> bool:
         return not (self.differing or self.own_differing)
 
-    def told(self) -> str:
-        return (
-            f"other tokens on {share(self.differing, self.lines)} lines and on"
-            f" {share(self.own_differing, self.own)} tokens' own texts"
+    def counts(self) -> str:
+        lines, own = (
+            f"{count:,} of {total:,} ({count / max(total, 1):.2%})"
+            for count, total in ((self.differing, self.lines), (self.own_differing, self.own))
         )
+        return f"other tokens on {lines} lines and on {own} tokens' own texts"
 
-
-def told(measured: Measured, program: str = LLAMA_CPP) -> Iterator[str]:
-    equal = "the same" if measured.exact else "NOT the same"
-    yield f"tokens {equal} in {program}'s {measured.cutter.name!r}: {measured.told()}"
-    for note in measured.notes:
-        yield f"cut differently there: {note}"
-
-
-def share(count: int, total: int) -> str:
-    return f"{count:,} of {total:,} ({count / max(total, 1):.2%})"
+    def report(self, program: str = LLAMA_CPP) -> Iterator[str]:
+        equal = "the same" if self.exact else "NOT the same"
+        yield f"tokens {equal} in {program}'s {self.cutter.name!r}: {self.counts()}"
+        yield from (f"cut differently there: {note}" for note in self.notes)
 
 
 def choose(
@@ -302,15 +297,9 @@ def choose(
     for cutter in ways:
         others = differing(texts, cutter.cut(texts, added), wanted)
         others_own = differing(own, cutter.cut(own, added), wanted_own)
-        measured = Measured(
-            cutter,
-            len(texts),
-            len(others),
-            len(own),
-            len(others_own),
-            (*notes, *cutter.notes),
-            next(iter([*others, *others_own]), None),
-        )
+        example = next(iter([*others, *others_own]), None)
+        counts = len(texts), len(others), len(own), len(others_own)
+        measured = Measured(cutter, *counts, (*notes, *cutter.notes), example)
         if measured.exact and has_splitter and not lacks:
             return measured
         tried.append(measured)
@@ -331,7 +320,7 @@ def choose(
         what += f"; so with {best.example[:60]!r}"
     raise RevocabError(
         f"{folder}: {program} cannot cut text as this tokenizer does: {what}. The nearest,"
-        f" {best.cutter.name!r}, gives {best.told()}; to write it anyway, give --approximate"
+        f" {best.cutter.name!r}, gives {best.counts()}; to write it anyway, give --approximate"
     )
 
 

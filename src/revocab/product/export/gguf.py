@@ -18,7 +18,7 @@ from revocab.io import write_text
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.product.export.architecture import Architecture, architecture_of
-from revocab.product.export.cutters import Measured, choose, told
+from revocab.product.export.cutters import Measured, choose
 from revocab.product.export.export import ExportOptions
 from revocab.product.export.vocabulary import Vocabulary
 from revocab.progress import Say
@@ -161,14 +161,14 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
         f"{architecture.name}.vocab_size": count,
         **{f"{architecture.name}.{key}": v for key, v in architecture.metadata(settings).items()},
         **{f"tokenizer.{key}": v for key, v in vocabulary_keys(vocabulary, measured, ends).items()},
-        "revocab.tokens_differ_on": measured.told(),
+        "revocab.tokens_differ_on": measured.counts(),
         "revocab.tokens_differ_for": list(measured.notes),
     }
     with room(out / FILE):
         save(out / FILE, architecture.name, keys, tensors, say)
     stops = [f'PARAMETER stop "{vocabulary.tokens[end]}"\n' for end in ends]
     write_text(out / "Modelfile", "".join([f"FROM ./{FILE}\n", *stops]))
-    return [*told(measured), f"run   llama-cli -m {FILE}, or: ollama create NAME -f Modelfile"]
+    return [*measured.report(), f"run   llama-cli -m {FILE}, or: ollama create NAME -f Modelfile"]
 
 
 def vocabulary_keys(

@@ -14,7 +14,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder
-from revocab.product.export.cutters import WITHOUT_CONTEXT, Cutter, by_score, choose, told
+from revocab.product.export.cutters import WITHOUT_CONTEXT, Cutter, by_score, choose
 from revocab.product.export.export import ExportOptions
 from revocab.product.export.vocabulary import Kind, Vocabulary
 from revocab.progress import Say
@@ -64,7 +64,7 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
         rare=dict(left_to_callers(vocabulary)),
     )  # fmt: skip
     (out / FILE).write_bytes(data)
-    return [*told(measured, PROGRAM), "use   copy it beside the model's tokenizer.json"]
+    return [*measured.report(PROGRAM), "use   copy it beside the model's tokenizer.json"]
 
 
 def by_library(cutter: Cutter, data: bytes) -> Cutter:

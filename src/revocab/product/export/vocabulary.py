@@ -149,7 +149,9 @@ class Vocabulary:
         for step in self.steps("normalizer"):
             old = step.get("pattern", {}).get("String")
             if step["type"] == "NFC":
-                tests["that is not in NFC"] = is_decomposed
+                tests["that is not in NFC"] = lambda text: (
+                    not unicodedata.is_normalized("NFC", text)
+                )
             elif step["type"] == "Replace" and old and is_internal(old):
                 tests[f"with {old!r} in it"] = re.compile(re.escape(old)).search
         return tests
@@ -193,10 +195,6 @@ class Vocabulary:
             named = read_json(path).get("eos_token_id") if path.is_file() else None
             ends += named if isinstance(named, list) else [named]
         return [end for end in dict.fromkeys(ends) if end is not None and end < len(self.tokens)]
-
-
-def is_decomposed(text: str) -> bool:
-    return not unicodedata.is_normalized("NFC", text)
 
 
 def is_internal(text: str) -> bool:

@@ -298,9 +298,7 @@ def compared(
     state = "equal" if rounded and not other_ids and not other_text else "different"
     same = (len(texts) - len(others) for others in (other_ids, other_text))
     shown_differences = [*other_ids[:shown], *other_text[:shown]]
-    return Result(
-        runtime, state, answer.name, len(texts), *same, apart, allowed, shown_differences
-    )
+    return Result(runtime, state, answer.name, len(texts), *same, apart, allowed, shown_differences)
 
 
 def differences(

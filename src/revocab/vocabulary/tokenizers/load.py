@@ -348,16 +348,6 @@ def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> N
     write_json(path, config)
 
 
-def _components(part: Any) -> list[dict[str, Any]]:
-    if part is None:
-        return []
-    state = json.loads(part.__getstate__())
-    steps = [state]
-    for name in ("normalizers", "pretokenizers", "decoders"):
-        steps += state.get(name, [])
-    return steps
-
-
 def tokenizer_style(tokenizer: PreTrainedTokenizerFast) -> Style:
     """Return the family of a tokenizer's vocabulary, told from its pipeline, not from its name.
 
@@ -365,11 +355,10 @@ def tokenizer_style(tokenizer: PreTrainedTokenizerFast) -> Style:
     """
     backend = tokenizer.backend_tokenizer
     model = type(backend.model).__name__
-    steps = [
-        step
-        for part in (backend.normalizer, backend.pre_tokenizer, backend.decoder)
-        for step in _components(part)
-    ]
+    parts = (backend.normalizer, backend.pre_tokenizer, backend.decoder)
+    steps = [json.loads(part.__getstate__()) for part in parts if part is not None]
+    for name in ("normalizers", "pretokenizers", "decoders"):
+        steps += [inner for step in steps for inner in step.get(name, ())]
     kinds = {step["type"] for step in steps}
     if model == "WordPiece":
         return "wordpiece"

@@ -7,7 +7,7 @@ Suffixes: L texts, V ids of the base, K tokens that go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
