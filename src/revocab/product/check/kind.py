@@ -160,6 +160,8 @@ class Kind:
     checks: tuple[Callable[[Subject], Iterable[Finding]], ...]
     #: Takes no longer than loading a tokenizer: ``init``, ``change`` and ``train`` run it as well.
     quick: bool = False
+    #: A file without which there is nothing to look at.
+    file: str | None = None
 
 
 @cache
@@ -198,7 +200,8 @@ def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
     subject = Subject(folder)
     findings: dict[str, Finding] = {}
     for kind in kinds().values() if only is None else only:
-        for check in kind.checks:
+        present = kind.file is None or subject.has(kind.file)
+        for check in kind.checks if present else ():
             try:
                 fresh = list(check(subject))
             except RevocabError as error:

@@ -119,13 +119,11 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         met = [n for n in stops if n < len(subject.tokens)]
         mended.edit(GENERATION)["eos_token_id"] = [*met, end] if met else end
 
-    yield fault(
-        "end-not-stopped",
-        stop_there,
-        token=subject.listed([end]),
-        stops=subject.listed(stops) or "nothing",
-        end=end,
-    )
+    facts: dict[str, Any] = {
+        "token": subject.listed([end]),
+        "stops": subject.listed(stops) or "nothing",
+    }
+    yield fault("end-not-stopped", stop_there, **facts, end=end)
 
 
 KIND = Kind("chat", (two_templates, rendering, opening), quick=True)

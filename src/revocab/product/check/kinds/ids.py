@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.models.finding import Finding, some, some_tokens
+from revocab.models.finding import Finding, Severity, some, some_tokens
 from revocab.models.load import token_ids
 from revocab.models.vocabulary.padding import TOKEN_ROWS
 from revocab.models.vocabulary.special_ids import STALE
@@ -66,25 +66,15 @@ def in_range(subject: Subject) -> Iterator[Finding]:
     tokens, rows = subject.tokens, subject.rows
     for key, by_file in said_ids(subject).items():
         for file, ids in by_file.items():
+            facts: dict[str, Any] = {"key": key, "file": file}
+            facts["candidates"] = candidates(subject, key.removesuffix("_token_id"))
             wrong = [n for n in ids if not is_id(n) or not 0 <= n < rows]
             if wrong:
-                yield fault(
-                    "id-out-of-range",
-                    key=key,
-                    file=file,
-                    wrong=", ".join(map(repr, wrong)),
-                    last=rows - 1,
-                    candidates=candidates(subject, key.removesuffix("_token_id")),
-                )
+                listed = ", ".join(map(repr, wrong))
+                yield fault("id-out-of-range", wrong=listed, last=rows - 1, **facts)
             unnamed = [n for n in ids if n not in wrong and (n >= len(tokens) or not tokens[n])]
             if unnamed and key != "suppress_tokens":
-                yield fault(
-                    "id-without-token",
-                    key=key,
-                    file=file,
-                    ids=some_tokens(unnamed, ()),
-                    candidates=candidates(subject, key.removesuffix("_token_id")),
-                )
+                yield fault("id-without-token", ids=some_tokens(unnamed, ()), **facts)
 
 
 def ordinary(subject: Subject) -> Iterator[Finding]:
@@ -97,15 +87,11 @@ def ordinary(subject: Subject) -> Iterator[Finding]:
                 and n not in subject.special
             ]  # fmt: skip
             if words:
-                yield fault(
-                    "id-of-ordinary-token",
-                    severity="error" if role == "eos" else "warning",
-                    role=role,
-                    file=file,
-                    ids=subject.listed(words),
-                    effect=_EFFECTS["end" if role == "eos" else role],
-                    candidates=candidates(subject, role),
-                )
+                facts: dict[str, Any] = {"role": role, "file": file, "ids": subject.listed(words)}
+                facts["effect"] = _EFFECTS["end" if role == "eos" else role]
+                facts["candidates"] = candidates(subject, role)
+                severity: Severity = "error" if role == "eos" else "warning"
+                yield fault("id-of-ordinary-token", severity=severity, **facts)
 
 
 def agreement(subject: Subject) -> Iterator[Finding]:
@@ -140,13 +126,9 @@ def without_row(subject: Subject) -> Iterator[Finding]:
                 if content != files.files[name]:
                     mended.edited[name] = content
 
-        yield fault(
-            "token-without-row/special",
-            leave_out,
-            n=len(left_out),
-            rows=files.rows,
-            listed=some([f"{number} {token!r}" for token, number in left_out.items()]),
-        )
+        listed = some([f"{number} {token!r}" for token, number in left_out.items()])
+        facts: dict[str, Any] = {"n": len(left_out), "rows": files.rows, "listed": listed}
+        yield fault("token-without-row/special", leave_out, **facts)
 
 
 def ids(subject: Subject) -> Iterator[Finding]:
@@ -156,12 +138,8 @@ def ids(subject: Subject) -> Iterator[Finding]:
     if files is not None:
         empty = files.free
     if empty:
-        yield fault(
-            "ids-without-token",
-            last=max(*empty, len(subject.tokens) - 1),
-            n=len(empty),
-            listed=some(empty),
-        )
+        last = max(*empty, len(subject.tokens) - 1)
+        yield fault("ids-without-token", last=last, n=len(empty), listed=some(empty))
     if files is not None and (moved := files.moved):
         listed = some([f"{token!r} {own} and {other}" for token, (own, other) in moved.items()])
 
@@ -171,12 +149,8 @@ def ids(subject: Subject) -> Iterator[Finding]:
             mended.edited[TOKENIZER] = left.with_kept_ids()
             mended.remove(*OTHER_FORMATS)
 
-        yield fault(
-            "ids-moved",
-            None if [*files.kept_ids_problems()] else write_ids,
-            n=len(moved),
-            listed=listed,
-        )
+        fix = None if [*files.kept_ids_problems()] else write_ids
+        yield fault("ids-moved", fix, n=len(moved), listed=listed)
 
 
 def spare(subject: Subject) -> Iterator[Finding]:

@@ -87,12 +87,11 @@ def zero(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     words = sorted({*empty} & {*ordinary_rows(subject, rows)})
     # The row of padding is zero by design.
     others = sorted({*empty} - {*words, subject.tokenizer.pad_token_id})
-    severities: tuple[Severity, ...] = ("warning", "note")
-    for ids, severity in zip((words, others), severities, strict=True):
+    by_severity: dict[Severity, list[int]] = {"warning": words, "note": others}
+    for severity, ids in by_severity.items():
         if ids:
-            yield fault(
-                "zero-rows", severity=severity, tensor=name, n=len(ids), listed=subject.listed(ids)
-            )
+            facts = {"tensor": name, "n": len(ids), "listed": subject.listed(ids)}
+            yield fault("zero-rows", severity=severity, **facts)
 
 
 def equal(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
@@ -103,15 +102,9 @@ def equal(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     begins = subject.has(PROVENANCE)  # as new rows may; training sets them apart
     same = sorted((ids for ids in groups.values() if len(ids) > 1), key=len, reverse=True)
     if same:
-        shown = [f"{len(ids):,} ({subject.listed(ids)})" for ids in same[:3]]
-        yield fault(
-            "equal-rows",
-            severity="note" if begins else "warning",
-            tensor=name,
-            tokens=sum(map(len, same)),
-            rows=len(same),
-            listed=some(shown),
-        )
+        listed = some([f"{len(ids):,} ({subject.listed(ids)})" for ids in same[:3]])
+        facts = {"tensor": name, "tokens": sum(map(len, same)), "rows": len(same), "listed": listed}
+        yield fault("equal-rows", severity="note" if begins else "warning", **facts)
 
 
 def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
@@ -133,15 +126,10 @@ def norms(subject: Subject, name: str, rows: Rows) -> Iterator[Finding]:
     begins = subject.has(PROVENANCE)  # as above
     still = [n for n in words if 0 < rows.norms_V[n] <= bound]
     if still:
-        yield fault(
-            "untrained-rows",
-            severity="warning" if len(still) > _MANY * len(words) and (not begins) else "note",
-            tensor=name,
-            n=len(still),
-            bound=bound,
-            median=median,
-            listed=subject.listed(still),
-        )
+        many = len(still) > _MANY * len(words) and not begins
+        facts = {"tensor": name, "n": len(still), "bound": bound, "median": median}
+        facts["listed"] = subject.listed(still)
+        yield fault("untrained-rows", severity="warning" if many else "note", **facts)
 
 
 def ties(subject: Subject) -> Iterator[Finding]:
@@ -163,11 +151,9 @@ def unreachable(subject: Subject) -> Iterator[Finding]:
         if reason != "utf8" and n not in free and not BYTE_TOKEN.fullmatch(tokens[n])
     ]
     if lost:
+        severity: Severity = "warning" if len(lost) > _LOST * len(subject.tokens) else "note"
         yield fault(
-            "unreachable-tokens",
-            severity="warning" if len(lost) > _LOST * len(subject.tokens) else "note",
-            n=len(lost),
-            listed=subject.listed(lost),
+            "unreachable-tokens", severity=severity, n=len(lost), listed=subject.listed(lost)
         )
 
 

@@ -38,12 +38,8 @@ def dtype(subject: Subject) -> Iterator[Finding]:
             part.update({key: stored for key in _DTYPES if key in part})
 
     if other:
-        yield fault(
-            "dtype",
-            say_stored if len(sizes) == 1 else None,
-            listed=" and ".join(other),
-            stored=stored,
-        )
+        fix = say_stored if len(sizes) == 1 else None
+        yield fault("dtype", fix, listed=" and ".join(other), stored=stored)
 
 
 def architectures(subject: Subject) -> Iterator[Finding]:
@@ -77,13 +73,8 @@ def fetched_code(subject: Subject) -> Iterator[Finding]:
                 yield fault("own-code", place=place, file=file, value=value)
             values = [*value.values()] if isinstance(value, dict) else [value]
             if key in keys and any(isinstance(code, str) and "/" in code for code in values):
-                yield fault(
-                    "fetched-kernels",
-                    partial(without, file, key),
-                    place=place,
-                    file=file,
-                    value=value,
-                )
+                facts: dict[str, Any] = {"place": place, "file": file, "value": value}
+                yield fault("fetched-kernels", partial(without, file, key), **facts)
 
 
 def settings_below(settings: Any, above: str = "") -> Iterator[tuple[str, str, Any]]:

@@ -33,27 +33,18 @@ _EXPRESSION = re.compile(r"\\[a-zA-Z]|\[.+\]|\(\?")
 
 def roles(subject: Subject) -> Iterator[Finding]:
     """Yield tokens of a role that ``tokenizer.json`` lacks: programs that need them add them."""
-    if not subject.has(TOKENIZER):
-        return
     ours, _ = vocabulary_of(subject)
     for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
         for role, value in subject.settings(file).items():
             token = value.get("content") if isinstance(value, dict) else value
             if role.endswith("_token") and isinstance(token, str) and token not in ours:
-                needed = role in ("bos_token", "eos_token")
-                yield fault(
-                    "role-not-in-file",
-                    severity="error" if needed else "warning",
-                    role=role,
-                    file=file,
-                    token=token,
-                )
+                severity: Severity = "error" if role in ("bos_token", "eos_token") else "warning"
+                facts = {"role": role, "file": file, "token": token}
+                yield fault("role-not-in-file", severity=severity, **facts)
 
 
 def splitter(subject: Subject) -> Iterator[Finding]:
     """Yield patterns of the splitter that match nothing of what the steps before leave."""
-    if not subject.has(TOKENIZER):
-        return
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import Split
 
@@ -86,13 +77,9 @@ def splitter(subject: Subject) -> Iterator[Finding]:
         elif matches(f"a {pattern} {text_of(subject)}", **step["pattern"]):
             continue
         severity: Severity = "warning" if is_expression else "note"
-        reads = is_expression and kind == "String"
-        yield fault(
-            "split-without-match/as-text" if reads else "split-without-match",
-            severity=severity,
-            step=number + 1,
-            pattern=pattern,
-        )
+        as_text = "/as-text" if is_expression and kind == "String" else ""
+        facts = {"step": number + 1, "pattern": pattern}
+        yield fault(f"split-without-match{as_text}", severity=severity, **facts)
 
 
 def text_of(subject: Subject) -> str:
@@ -109,23 +96,13 @@ def text_of(subject: Subject) -> str:
 
 def spaces(subject: Subject) -> Iterator[Finding]:
     """Yield a decoder that leaves the marks of spaces in text."""
-    if not subject.has(TOKENIZER):
-        return
     backend = subject.tokenizer.backend_tokenizer
-    wrong = []
     for text in fixed_texts():
         decoded = backend.decode(backend.encode(text, add_special_tokens=False).ids)
-        wrong += [text] * any(decoded.count(m) > text.count(m) for m in (MARKER, _BYTE_SPACE))
-    if wrong:
-        text = wrong[0]
-        decoded = backend.decode(backend.encode(text, add_special_tokens=False).ids)
-        named = json.loads(backend.to_str())["decoder"] or {}
-        yield fault(
-            "spaces-not-decoded",
-            decoder=named.get("type", "none"),
-            text=text[:40],
-            decoded=decoded[:40],
-        )
+        if any(decoded.count(mark) > text.count(mark) for mark in (MARKER, _BYTE_SPACE)):
+            named = (json.loads(backend.to_str())["decoder"] or {}).get("type", "none")
+            yield fault("spaces-not-decoded", decoder=named, text=text[:40], decoded=decoded[:40])
+            return
 
 
 #: Keys of a token in ``added_tokens_decoder``.
@@ -167,7 +144,7 @@ def difference(theirs: Mapping[str, int], ours: Mapping[str, int]) -> str:
 
 def sentencepiece(subject: Subject) -> Iterator[Finding]:
     file = "tokenizer.model"
-    if not subject.has(file) or not subject.has(TOKENIZER):
+    if not subject.has(file):
         return
     pieces = pieces_of((subject.path / file).read_bytes())
     if not pieces:  # of tiktoken, say
@@ -181,8 +158,6 @@ def sentencepiece(subject: Subject) -> Iterator[Finding]:
 
 
 def old_files(subject: Subject) -> Iterator[Finding]:
-    if not subject.has(TOKENIZER):
-        return
     ours, model = vocabulary_of(subject)
     theirs = {file: subject.settings(file) for file in ("vocab.json", "added_tokens.json")}
     both = {*theirs["vocab.json"], *theirs["added_tokens.json"]}
@@ -208,7 +183,7 @@ def old_files(subject: Subject) -> Iterator[Finding]:
 def added_tokens_decoder(subject: Subject) -> Iterator[Finding]:
     """Yield where ``tokenizer_config.json`` numbers the added tokens otherwise."""
     decoder = subject.settings(TOKENIZER_CONFIG).get("added_tokens_decoder")
-    if not subject.has(TOKENIZER) or not isinstance(decoder, dict):
+    if not isinstance(decoder, dict):
         return
     ours, _ = vocabulary_of(subject)
     theirs = {
@@ -248,29 +223,25 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
 
 
 def appended(subject: Subject) -> Iterator[Finding]:
-    if not subject.has(TOKENIZER):
-        return
-    ids = appended_tokens(subject.tokenizer)
-    if ids:
+    if ids := appended_tokens(subject.tokenizer):
         yield fault("appends-tokens", listed=subject.listed(ids))
 
 
 def without_token(subject: Subject) -> Iterator[Finding]:
-    if not subject.has(TOKENIZER):
-        return
     coverage = Coverage(text_encoder(subject.tokenizer.backend_tokenizer))
     missing = coverage.missing_bytes
     lost = [byte for byte in missing if byte not in NEVER]
     vanish = coverage.loses_characters or coverage.unknown_id is None
     effect = "text with them loses them without a trace" if vanish else "they become unknown tokens"
     if lost:
-        yield fault(
-            "bytes-without-token",
-            missing=len(missing),
-            n=len(lost),
-            listed=some([f"0x{byte:02X}" for byte in lost], 24),
-            effect=effect,
-        )
+        listed = some([f"0x{byte:02X}" for byte in lost], 24)
+        facts: dict[str, Any] = {
+            "missing": len(missing),
+            "n": len(lost),
+            "listed": listed,
+            "effect": effect,
+        }
+        yield fault("bytes-without-token", **facts)
     elif coverage.loses_characters:
         yield fault("characters-without-token")
 
@@ -280,18 +251,17 @@ def same_ids(subject: Subject) -> Iterator[Finding]:
     anew, and of some model types whatever the tokenizer's class
     (``MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS``).
     """
-    if not subject.has(TOKENIZER):
-        return
     with quiet(), loading(subject.path, Exception):
         other = other_class(subject.path, subject.tokenizer)
     if other:
         yield fault("auto-class", what=other)
 
 
-STALE = (sentencepiece, old_files, added_tokens_decoder, special_tokens_map)
+STALE = (sentencepiece, old_files, added_tokens_decoder)
 KIND = (
-    Kind("tokenizer_file", (roles, splitter, spaces), quick=True),
-    Kind("stale_files", STALE, quick=True),
-    Kind("text", (appended, without_token)),
-    Kind("auto_class", (same_ids,), quick=True),
+    Kind("tokenizer_file", (roles, splitter, spaces), quick=True, file=TOKENIZER),
+    Kind("stale_files", STALE, quick=True, file=TOKENIZER),
+    Kind("special_tokens_map", (special_tokens_map,), quick=True),
+    Kind("text", (appended, without_token), file=TOKENIZER),
+    Kind("auto_class", (same_ids,), quick=True, file=TOKENIZER),
 )
