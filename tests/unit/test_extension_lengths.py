@@ -21,7 +21,6 @@ from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.vocabulary.building.constructions.extend import (
     compare_lines,
-    lines_sentence,
     with_marks_joined,
 )
 from revocab.vocabulary.tokenizers.alphabets import to_byte_level
@@ -175,11 +174,6 @@ def test_lines_that_grow_are_counted(tmp_path):
     # ! and two bytes, twice; the splitter alone is repaired, so the base's merges do not apply.
     expected = {"tokens": 2 + 3 + 6 + 1, "changed": 2, "longer": 2, "most": 4, "most_share": 2.0}
     assert counted == {"lines": 4, "tokens": 2 + 1 + 2 + 1, "joined": expected}
-    said = lines_sentence("hi", {**counted, "marks_joined": counted["joined"]})
-    assert said == (
-        "hi: 4 lines; with marks joined alone, 2 have other tokens and 2 have more (by 4 at most),"
-        " +100.0% in all\n"
-    )
 
 
 def repaired(backend):

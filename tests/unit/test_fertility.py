@@ -119,7 +119,7 @@ def test_held_out_text_is_measured_where_asked(tokenizers, tmp_path):
     measured = {}
     for split in ("train", "heldout"):
         folders = {"t": tmp_path / "tokenizer"}, {"it": tmp_path / "it"}
-        (row,), _ = fertility_of_folders(*folders, tmp_path / split, FertilityJob(split=split))
+        (row,) = fertility_of_folders(*folders, tmp_path / split, FertilityJob(split=split))
         manifest = read_json(tmp_path / split / "manifest.json")
         sums = read_json(tmp_path / "it/manifest.json")["sha256"]
         assert manifest["corpora"] == {"it": sums[split]}

@@ -36,7 +36,6 @@ def build_tokenizer(
 ) -> str:
     """Build a tokenizer: train a new one, or change or combine others (docs/tokenizers.md)."""
     from revocab.vocabulary.building.construction import build_from_folders
-    from revocab.vocabulary.building.constructions.extend import lines_sentence
 
     mixtures = {"corpora": corpora, "count_corpora": count_corpora}
     folders = {"path": path, "base": base, "donor": donor, "chat": chat, "template": template}
@@ -46,10 +45,9 @@ def build_tokenizer(
         {name: folder for name, folder in folders.items() if folder is not None},
         out,
     )
-    lines = [lines_sentence(corpus, of) for corpus, of in manifest.get("lines", {}).items()]
     added = f", {manifest['added']:,} of them new" if "added" in manifest else ""
     return (
-        f"{out}: {manifest['vocabulary_size']:,} tokens{added}\n{''.join(lines)}"
+        f"{out}: {manifest['vocabulary_size']:,} tokens{added}\n"
         f"next: revocab intersect --source OLD --target {out} says what two tokenizers share"
     )
 
@@ -86,17 +84,14 @@ def measure_fertility(
 ) -> str:
     """Measure tokenizers on corpora: tokens per word, words split, unknown and byte tokens."""
     from revocab.vocabulary.fertility import fertility_of_folders
-    from revocab.vocabulary.token_counts import floor_sentence
 
-    rows, floors = fertility_of_folders(tokenizers, corpora, out, options, parallel_files)
+    rows = fertility_of_folders(tokenizers, corpora, out, options, parallel_files)
     measured = "; ".join(
         f"{row['tokenizer']} on {row['corpus']} {row['fertility']:.3f}" for row in rows
     )
-    keys = ("tokenizer", "corpus", "tokens_per_word", "floor", "joined_floor")
-    sentences = (floor_sentence(*(row[key] for key in keys)) for row in floors)
     return (
         f"{out}/fertility.csv: tokens per word: {measured}\n"
-        f"{''.join(f'{sentence}{chr(10)}' for sentence in sentences if sentence)}"
+        f"{out}/floors.csv: the fewest that any vocabulary can have\n"
         "next: revocab intersect --source OLD --target NEW says what two tokenizers share"
     )
 

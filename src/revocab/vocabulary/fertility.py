@@ -236,8 +236,8 @@ def fertility_of_folders(
     out: str | Path,
     job: FertilityJob | None = None,
     parallel: Sequence[Path] = (),
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measure tokenizer folders on the first documents of corpora; return rows and floors."""
+) -> list[dict[str, Any]]:
+    """Measure tokenizer folders on the first documents of corpora; return the table's rows."""
     import nltk
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -292,4 +292,4 @@ def fertility_of_folders(
         write_csv(written / "parallel.csv", PARALLEL_COLUMNS, side_by_side)
         pq.write_table(pa.table(columns), written / "documents.parquet")
         write_json(written / "manifest.json", manifest)
-    return rows, floors
+    return rows

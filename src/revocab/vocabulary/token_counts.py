@@ -247,23 +247,3 @@ def measure_floors(
             values = (name, text.corpus, len(documents), counted, *counts, split, *rates)
             rows.append(dict(zip(FLOOR_COLUMNS, values, strict=True)))
     return rows
-
-
-def floor_sentence(
-    tokenizer: str, corpus: str, tokens: float | None, floor: float | None, joined: float | None
-) -> str | None:
-    """Return what tokens per word mean beside their floors; None where there is room enough."""
-    if not tokens or not floor:
-        return None
-    near = tokens <= NEAR_FLOOR * floor
-    cuts_at_marks = joined is not None and floor > NEAR_FLOOR * joined
-    if not near and not cuts_at_marks:
-        return None
-    said = f"{tokenizer} on {corpus}: {tokens:.2f} tokens per word"
-    if near:
-        said += f" are close to {floor:.2f}, the fewest that any vocabulary can have here"
-    else:
-        said += f", and {floor:.2f} at least with any vocabulary, since words are cut at marks"
-    if cuts_at_marks:
-        said += f"; with marks joined to words (extend, join_marks: true) {joined:.2f}"
-    return said

@@ -21,7 +21,7 @@ from revocab.limits import Positive, Size
 from revocab.vocabulary.building.construction import BuildInputs, Built, ChangeOptions, Construction
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.expansion import Change
-from revocab.vocabulary.building.training_text import TrainingText, training_texts
+from revocab.vocabulary.building.training_text import training_texts
 from revocab.vocabulary.tokenizers.encoding import encode_batches
 from revocab.vocabulary.tokenizers.splitter import Repair, repair_splitter
 
@@ -78,32 +78,6 @@ def compare_lines(
                 counts["most"] = max(counts["most"], more)
                 counts["most_share"] = max(counts["most_share"], more / max(len(old), 1))
     return {"lines": lines, "tokens": tokens, **numbers}
-
-
-def lines_sentence(corpus: str, counted: Mapping[str, Any]) -> str:
-    ways = {"marks_joined": "with marks joined alone", "extended": "with the new tokens"}
-    said = [
-        f"{way}, {of['changed']:,} have other tokens and {of['longer']:,} have more (by"
-        f" {of['most']:,} at most), {of['tokens'] / max(counted['tokens'], 1) - 1:+.1%} in all"
-        for name, way in ways.items()
-        if (of := counted.get(name))
-    ]
-    return f"{corpus}: {counted['lines']:,} lines; {'; '.join(said)}\n"
-
-
-def compare_corpora(
-    before: PreTrainedTokenizerFast,
-    after: Mapping[str, PreTrainedTokenizerFast],
-    mixture: Iterable[TrainingText],
-) -> dict[str, dict[str, Any]]:
-    backends = {name: tokenizer.backend_tokenizer for name, tokenizer in after.items()}
-    return {
-        part.corpus: compare_lines(
-            before.backend_tokenizer, backends,
-            training_texts([part], {part.corpus: COMPARED_BYTES}),
-        )
-        for part in mixture
-    }  # fmt: skip
 
 
 class ExtendOptions(ChangeOptions):
@@ -164,7 +138,14 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     built = change.built(change.expand(change.base, wanted(options, len(change.base))), [])
     if options.join_marks or change.base.model == "Unigram":
         compared["extended"] = built.tokenizer
-        facts["lines"] = compare_corpora(base, compared, inputs.mixtures["corpora"])
+        backends = {name: tokenizer.backend_tokenizer for name, tokenizer in compared.items()}
+        facts["lines"] = {
+            part.corpus: compare_lines(
+                base.backend_tokenizer, backends,
+                training_texts([part], {part.corpus: COMPARED_BYTES}),
+            )
+            for part in inputs.mixtures["corpora"]
+        }  # fmt: skip
     return replace(built, facts=built.facts | facts)
 
 
