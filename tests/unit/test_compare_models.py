@@ -8,7 +8,6 @@ import pytest
 import torch
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.product.compare import compare, measured_loss, parts_of
 
@@ -77,16 +76,6 @@ def test_the_page_has_both_models_and_a_verdict(models, tmp_path):
     assert found["difference"]["low"] < difference < found["difference"]["high"]
     assert f"| {old['bits_per_byte']:.4f} | {new['bits_per_byte']:.4f} |" in page
     assert old["tokens"] > new["tokens"]  # the new vocabulary knows "casa" and "è"
-
-
-def test_a_folder_of_somebody_else_is_refused_before_the_work(models, tmp_path):
-    text, out = tmp_path / "it.txt", tmp_path / "out"
-    text.write_text("\n".join(TEXT) + "\n", encoding="utf-8")
-    out.mkdir()
-    (out / "comparison.md").write_text("mine", encoding="utf-8")
-    with pytest.raises(RevocabError, match="out"):
-        compare([*map(str, models), "--text", f"it={text}", "--out", str(out)])
-    assert (out / "comparison.md").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_model_is_no_better_than_itself(models, tmp_path):

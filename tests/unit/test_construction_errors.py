@@ -6,7 +6,7 @@ import gzip
 import json
 
 import pytest
-from construction_toys import build_trained, change, construct, edited, mixture
+from construction_toys import build_trained, change, construct, mixture
 from toy_vocabularies import wordpiece
 
 from revocab.errors import RevocabError
@@ -26,18 +26,6 @@ def refused(message, way, base, mixtures, out, **options):
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
-
-
-def test_broken_bases(tmp_path, corpora, bases, out):
-    base = load_tokenizer(bases["byte_level"])
-    model = read_json(bases["byte_level"] / "tokenizer.json")["model"]
-    last = max(model["vocab"], key=model["vocab"].get)
-    doubled = edited(base, tmp_path / "a", model__vocab={**model["vocab"], last: 300})
-    text = {"corpora": mixture(corpora, it=1.0)}
-    refused("ids with two tokens: 300", "extend", doubled, text, out, add=5)
-    broken = edited(base, tmp_path / "b", model__merges=[*model["merges"], ["zz", "zzz"]])
-    message = "3 tokens that merges name are not in the vocabulary: 'zz', 'zzz', 'zzzzz'"
-    refused(message, "extend", broken, text, out, add=5)
 
 
 def test_an_empty_corpus(tmp_path, corpora, bases, out):

@@ -388,13 +388,6 @@ def test_an_adapter_and_a_vocabulary_of_another_model_are_refused(toys, tmp_path
     assert "tokens without a row" in problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
 
 
-def test_files_of_others_are_left_alone(toys, tmp_path):
-    (tmp_path / "o").mkdir()
-    (tmp_path / "o/mine.txt").write_text("mine")
-    assert "mine.txt" in problem(toys / "untied", "--to", "gguf", tmp_path / "o")
-    assert [path.name for path in (tmp_path / "o").iterdir()] == ["mine.txt"]
-
-
 def test_a_full_disk_is_one_line_and_leaves_nothing(toys, tmp_path):
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

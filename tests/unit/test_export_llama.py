@@ -13,7 +13,6 @@ from construction_toys import (
     GREEK,
     ITALIAN,
     base_tokenizers,
-    build_copied,
     build_trained,
     change,
     edited,
@@ -57,7 +56,6 @@ def tokenizers(tmp_path_factory) -> dict[str, Path]:
 
     for family in FAMILIES:
         base = bases[family]
-        build_copied(base, place(f"substitute-{family}"))
         job = job_of(TokenizerJob, construction="adopt", tokens=["<|im_start|>", "<|im_end|>"])
         places = {"base": base, "template": Path("chatml")}
         build_from_folders(job, {}, places, place(f"adopt-{family}"))

@@ -91,12 +91,6 @@ def test_equals_a_plain_loop(tokenizers, documents):
         assert distribution["fertility"] == ratios
 
 
-def test_larger_vocabularies_are_less_fertile(tokenizers):
-    rows, _ = measure_fertility(tokenizers, [Text("it", "it", TEXTS, RULES)])
-    assert rows[1]["fertility"] < rows[0]["fertility"]
-    assert rows[1]["words_split"] < rows[0]["words_split"] <= 1
-
-
 def test_unknown_and_byte_tokens():
     """Every family, against a count over the ids."""
     found = count_token_classes(wordpiece(), ["cane zzz cane", "", "zzz"])

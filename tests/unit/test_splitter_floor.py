@@ -5,16 +5,21 @@ from __future__ import annotations
 import pytest
 from construction_toys import ENGLISH
 from splitter_toys import HINDI, gpt2_like
+from toy_vocabularies import wordpiece
 from transformers import PreTrainedTokenizerFast
 
 from revocab.errors import RevocabError
 from revocab.product.advice.findings import measure_text
+from revocab.vocabulary import token_counts
 from revocab.vocabulary.building.editable import EditableVocabulary
+from revocab.vocabulary.fertility import Text
 from revocab.vocabulary.token_counts import (
+    FLOOR_COLUMNS,
     Floor,
     cut_text,
     joined_runs,
     measure_floor,
+    measure_floors,
 )
 from revocab.vocabulary.tokenizers.alphabets import LLAMA3_WORDS
 from revocab.vocabulary.tokenizers.load import load_tokenizer
@@ -107,3 +112,26 @@ def test_no_text_costs_less_than_its_floor(bases, name):
 def test_text_without_a_word_is_refused(bases):
     with pytest.raises(RevocabError, match="en: no words in the text; give"):
         measure_text(bases["mistral"], ["", "  \n"], "en")
+
+
+def test_floors_by_hand(bases, monkeypatch):
+    """Three words of Hindi are seven pre-tokens, four with marks joined (the full stop is none of
+    the words); of the second document only the beginning is left out.
+    """
+    loaded = {name: bases[name] for name in ("byte_level", "mistral")}
+    text = Text("hi", "hi", [HINDI, "क", "never read"], "unicode-words")
+    monkeypatch.setattr(token_counts, "COUNTED_BYTES", len((HINDI + "क").encode()))
+    byte_level, mistral = measure_floors(loaded, [text], {"hi": [3, 1, 2]})
+    assert tuple(byte_level) == FLOOR_COLUMNS
+    assert (byte_level["documents"], byte_level["words"]) == (2, 4)
+    assert (byte_level["floor_tokens"], byte_level["joined_floor_tokens"]) == (8, 5)
+    assert (byte_level["floor"], byte_level["joined_floor"]) == (2.0, 1.25)
+    tokens = sum(
+        len(loaded["byte_level"](one, add_special_tokens=False).input_ids) for one in (HINDI, "क")
+    )
+    assert (byte_level["tokens"], byte_level["tokens_per_word"]) == (tokens, tokens / 4)
+    assert byte_level["has_splitter"] and not mistral["has_splitter"]
+    assert mistral["joined_floor"] is None and mistral["floor_tokens"] <= mistral["tokens"]
+    text = Text("it", "it", ["cane"], "unicode")
+    (words,) = measure_floors({"wordpiece": wordpiece()}, [text], {"it": [1]})
+    assert (words["tokens"], words["floor"], words["joined_floor"]) == (1, 1.0, None)

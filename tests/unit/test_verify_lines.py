@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from chat_toys import SPECIAL
-from construction_toys import build_copied, build_trained, change, mixture
+from construction_toys import build_trained, change, mixture
 from jobs import job_of
 from six_languages import lines_of_six_languages
 
@@ -24,7 +24,7 @@ TRAINED = {
     "byte-level bpe": ("byte_level", {}),
 }
 CASES = [
-    *((way, base) for base in BASES for way in (*WAYS, "adopt", "substitute")),
+    *((way, base) for base in BASES for way in (*WAYS, "adopt")),
     *(("train", name) for name in TRAINED),
 ]
 
@@ -46,8 +46,6 @@ def build(way: str, name: str, bases: dict[str, Path], corpora: dict[str, Path],
     if way == "train":
         alphabet, options = TRAINED[name]
         build_trained(mixture(corpora, it=0.5, el=0.5), alphabet, 700, out, **options)
-    elif way == "substitute":
-        build_copied(bases[name], out)
     elif way == "adopt":
         places = {"base": bases[name], "template": Path("chatml")}
         job = job_of(TokenizerJob, construction="adopt", tokens=[*SPECIAL[2:4]])

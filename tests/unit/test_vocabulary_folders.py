@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 from planted_faults import BASES
@@ -15,14 +12,12 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from toy_vocabularies import sentencepiece_bpe, wrap
 from transformers import AutoTokenizer
 
-from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.initialise.reading.source_pieces import SourceSpelling
 from revocab.io import read_json, write_json
 from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.training_text import batched
-from revocab.vocabulary.fertility import fertility_of_folders
 from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
@@ -119,43 +114,25 @@ def test_families_are_told_apart(folders):
     }
 
 
-def test_page_and_command_line(folders, tmp_path, repository):
-    """Declared roles make a pair; the page names it, and both runs write the same bytes."""
+def test_declared_roles_make_a_pair(folders, tmp_path):
     sides = {"source": "byte_level", "target": "byte_fallback"}
     specials = {"source": "<|tool|>", "target": "[T=1]"}
     for side, name in sides.items():
         tokenizer = load_tokenizer(folders / name)
         tokenizer.add_special_tokens({"extra_special_tokens": [specials[side]]})
         write_tokenizer(tokenizer, tmp_path / side)
-    command = [sys.executable, "-m", "revocab", "intersect"]
-    for side in sides:
-        command += [f"--{side}", str(tmp_path / side)]
-    roles = [f"{specials['source']}=tool", f"{specials['target']}=tool"]
-    subprocess.run(
-        [*command, "--roles", *roles, "--out", str(tmp_path / "a")], cwd=repository, check=True
+    roles = {f"{side}_roles": {specials[side]: "tool"} for side in sides}
+    jobs = {"declared": IntersectionJob(**roles), "plain": IntersectionJob()}
+    declared, plain = (
+        intersect_folders(tmp_path / "source", tmp_path / "target", job, tmp_path / name).report
+        for name, job in jobs.items()
     )
-    found = intersect_folders(
-        tmp_path / "source",
-        tmp_path / "target",
-        IntersectionJob(
-            source_roles={specials["source"]: "tool"}, target_roles={specials["target"]: "tool"}
-        ),
-        tmp_path / "b",
-    )
-    for name in ("report.json", "report.md", "pairs.parquet", "manifest.json"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    plain = intersect_folders(
-        tmp_path / "source", tmp_path / "target", IntersectionJob(), tmp_path / "c"
-    )
-    assert found.report["overlap"] == plain.report["overlap"] + 1
-    report = read_json(tmp_path / "a" / "report.json")
-    assert report["unreachable"]["target"]["reasons"]["utf8"] == 13
-    assert {"many_to_one", "examples", "raw_overlap", "kinds"} <= report.keys()
+    assert declared["overlap"] == plain["overlap"] + 1
+    assert declared["unreachable"]["target"]["reasons"]["utf8"] == 13
     # "a" is a piece and a byte token of the target; the source has one token for both.
-    assert report["shared_source_rows"] > 0
-    page = (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
-    assert "<code>&lt;|tool|&gt;</code>".replace("|", "&#124;") in page
-    assert "13: bytes that no valid UTF-8 text contains" in page
+    assert declared["shared_source_rows"] > 0
+    page = (tmp_path / "declared" / "report.md").read_text(encoding="utf-8")
+    assert "<code>&lt;&#124;tool&#124;&gt;</code>" in page
 
 
 def test_roles_of_tokens_that_are_not_there(folders, tmp_path):
@@ -216,26 +193,6 @@ def test_pieces_listed_twice(tmp_path, folders):
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(RevocabError, match="no 'model' in it"):
         load_tokenizer(tmp_path)
-
-
-def test_a_corpus_of_another_encoding(tmp_path, folders):
-    """One clear error, at preparation and at measuring, and nothing written."""
-    line = json.dumps({"text": "La città è più bella."}, ensure_ascii=False) + "\n"
-    (tmp_path / "latin.jsonl").write_bytes(line.encode("latin-1"))
-    with pytest.raises(RevocabError, match=r"latin.jsonl, .*line .*: not UTF-8"):
-        prepare(
-            [tmp_path / "latin.jsonl"], CorpusJob(corpus="it", language="it"), tmp_path / "corpus"
-        )
-    assert not (tmp_path / "corpus").exists()
-    (tmp_path / "utf8.jsonl").write_text(line, encoding="utf-8")
-    prepare([tmp_path / "utf8.jsonl"], CorpusJob(corpus="it", language="it"), tmp_path / "corpus")
-    with gzip.open(tmp_path / "corpus" / "train.jsonl.gz", "wb") as handle:
-        handle.write(line.encode("utf-16"))
-    with pytest.raises(RevocabError, match="not UTF-8"):
-        fertility_of_folders(
-            {"t": folders / "byte_level"}, {"it": tmp_path / "corpus"}, tmp_path / "out"
-        )
-    assert not (tmp_path / "out").exists()
 
 
 LINES = ["In 1959 there were 620003 cats.\n\n  def f(x):\n    return x", "", " ", "  two",
