@@ -203,9 +203,9 @@ def content(command: str, model: str | None, options: AdaptOptions) -> str:
                 file, choices=replace(choices, vocabulary=best.vocabulary),
                 construction=best.construction, options=best.settings, reasons=findings.reasons,
             )  # fmt: skip
-    shown = {"stated": options.vocabulary is not None, "against": against, "bytes": size}
+    values = {"stated": options.vocabulary is not None, "against": against, "bytes": size}
     template = environment(FOLDER).get_template("announced.txt.j2")
-    print(template.render({**vars(file), **shown}), end="", file=sys.stderr)
+    print(template.render({**vars(file), **values}), end="", file=sys.stderr)
     return file.text()
 
 
@@ -318,13 +318,18 @@ def run(file: Path, cores: int | None, command: str) -> None:
     used = str(cores or os.cpu_count() or 1)
     words = ["--configfile", file.name, "--cores", used, "--nolock"]
     words += ["--set-threads", f"adapt_model={used}"]
-    given = [*quiet(words), "--snakefile", str(workflow_folder().absolute() / "Snakefile"), *words]
+    snakemake = [
+        *quiet(words),
+        "--snakefile",
+        str(workflow_folder().absolute() / "Snakefile"),
+        *words,
+    ]
     with (file.parent / ".running").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RevocabError(f"{file.parent}: another run goes on here; wait for it") from None
-        supervise(given, file.parent, command, inherited=[lock.fileno()])
+        supervise(snakemake, file.parent, command, inherited=[lock.fileno()])
 
 
 def verdict_of(layout: Layout, out: Path) -> str:
@@ -361,10 +366,10 @@ def verdict_of(layout: Layout, out: Path) -> str:
         for name in ("source", "target")
     )
     lines = verdicts.lines(judged, verdicts.tokens_per_word(results, [*held]), after - before)
-    shown = {
+    values = {
         "lines": lines, "page": verdicts.write_page(results, lines),
         "model": verdicts.write_model(checkpoint, out, lines), "source": source, "out": out,
         "table": (results / "tables" / f"{TABLE}.md").read_text(encoding="utf-8").strip(),
         "file": FILE, "text": f"{new[0]}={held[new[0]].path}",
     }  # fmt: skip
-    return environment(FOLDER).get_template("adapted.txt.j2").render(shown)
+    return environment(FOLDER).get_template("adapted.txt.j2").render(values)

@@ -129,7 +129,7 @@ def mixture(texts: Sequence[Text], keep: Sequence[Text]) -> dict[str, float]:
     return {**shares(bytes_by_language(texts), NEW_SHARE), **old}
 
 
-def vocabulary_size(asked: int | None, base: int, text: int, trained: float | None = None) -> int:
+def vocabulary_size(stated: int | None, base: int, text: int, trained: float | None = None) -> int:
     """Return the tokens of the new vocabulary: ``asked`` or, if None, what ``text`` bytes carry
     and ``trained`` tokens of training (None: enough) can teach.
 
@@ -137,7 +137,7 @@ def vocabulary_size(asked: int | None, base: int, text: int, trained: float | No
     :class:`RevocabError` for more than text and training can teach, or no more than the base has.
     """
     tokens = math.inf if trained is None else trained
-    if asked is None:
+    if stated is None:
         new = min(base, text // BYTES_PER_NEW_TOKEN)
         if new < MULTIPLE:
             raise RevocabError(
@@ -151,9 +151,9 @@ def vocabulary_size(asked: int | None, base: int, text: int, trained: float | No
             )
         new = int(min(new, tokens / TOKENS_PER_NEW_TOKEN))
         return (base + new) // MULTIPLE * MULTIPLE or base + new
-    if asked <= base:
-        raise RevocabError(f"--vocabulary {asked}: the model has {base:,} tokens; give more")
-    new, problems = asked - base, []
+    if stated <= base:
+        raise RevocabError(f"--vocabulary {stated}: the model has {base:,} tokens; give more")
+    new, problems = stated - base, []
     for what, has, each in (
         ("bytes of text", text, LEAST_BYTES_PER_NEW_TOKEN),
         ("tokens of training", tokens, LEAST_TOKENS_PER_NEW_TOKEN),
@@ -162,11 +162,11 @@ def vocabulary_size(asked: int | None, base: int, text: int, trained: float | No
             most = base + int(has // each)
             fewer = f", or at most {most}" if most > base else ""
             problems.append(
-                f"--vocabulary {asked}: {new:,} new tokens need at least {new * each:,} {what},"
+                f"--vocabulary {stated}: {new:,} new tokens need at least {new * each:,} {what},"
                 f" received {has:,.0f}; give more{fewer}"
             )
     refuse(problems[:1])
-    return asked
+    return stated
 
 
 def check_stand_in_text(keep: Sequence[Text]) -> None:

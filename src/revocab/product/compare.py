@@ -137,9 +137,9 @@ def compared(
     say: Say = silent,
 ) -> dict[str, Any]:
     """Return how two models differ on one of so many texts, whose intervals hold at once."""
-    found = loss_difference(folders, documents, device, texts, fewest, say=say)
+    losses = loss_difference(folders, documents, device, texts, fewest, say=say)
     characters = sum(map(len, documents))
-    dense = max(found["tokens"]) / characters
+    dense = max(losses["tokens"]) / characters
     room = (min(look_at(str(folder)).context for folder in folders) - NEW_TOKENS) / dense / MARGIN
     part = characters // PROMPTS // TEXT_FOR_PROMPTS
     size = int(max(FEWEST_CHARACTERS, min(MOST_CHARACTERS, room, part)))
@@ -150,11 +150,11 @@ def compared(
         "file": text.path.name,
         "documents": len(documents),
         "bytes": sum(len(document.encode()) for document in documents),
-        **found,
+        **losses,
         "models": [
             {"bits_per_byte": bits, "tokens": tokens, **rest}
             for bits, tokens, rest in zip(
-                found["bits_per_byte"], found["tokens"], speed, strict=True
+                losses["bits_per_byte"], losses["tokens"], speed, strict=True
             )
         ],
     }
@@ -297,7 +297,7 @@ def speeds(
         run="compared", step=0, corpus="text", language=text.language,
         prompts=PROMPTS, prompt_characters=characters, new_tokens=NEW_TOKENS, repeats=REPEATS,
     )  # fmt: skip
-    kept = (
+    keys = (
         "characters_per_token", "tokens_per_word", "prompt_characters_per_second",
         "generated_characters_per_second", "parameter_bytes", "device", "dtype",
     )  # fmt: skip
@@ -305,14 +305,14 @@ def speeds(
         file = Path(folder) / "text.jsonl"
         write_jsonl(file, ({"text": document} for document in documents))
         measured = [measure(model, file, job, Hardware(device=device)) for model in folders]
-    return [{key: model_speeds[key] for key in kept} for model_speeds in measured]
+    return [{key: model_speeds[key] for key in keys} for model_speeds in measured]
 
 
 def answer(text: dict[str, Any]) -> str:
     """Return whether the new model is ``better`` on a text, ``worse``, or ``not different``."""
-    found = text["difference"]
-    if found is None or found["low"] <= 0 <= found["high"]:
+    difference = text["difference"]
+    if difference is None or difference["low"] <= 0 <= difference["high"]:
         return "not different"
-    if found["p_value"] * found["texts"] >= SIGNIFICANT:
+    if difference["p_value"] * difference["texts"] >= SIGNIFICANT:
         return "not different"
-    return "better" if found["high"] < 0 else "worse"
+    return "better" if difference["high"] < 0 else "worse"

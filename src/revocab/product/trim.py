@@ -121,7 +121,7 @@ def trimmed(
     fixed = compare_lines(choice, fixed_texts())
     compared = {text.language: compare_lines(choice, text.documents_of()) for text in texts}
     languages = [text.language for text in texts]
-    shown: dict[str, Any] = {
+    values: dict[str, Any] = {
         "tables": model.tables, "savings": [*savings(model, choice, languages)],
         "compared": compared, "out": out, "dropped": (),
     }  # fmt: skip
@@ -129,7 +129,7 @@ def trimmed(
     if options.picture is not None:
         draw(choice, languages, options.picture.parent, options.picture.stem)
     if out is None:
-        return template.render(shown)
+        return template.render(values)
     say("writing the model folder")
     facts = {
         "options": options.model_dump(
@@ -139,12 +139,12 @@ def trimmed(
         "compared_lines": fixed.lines + sum(changed.lines for changed in compared.values()),
     }
     with out.replaced() as part:
-        shown["dropped"] = write_trimmed(
+        values["dropped"] = write_trimmed(
             model, choice.kept_N, choice.tokenizer, facts, part, progress=True
         )
         if texts:
             draw(choice, languages, part, PICTURE)
-    return template.render(shown)
+    return template.render(values)
 
 
 def savings(

@@ -104,18 +104,18 @@ class Text:
 def fertility_row(
     name: str, text: Text, words: Words, counted: TokenCounts, split: float | None
 ) -> tuple[dict[str, Any], list[float]]:
-    kept = [number for number, count in enumerate(words.counts) if count]
-    ratios = [int(counted.tokens[number]) / words.counts[number] for number in kept]
-    tokens = int(counted.tokens[kept].sum())
-    size = sum(len(text.documents[number].encode()) for number in kept)
-    characters = sum(len(text.documents[number]) for number in kept)
+    with_words = [number for number, count in enumerate(words.counts) if count]
+    ratios = [int(counted.tokens[number]) / words.counts[number] for number in with_words]
+    tokens = int(counted.tokens[with_words].sum())
+    size = sum(len(text.documents[number].encode()) for number in with_words)
+    characters = sum(len(text.documents[number]) for number in with_words)
     total = sum(words.counts)
     row = {
         "tokenizer": name,
         "corpus": text.corpus,
         "language": text.language,
-        "documents": len(kept),
-        "skipped_empty": len(words.counts) - len(kept),
+        "documents": len(with_words),
+        "skipped_empty": len(words.counts) - len(with_words),
         "words": total,
         "tokens": tokens,
         "bytes": size,
@@ -125,8 +125,8 @@ def fertility_row(
         "characters_per_token": characters / tokens,
         "bytes_per_token": size / tokens,
         "words_split": split,
-        "unknown_rate": counted.unknown_rate(kept),
-        "byte_rate": int(counted.bytes_[kept].sum()) / tokens,
+        "unknown_rate": counted.unknown_rate(with_words),
+        "byte_rate": int(counted.bytes_[with_words].sum()) / tokens,
         "splitter": text.splitter,
     }
     return row, ratios

@@ -275,18 +275,18 @@ def report_page(report: dict[str, Any], source: str, target: str) -> str:
 
     def code(text: str) -> str:
         """Return text as Markdown code that survives a table: no pipe or control mark."""
-        shown = "".join(
+        visible = "".join(
             character if character.isprintable() else character.encode("unicode_escape").decode()
             for character in text
         )
-        return f"<code>{shown.translate(ENTITIES)}</code>"
+        return f"<code>{visible.translate(ENTITIES)}</code>"
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     page = environment.get_template("intersection.md.j2").render(
-        report=report, source=source, target=target, shown=SHOWN, code=code, n="{:,}".format
+        report=report, source=source, target=target, most=SHOWN, code=code, n="{:,}".format
     )
     return page.rstrip() + "\n"
 

@@ -46,11 +46,11 @@ class TokenCounts:
     special_texts: int = 0
     unseen: Unseen = field(default_factory=Unseen)
 
-    def unknown_rate(self, kept: Any = ...) -> float:
+    def unknown_rate(self, texts: Any = ...) -> float:
         """Return the share of unknown tokens; a symbol that vanishes counts as one."""
-        lost = int(self.lost[kept].sum())
-        tokens = int(self.tokens[kept].sum()) + lost
-        return (int(self.unknown[kept].sum()) + lost) / tokens
+        lost = int(self.lost[texts].sum())
+        tokens = int(self.tokens[texts].sum()) + lost
+        return (int(self.unknown[texts].sum()) + lost) / tokens
 
 
 def token_classes(tokenizer: PreTrainedTokenizerFast) -> ndarray:
@@ -107,8 +107,8 @@ def count_token_classes(
             parts[name].append(np.diff(before[ends]))
     nothing = np.zeros(0, np.int64)
     counts = {name: np.concatenate([nothing, *parts[name]]) for name in parts}
-    found = sum(map(special.count, documents))
-    return TokenCounts(**counts, special_texts=found, unseen=unseen, lost=lost)
+    spelt_specials = sum(map(special.count, documents))
+    return TokenCounts(**counts, special_texts=spelt_specials, unseen=unseen, lost=lost)
 
 
 def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -> float | None:

@@ -263,11 +263,11 @@ def look(
         text.bytes * cost.characters / cost.bytes for text, cost in zip(texts, costs, strict=True)
     )
     passes = choices.PASSES / (choices.NEW_SHARE if keep else 1.0)
-    found = []
+    candidates = []
     for curve in curves:  # at the largest size up to the knee that the text can teach, or the least
         fitting = [point for point in curve.points if point.added <= min(curve.knee, most)]
-        found.append(use.option(curve, [*curve.points[:1], *fitting][-1], options.budget))
-    left = tokens * (1 - fastest(found, options.budget or passes * tokens).saved_tokens)
+        candidates.append(use.option(curve, [*curve.points[:1], *fitting][-1], options.budget))
+    left = tokens * (1 - fastest(candidates, options.budget or passes * tokens).saved_tokens)
     planned = options.budget or passes * left
     counted = sum(cost.tokens for cost in costs)
     facts = Facts(
@@ -276,7 +276,7 @@ def look(
         over_floor=counted / sum(cost.floor_tokens for cost in costs),
         over_repaired=counted
         / sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs),
-        options=found,
+        options=candidates,
         planned=planned,
         passes=planned / left * choices.PASSES / passes,
         served=options.served,

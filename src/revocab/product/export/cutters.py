@@ -113,9 +113,9 @@ def scored_merges(text: str, scores: dict[str, float]) -> Iterator[str]:
     for place in range(len(pieces) - 1):
         look(place, place + 1)
     while queue:
-        _, left, right, made = heapq.heappop(queue)
-        if pieces[left] and pieces[right] and pieces[left] + pieces[right] == made:
-            pieces[left], pieces[right] = made, ""
+        _, left, right, joined = heapq.heappop(queue)
+        if pieces[left] and pieces[right] and pieces[left] + pieces[right] == joined:
+            pieces[left], pieces[right] = joined, ""
             after[left] = after[right]
             if after[right] >= 0:
                 before[after[right]] = left

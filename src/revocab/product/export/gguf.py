@@ -112,7 +112,7 @@ def tensors_of(
         for name in sorted(unknown)
     )
 
-    def made(there: str, name: str) -> Tensor:
+    def stored(there: str, name: str) -> Tensor:
         _, shape = folder.tensors[name]
         rows = min(tokens, shape[0]) if name in matrices else shape[0]
         full = (rows, *shape[1:])
@@ -127,7 +127,7 @@ def tensors_of(
     for there, tensor in architecture.tensors(settings).items():
         yield Tensor(there, tuple(tensor.shape), types.F32, tensor.float)
     for there in sorted(placed, key=in_order):
-        yield made(there, placed[there])
+        yield stored(there, placed[there])
 
 
 def in_order(name: str) -> tuple[int, str]:

@@ -220,5 +220,5 @@ def covers(pattern: str) -> bool:
     codes = [*range(0x3000), *range(0x3000, sys.maxunicode, 61)]
     letters = [chr(code) for code in codes if not 0xD800 <= code < 0xE000]
     split = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
-    found = split.pre_tokenize_str("".join(letters))
-    return sum(len(word) for word, _ in found) == len(letters)
+    words = split.pre_tokenize_str("".join(letters))
+    return sum(len(word) for word, _ in words) == len(letters)

@@ -104,7 +104,7 @@ def page(verified: Verified) -> str:
         names.setdefault(result.state, []).append(result.runtime)
     listed = {state: ", ".join(dict.fromkeys(runtimes)) for state, runtimes in names.items()}
     template = environment(Path(__file__).parent).get_template("verified.txt.j2")
-    return template.render(verified=verified, names=listed, shown=SHOWN).rstrip()
+    return template.render(verified=verified, names=listed, most=SHOWN).rstrip()
 
 
 def verified_model(named: str, options: VerifyOptions) -> Verified:

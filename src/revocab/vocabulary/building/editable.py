@@ -116,15 +116,15 @@ class EditableVocabulary:
         """
         from tokenizers import pre_tokenizers
 
-        kept = {token["content"] for token in self.state["added_tokens"]}
-        kept |= {self.base.convert_ids_to_tokens(number) for number in self.base.all_special_ids}
+        fixed = {token["content"] for token in self.state["added_tokens"]}
+        fixed |= {self.base.convert_ids_to_tokens(number) for number in self.base.all_special_ids}
         if self.style == "byte_level":
-            kept |= set(pre_tokenizers.ByteLevel.alphabet())
+            fixed |= set(pre_tokenizers.ByteLevel.alphabet())
         else:
-            kept |= {MARKER, *BYTE_TOKENS, *(lower.lower() for lower in BYTE_TOKENS)}
+            fixed |= {MARKER, *BYTE_TOKENS, *(lower.lower() for lower in BYTE_TOKENS)}
             if not self.state["model"].get("byte_fallback"):
-                kept |= {token for token in self.ids if len(token) == 1}
-        return frozenset(self.ids.keys() & {*kept, self.unknown})
+                fixed |= {token for token in self.ids if len(token) == 1}
+        return frozenset(self.ids.keys() & {*fixed, self.unknown})
 
     @cached_property
     def missing_bytes(self) -> list[int]:
@@ -277,13 +277,13 @@ class EditableVocabulary:
             config["model_input_names"] = list(self.base.model_input_names)
             config.pop("added_tokens_decoder", None)
             write_json(folder / "tokenizer_config.json", config)
-            made = load_tokenizer(folder)
-        made.name_or_path = self.base.name_or_path
-        if made.get_vocab() != self.ids:
-            wrong = sorted(set(made.get_vocab().items()) ^ set(self.ids.items()))[:5]
+            changed = load_tokenizer(folder)
+        changed.name_or_path = self.base.name_or_path
+        if changed.get_vocab() != self.ids:
+            wrong = sorted(set(changed.get_vocab().items()) ^ set(self.ids.items()))[:5]
             raise RevocabError(
                 f"{self.base.name_or_path}: the changed vocabulary loads differently ({wrong});"
                 " this base cannot be changed here"
             )
-        strings_by_id(made)
-        return made
+        strings_by_id(changed)
+        return changed

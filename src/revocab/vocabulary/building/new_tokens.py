@@ -42,9 +42,9 @@ class _Pairs:
         self.symbols: list[str] = sorted({piece for word in words.pieces for piece in word})
         #: Two pairs may give one symbol (under Unigram, not under BPE).
         self.numbers = {symbol: index for index, symbol in enumerate(self.symbols)}
-        kept = [index for index, word in enumerate(words.pieces) if len(word) > 1]
-        self.words = [[self.numbers[piece] for piece in words.pieces[index]] for index in kept]
-        self.weights = [words.counts[index] for index in kept]
+        longer = [index for index, word in enumerate(words.pieces) if len(word) > 1]
+        self.words = [[self.numbers[piece] for piece in words.pieces[index]] for index in longer]
+        self.weights = [words.counts[index] for index in longer]
         self.counts: Counter[tuple[int, int]] = Counter()
         self.places: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
         self._product = product
@@ -180,12 +180,12 @@ def spelling_in(base: EditableVocabulary, data: bytes) -> str | None:
     except UnicodeDecodeError:  # part of a character: splitters work on whole ones
         return to_byte_level(data) if base.style == "byte_level" else None
     if base.style == "byte_level":
-        spelling, shown = to_byte_level(data), text
+        spelling, visible = to_byte_level(data), text
     else:
-        spelling = shown = text.replace(" ", "▁")
+        spelling = visible = text.replace(" ", "▁")
     if splitter is None:
         return spelling
-    words = [word for word, _ in splitter.pre_tokenize_str(shown)]
+    words = [word for word, _ in splitter.pre_tokenize_str(visible)]
     return spelling if words in ([spelling], ["▁" + spelling]) else None
 
 
@@ -275,18 +275,18 @@ def take_bpe(
         if tree is None:
             continue
         new = [pair for pair in tree if pair not in ranks]
-        made = dict.fromkeys(joined for pair in new if (joined := "".join(pair)) not in tokens)
-        if wanted is not None and len(tokens) + len(made) > wanted:
+        additions = dict.fromkeys(joined for pair in new if (joined := "".join(pair)) not in tokens)
+        if wanted is not None and len(tokens) + len(additions) > wanted:
             continue
         for pair in dict.fromkeys(new):
             ranks[pair] = len(ranks)
         # Repeated pieces may be joined elsewhere than the tree says; then the token stays out.
-        if any(merge_pieces(token, ranks)[0] != [token] for token in made):
+        if any(merge_pieces(token, ranks)[0] != [token] for token in additions):
             for pair in dict.fromkeys(new):
                 del ranks[pair]
             continue
         merges += dict.fromkeys(new)
-        tokens.update(made)
+        tokens.update(additions)
         if wanted is not None and len(tokens) == wanted:
             break
     return list(tokens), merges, [token for token in tokens if not is_candidate(token)]

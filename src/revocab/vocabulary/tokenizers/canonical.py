@@ -279,7 +279,7 @@ def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
 
 
 def describe_unreachable(
-    tokenizer: PreTrainedTokenizerFast, tokens: list[CanonicalToken], shown: int
+    tokenizer: PreTrainedTokenizerFast, tokens: list[CanonicalToken], most: int
 ) -> dict[str, Any]:
     reason_of = unreachable(tokenizer, tokens)
     reasons = list(reason_of.values())
@@ -288,6 +288,6 @@ def describe_unreachable(
         "reasons": {name: reasons.count(name) for name in ("utf8", "segmentation", "text")},
         "examples": [
             {"id": number, "token": tokens[number].string, "reason": reason}
-            for number, reason in list(reason_of.items())[:shown]
+            for number, reason in list(reason_of.items())[:most]
         ],
     }

@@ -44,14 +44,14 @@ def text_encoder(backend: Tokenizer, special_tokens: SpecialTokens = TEXT) -> To
         return backend
     model: Any = backend.model
     unknown = getattr(model, "unk_token", None)
-    found = {
+    in_model = {
         token.content
         for number, token in backend.get_added_tokens_decoder().items()
         if token.special and token.content != unknown
         if model.token_to_id(token.content) == number
         if number in backend.encode(token.content, add_special_tokens=False).ids
     }
-    return _without_pieces(backend, found) if found else backend
+    return _without_pieces(backend, in_model) if in_model else backend
 
 
 def _without_pieces(backend: Tokenizer, pieces: set[str]) -> Tokenizer:
@@ -60,7 +60,9 @@ def _without_pieces(backend: Tokenizer, pieces: set[str]) -> Tokenizer:
 
     state = json.loads(backend.to_str())
     model, vocabulary = state["model"], state["model"]["vocab"]
-    state["added_tokens"] = [one for one in state["added_tokens"] if one["content"] not in pieces]
+    state["added_tokens"] = [
+        token for token in state["added_tokens"] if token["content"] not in pieces
+    ]
 
     def spelling(piece: str) -> str:
         return f"\uffff{piece}\uffff" if piece in pieces else piece
@@ -102,10 +104,10 @@ class SpecialTexts:
         return 0
 
 
-def special_sentence(what: str, found: int, special_tokens: SpecialTokens) -> str:
+def special_sentence(what: str, count: int, special_tokens: SpecialTokens) -> str:
     """Return in words what became of special tokens that a text spells."""
     became = "ordinary tokens" if special_tokens == TEXT else "control tokens (special_tokens)"
-    return f"{what}: {found:,} texts of special tokens in it became {became}"
+    return f"{what}: {count:,} texts of special tokens in it became {became}"
 
 
 def _batches(documents: Iterable[str]) -> Iterator[list[str]]:

@@ -47,10 +47,10 @@ def added_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[str]:
     """Yield a string for each token that is found in text before it is cut: special ones, tags."""
     added = tokenizer.backend_tokenizer.get_added_tokens_decoder()
     tokens = [added[number].content for number in sorted(added)]
-    shown = tokens if len(tokens) <= 2 * _ADDED else tokens[:_ADDED] + tokens[-_ADDED:]
-    yield from (f"a {token} b{token}c\n{token}" for token in shown)
-    if shown:
-        yield "".join(shown)
+    sample = tokens if len(tokens) <= 2 * _ADDED else tokens[:_ADDED] + tokens[-_ADDED:]
+    yield from (f"a {token} b{token}c\n{token}" for token in sample)
+    if sample:
+        yield "".join(sample)
 
 
 def chat_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[str]:

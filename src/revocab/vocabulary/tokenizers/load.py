@@ -205,13 +205,13 @@ def other_class(folder: Path, tokenizer: PreTrainedTokenizerFast) -> str | None:
     _TOLD.add(_version(folder / "tokenizer.json"))
     options = {"trust_remote_code": False, "local_files_only": True}
     auto: Any = AutoTokenizer.from_pretrained(folder, **options)
-    made = type(auto).__name__
+    kind = type(auto).__name__
     if not getattr(auto, "is_fast", False):
-        return f"transformers' AutoTokenizer makes a {made}, which does not read tokenizer.json"
-    return _other_ids(made, auto.backend_tokenizer, tokenizer)
+        return f"transformers' AutoTokenizer makes a {kind}, which does not read tokenizer.json"
+    return _other_ids(kind, auto.backend_tokenizer, tokenizer)
 
 
-def _other_ids(made: str, theirs: Tokenizer, tokenizer: PreTrainedTokenizerFast) -> str | None:
+def _other_ids(kind: str, theirs: Tokenizer, tokenizer: PreTrainedTokenizerFast) -> str | None:
     from revocab.vocabulary.tokenizers.identity import chat_texts, fixed_texts
 
     theirs.no_truncation()
@@ -228,7 +228,7 @@ def _other_ids(made: str, theirs: Tokenizer, tokenizer: PreTrainedTokenizerFast)
     start = next(differing, min(len(their.ids), len(our.ids)))
     first, second = ((encoded.tokens[start : start + 3] or "nothing") for encoded in (their, our))
     return (
-        f"transformers' AutoTokenizer makes a {made}, which gives {len(others)} of {len(texts)}"
+        f"transformers' AutoTokenizer makes a {kind}, which gives {len(others)} of {len(texts)}"
         f" texts other ids than tokenizer.json, such as {text[:60]!r} ({first} in place of"
         f" {second})"
     )
@@ -295,8 +295,8 @@ def file_problems(path: Path) -> Iterator[str]:
     for merge in model.get("merges") or ():
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if len(pair) == 2:
-            made = pair[0] + pair[1].removeprefix(prefix)
-            for token in (*pair, made):  # a plain loop: there are 60,000 merges and more
+            joined = pair[0] + pair[1].removeprefix(prefix)
+            for token in (*pair, joined):  # a plain loop: there are 60,000 merges and more
                 if token not in vocabulary:
                     missing[token] = None
     if missing:
@@ -323,9 +323,9 @@ def id_problems(path: Path, vocabulary: Any, added: Any) -> Iterator[str]:
         )
 
 
-def some(values: Any, shown: int = 10) -> str:
+def some(values: Any, most: int = 10) -> str:
     listed = [str(value) for value in values]
-    return ", ".join(listed[:shown]) + (" …" if len(listed) > shown else "")
+    return ", ".join(listed[:most]) + (" …" if len(listed) > most else "")
 
 
 def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> None:

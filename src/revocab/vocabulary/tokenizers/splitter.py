@@ -83,7 +83,7 @@ class Repair:
     def replace_step(self, step: dict[str, Any]) -> list[dict[str, Any]]:
         """Return what stands in a step's place."""
         if step["type"] == "Sequence":
-            return [made for inner in step["pretokenizers"] for made in self.replace_step(inner)]
+            return [new for inner in step["pretokenizers"] for new in self.replace_step(inner)]
         if step["type"] == "ByteLevel" and step["use_regex"]:
             if step["add_prefix_space"]:
                 self.problems.append(

@@ -110,8 +110,8 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         return
     end = vocabulary[min(ends, key=lambda token: (after.index(token), -len(token)))]
     own = subject.settings(GENERATION).get("eos_token_id")
-    said = ids_of(own if own is not None else subject.defaults.get("eos_token_id"))
-    stops = [number for number in said if is_id(number)]  # where transformers' generation does
+    listed = ids_of(own if own is not None else subject.defaults.get("eos_token_id"))
+    stops = [number for number in listed if is_id(number)]  # where transformers' generation does
     if end in stops:
         return
 

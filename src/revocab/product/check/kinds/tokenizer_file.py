@@ -66,8 +66,8 @@ def splitter(subject: Subject) -> Iterator[Finding]:
             pieces = [piece for piece, _ in cut.pre_tokenize_str(text)] if cut else [text]
             split = Split(Regex(pattern["Regex"]) if "Regex" in pattern else pattern["String"],
                           "removed")  # fmt: skip
-            left = (sum(len(part) for part, _ in split.pre_tokenize_str(one)) for one in pieces)
-            return any(rest < len(one) for rest, one in zip(left, pieces, strict=True))
+            left = (sum(len(part) for part, _ in split.pre_tokenize_str(piece)) for piece in pieces)
+            return any(rest < len(piece) for rest, piece in zip(left, pieces, strict=True))
 
         if matches(known, **step["pattern"]):
             continue
@@ -138,8 +138,8 @@ def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
 def difference(theirs: Mapping[str, int], ours: Mapping[str, int]) -> str:
     """Return in words which tokens have another id or none in ``tokenizer.json``; else nothing."""
     other = {token: number for token, number in theirs.items() if ours.get(token) != number}
-    shown = [f"{token!r} is {n} and {ours.get(token, 'absent')}" for token, n in other.items()]
-    return f"of {len(theirs):,} tokens {len(other):,} differ ({some(shown, 3)})" if other else ""
+    listed = [f"{token!r} is {n} and {ours.get(token, 'absent')}" for token, n in other.items()]
+    return f"of {len(theirs):,} tokens {len(other):,} differ ({some(listed, 3)})" if other else ""
 
 
 def sentencepiece(subject: Subject) -> Iterator[Finding]:
@@ -218,8 +218,8 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
         if spelling(value) != spelling(config[key])
     }
     if other:
-        shown = [f"{key} is {first!r} and {second!r}" for key, (first, second) in other.items()]
-        yield fault("special-tokens-map", file=file, listed=some(shown))
+        listed = [f"{key} is {first!r} and {second!r}" for key, (first, second) in other.items()]
+        yield fault("special-tokens-map", file=file, listed=some(listed))
 
 
 def appended(subject: Subject) -> Iterator[Finding]:

@@ -77,9 +77,9 @@ def build_optimised(inputs: BuildInputs, options: Any) -> Built:
         )
     if problems:
         raise RevocabError(f"construction 'optimise', {problem}" for problem in problems)
-    kept = base.without(dropped).renumbered()
+    rest = base.without(dropped).renumbered()
     wanted = None if size == "all" else size - keep
-    return change.built(change.expand(kept, wanted, frozenset(dropped)), dropped)
+    return change.built(change.expand(rest, wanted, frozenset(dropped)), dropped)
 
 
 class ReplaceOptions(DropOptions):

@@ -316,13 +316,17 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
 
     new_V = np.full(len(trim.vocabulary), -1)
     new_V[trim.kept_N] = np.arange(len(trim.kept_N))
-    base, made = trim.vocabulary.base, trim.tokenizer
+    base, trimmed = trim.vocabulary.base, trim.tokenizer
     numbers = np.zeros(4, np.int64)
-    every = (line for text in documents for line in text.splitlines(keepends=True))
-    for lines in batched(every, 10_000):
+    all_lines = (line for text in documents for line in text.splitlines(keepends=True))
+    for lines in batched(all_lines, 10_000):
         befores, afters = (
-            [one.ids for some in encode_batches(tokenizer.backend_tokenizer, lines) for one in some]
-            for tokenizer in (base, made)
+            [
+                encoding.ids
+                for some in encode_batches(tokenizer.backend_tokenizer, lines)
+                for encoding in some
+            ]
+            for tokenizer in (base, trimmed)
         )
         for line, before, after in zip(lines, befores, afters, strict=True):
             mapped = new_V[before].tolist()
@@ -330,7 +334,7 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
             numbers += (1, whole, len(before), len(after))
             texts = (
                 tokenizer.backend_tokenizer.decode(ids, skip_special_tokens=False)
-                for tokenizer, ids in ((base, before), (made, after))
+                for tokenizer, ids in ((base, before), (trimmed, after))
             )
             if mapped != after if whole else len({*texts}) > 1:
                 what = "tokens that all stay" if whole else "other text afterwards"
@@ -344,5 +348,5 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
 def describe(trim: Trim, names: Iterable[str]) -> dict[str, Any]:
     size, rows_LK = len(trim.vocabulary), zip(names, trim.coverage_LK, strict=True)
     coverage = {name: float(row_K[trim.going]) for name, row_K in rows_LK}
-    kept = size - trim.going
-    return {"base_size": size, "kept": kept, "dropped": trim.going, "coverage": coverage}
+    size_after = size - trim.going
+    return {"base_size": size, "kept": size_after, "dropped": trim.going, "coverage": coverage}
