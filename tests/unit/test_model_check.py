@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
 
 import pytest
@@ -107,7 +106,7 @@ def test_a_model_with_a_real_tokenizer_raises_no_alarm(tmp_path, shared_folder):
     assert_sound(write_sound(SOUND["mistral-instruct"], tmp_path / "model", real))
 
 
-@pytest.mark.parametrize("method", ["fvt", "mean", "random", "sava", "clp", "lapt"])
+@pytest.mark.parametrize("method", ["fvt", "random", "sava", "clp"])
 @pytest.mark.parametrize("source", ["untied", "tied"])
 def test_an_adapted_model_raises_no_alarm(toys, tmp_path, method, source):
     assert_sound(adapt(toys, tmp_path / "out", source, method))
@@ -134,20 +133,6 @@ def test_nothing_is_written_where_nothing_can_be_mended(bases, tmp_path, capsys)
     with pytest.raises(SystemExit):
         entry.main(["check", str(folder), "--fix", str(tmp_path / "mended")])
     assert "not written" in capsys.readouterr().out and not (tmp_path / "mended").exists()
-
-
-def test_a_full_disk_leaves_nothing(bases, tmp_path, capsys):
-    folder, before = planted(bases, tmp_path, END), {"model"}
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
-    try:
-        with pytest.raises(SystemExit) as ended:
-            entry.main(["check", str(folder), "--fix", str(tmp_path / "mended")])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    said = capsys.readouterr().err
-    assert ended.value.code == 1 and said.count("\n") == 1 and "no partial output" in said
-    assert {path.name for path in tmp_path.iterdir()} == before
 
 
 def test_a_copy_has_what_is_no_part_of_the_model_and_no_links_out(bases, tmp_path, capsys):
