@@ -241,9 +241,9 @@ class Change:
     ) -> Expansion:
         """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
 
-        Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after
+        Without a donor new tokens are learned from the corpus (:func:`.learn`), after
         frequent characters that the vocabulary lacks; with one they are the donor's most frequent
-        (:mod:`.donor`). None of them is ``forbidden``. Raises :class:`RevocabError` where there are
+        (:func:`.take_bpe`). None of them is ``forbidden``. Raises :class:`RevocabError` where there are
         too few, and where a new token cannot be reached.
         """
         if wanted == 0:

@@ -2,7 +2,7 @@
 
 ``▁città`` (SentencePiece), ``ĠcittÃł`` (byte-level) and ``città`` (WordPiece, word-initial) all
 stand for the bytes of " città": a word start is a leading space byte. ``<0x0A>`` and ``Ċ`` are one
-newline byte. Special tokens are no text: they have a role, and ``intersection/match.py``
+newline byte. Special tokens are no text: they have a role, and ``vocabulary/intersection.py``
 says by what they are known.
 
 Some tokens no text is ever encoded to, so that none trains their rows (:func:`unreachable`).
