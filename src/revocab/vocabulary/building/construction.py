@@ -1,4 +1,5 @@
-"""What a way of building a tokenizer is, and the registry that finds those in ``constructions/``.
+"""What a way of building a tokenizer is, the registry that finds those in ``constructions/``, and
+how a folder is built by any: one interface, one manifest, one way to fail.
 
 Config validation imports this, so nothing here or at the top of a construction's file imports the
 tokenizer libraries.

@@ -241,10 +241,10 @@ class Change:
     ) -> Expansion:
         """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
 
-        Without a donor new tokens are learned from the corpus (:func:`.learn`), after
-        frequent characters that the vocabulary lacks; with one they are the donor's most frequent
-        (:func:`.take_bpe`). None of them is ``forbidden``. Raises :class:`RevocabError` where there are
-        too few, and where a new token cannot be reached.
+        Without a donor new tokens are learned from the corpus (:func:`.learn`), after frequent
+        characters that the vocabulary lacks; with one they are the donor's most frequent
+        (:func:`.take_bpe`). None of them is ``forbidden``. Raises :class:`RevocabError` where there
+        are too few, and where a new token cannot be reached.
         """
         if wanted == 0:
             return Expansion(vocabulary, [], Counter(), 0)
