@@ -35,6 +35,7 @@ class Coverage:
         self.backend = backend
         model: Any = backend.model
         self.is_bpe = type(model).__name__ == "BPE"
+        self.fallback = bool(getattr(model, "byte_fallback", False))
         unknown = getattr(model, "unk_token", None)
         if type(model).__name__ == "Unigram":
             number = json.loads(model.__getstate__())["unk_id"]
@@ -55,28 +56,30 @@ class Coverage:
         has = self.backend.token_to_id
         if self.byte_level:
             return sorted(byte for letter, byte in LETTERS.items() if has(letter) is None)
-        if not getattr(self.backend.model, "byte_fallback", False):
+        if not self.fallback:
             return []
         return [byte for byte in range(256) if has(f"<0x{byte:02X}>") is None]
 
     @cached_property
-    def loses_characters(self) -> bool:
-        """Whether characters without a token vanish: BPE without unknown token and whole bytes."""
-        if not self.is_bpe or self.unknown_id is not None or self.byte_level:
-            return False
-        # The library spells a character in bytes only where it has all of them.
-        fallback = getattr(self.backend.model, "byte_fallback", False)
-        return not fallback or bool({*self.missing_bytes} - NEVER)
+    def lacking(self) -> list[int]:
+        """Return the missing bytes that text has."""
+        return [byte for byte in self.missing_bytes if byte not in NEVER]
 
     @cached_property
-    def _becomes_unknown(self) -> bool:
-        fallback = getattr(self.backend.model, "byte_fallback", False)
-        return self.unknown_id is not None and (not fallback or bool({*self.missing_bytes} - NEVER))
+    def spells_all(self) -> bool:
+        # The library spells a character in bytes only where it has all of them.
+        return self.fallback and not self.lacking
+
+    @cached_property
+    def loses_characters(self) -> bool:
+        """Whether characters without a token vanish: BPE without unknown token and whole bytes."""
+        plain = self.is_bpe and self.unknown_id is None and not self.byte_level
+        return plain and not self.spells_all
 
     @cached_property
     def _lost_bytes(self) -> bytes:
         lost = self.is_bpe and self.byte_level and self.unknown_id is None
-        return bytes({*self.missing_bytes} - NEVER) if lost else b""
+        return bytes(self.lacking) if lost else b""
 
     def unseen(self, text: str, ids: Sequence[int]) -> Counter[bytes]:
         return self.missed(text, ids)[0]
@@ -88,7 +91,7 @@ class Coverage:
         they are; of unknown tokens the text that became one.
         """
         unseen: Counter[bytes] = Counter()
-        if self._becomes_unknown and self.unknown_id in ids:
+        if self.unknown_id is not None and self.unknown_id in ids and not self.spells_all:
             encoding = self.backend.encode(text, add_special_tokens=False)
             unseen.update(
                 text[begin:end].encode()
@@ -129,9 +132,8 @@ class Coverage:
     def _has(self, letter: str) -> bool:
         if self.backend.token_to_id(letter) is not None:
             return True
-        if self.byte_level or not getattr(self.backend.model, "byte_fallback", False):
-            return False
-        return not {*letter.encode()} & {*self.missing_bytes}
+        spelt = self.fallback and not self.byte_level
+        return spelt and not {*letter.encode()} & {*self.missing_bytes}
 
     def _letters(self, number: int) -> str:
         """Return the letters of a token as the model has them, from which lost ones are told."""

@@ -21,7 +21,7 @@ from revocab.vocabulary.tokenizers.file_ids import pieces_of
 from revocab.vocabulary.tokenizers.identity import fixed_texts
 from revocab.vocabulary.tokenizers.load import other_class
 from revocab.vocabulary.tokenizers.splitter import pretokens_only, regex_problem
-from revocab.vocabulary.tokenizers.unseen import NEVER, Coverage
+from revocab.vocabulary.tokenizers.unseen import Coverage
 
 #: What byte-level BPE writes for a space.
 _BYTE_SPACE = "Ġ"
@@ -229,8 +229,7 @@ def appended(subject: Subject) -> Iterator[Finding]:
 
 def without_token(subject: Subject) -> Iterator[Finding]:
     coverage = Coverage(text_encoder(subject.tokenizer.backend_tokenizer))
-    missing = coverage.missing_bytes
-    lost = [byte for byte in missing if byte not in NEVER]
+    missing, lost = coverage.missing_bytes, coverage.lacking
     vanish = coverage.loses_characters or coverage.unknown_id is None
     effect = "text with them loses them without a trace" if vanish else "they become unknown tokens"
     if lost:
