@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,7 +121,13 @@ def advise(
             write_text(part / "advice.html", page(findings, "layout.html.j2", figures=part))
     if options.printed:
         return json.dumps(data, indent=2, ensure_ascii=False)
-    return "\n".join([page(findings), *next_steps(model, text, options, findings)])
+    tried = ["revocab", "adapt", model]
+    for flag, files in (("--text", text), ("--keep", options.keep)):
+        tried += [flag, *(f"{name}={path}" for name, path in files.items())] if files else []
+    tried += ["--anyway"] * bool(findings.against)
+    tried += ["--tokens", str(int(findings.facts.planned))]
+    steps = environment(FOLDER).get_template("next_steps.txt.j2")
+    return f"{page(findings)}\n{steps.render(options=options, file=FILE, tried=shlex.join(tried))}"
 
 
 def inputs(
@@ -157,30 +163,6 @@ def inputs(
     ]
     (place, folder), texts, keep = all_of(looks, problems)
     return place, folder, texts, keep
-
-
-def next_steps(
-    model: str, text: Mapping[str, Path], options: AdviseOptions, findings: Findings
-) -> list[str]:
-    """Return what to do next; the last line tries what is recommended here."""
-    words = ["revocab", "adapt", model]
-    for flag, texts in (("--text", text), ("--keep", options.keep)):
-        words += [flag, *(f"{name}={path}" for name, path in texts.items())] if texts else []
-    words += ["--anyway"] * bool(findings.against) + ["--tokens", str(int(findings.facts.planned))]
-    tried = f"adapt       {shlex.join(words)}"
-    if options.out is None:
-        return [
-            "give --out FOLDER for the page, its figures and an experiment file that runs",
-            tried,
-        ]
-    device = f"--gpu {options.gpu}" if options.gpu else f"--peak {options.peak:g}"
-    return [
-        f"page        {options.out / 'advice.html'}",
-        f"experiment  {options.out / FILE}, whose third line runs a short check",
-        f"cost        revocab plan {options.out / FILE} {device}",
-        f"run         revocab run {options.out / FILE}",
-        tried,
-    ]
 
 
 def experiment(
