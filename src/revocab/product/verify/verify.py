@@ -296,9 +296,11 @@ def compared(
     other_text = [*differences(decoded, "character decoded", CHARACTERS, (repr, repr))]
     rounded = apart is None or allowed is None or apart <= allowed
     state = "equal" if rounded and not other_ids and not other_text else "different"
-    same = (len(texts) - len(others) for others in (other_ids, other_text))
-    shown_differences = [*other_ids[:shown], *other_text[:shown]]
-    return Result(runtime, state, answer.name, len(texts), *same, apart, allowed, shown_differences)
+    same_ids, same_text = len(texts) - len(other_ids), len(texts) - len(other_text)
+    listed = [*other_ids[:shown], *other_text[:shown]]
+    return Result(
+        runtime, state, answer.name, len(texts), same_ids, same_text, apart, allowed, listed
+    )
 
 
 def differences(
