@@ -318,18 +318,14 @@ def run(file: Path, cores: int | None, command: str) -> None:
     used = str(cores or os.cpu_count() or 1)
     words = ["--configfile", file.name, "--cores", used, "--nolock"]
     words += ["--set-threads", f"adapt_model={used}"]
-    snakemake = [
-        *quiet(words),
-        "--snakefile",
-        str(workflow_folder().absolute() / "Snakefile"),
-        *words,
-    ]
+    snakefile = str(workflow_folder().absolute() / "Snakefile")
+    call = [*quiet(words), "--snakefile", snakefile, *words]
     with (file.parent / ".running").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RevocabError(f"{file.parent}: another run goes on here; wait for it") from None
-        supervise(snakemake, file.parent, command, inherited=[lock.fileno()])
+        supervise(call, file.parent, command, inherited=[lock.fileno()])
 
 
 def verdict_of(layout: Layout, out: Path) -> str:

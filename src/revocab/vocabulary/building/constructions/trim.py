@@ -321,12 +321,8 @@ def compare_lines(trim: Trim, documents: Iterable[str]) -> Compared:
     all_lines = (line for text in documents for line in text.splitlines(keepends=True))
     for lines in batched(all_lines, 10_000):
         befores, afters = (
-            [
-                encoding.ids
-                for some in encode_batches(tokenizer.backend_tokenizer, lines)
-                for encoding in some
-            ]
-            for tokenizer in (base, trimmed)
+            [encoding.ids for encoding in chain.from_iterable(batches)]
+            for batches in (encode_batches(t.backend_tokenizer, lines) for t in (base, trimmed))
         )
         for line, before, after in zip(lines, befores, afters, strict=True):
             mapped = new_V[before].tolist()
