@@ -14,7 +14,7 @@ from revocab.models.changes.blocks import ADDED_BLOCKS, BlockOptions, Expansion
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.parameters import Architecture, config_parameters, model_config
-from revocab.models.weights.files import read_header
+from revocab.models.weights import read_header
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 

@@ -19,8 +19,7 @@ from revocab.errors import RevocabError
 from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.marker import read_marker
-from revocab.models.change import ChangeJob
-from revocab.models.changed_model import change_model
+from revocab.models.change import ChangeJob, change_model
 from revocab.models.folder import ModelFolder
 
 BLOCKS = job_of(ChangeJob, change="blocks", share=0.5)
@@ -55,7 +54,7 @@ def test_a_body_without_a_tokenizer_is_refused(toys, tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from revocab.models import changed_model, write
+from revocab.models import change, write
 from revocab.closed import checked
 from revocab.models.change import ChangeJob
 
@@ -70,7 +69,7 @@ def killed(out, parts, metadata, advance):
 
 write.write_parts = killed
 job = checked(ChangeJob, sys.argv[1])
-changed_model.change_model(job, Path(sys.argv[2]), Path(sys.argv[3]))
+change.change_model(job, Path(sys.argv[2]), Path(sys.argv[3]))
 """
 
 

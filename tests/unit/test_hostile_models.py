@@ -24,11 +24,10 @@ from revocab import __main__ as entry_point
 from revocab.errors import RevocabError
 from revocab.initialise import adapted_model
 from revocab.io import read_json, write_json
-from revocab.models.change import ChangeJob
-from revocab.models.changed_model import change_model
+from revocab.models.change import ChangeJob, change_model
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
-from revocab.models.weights.files import read_header
+from revocab.models.weights import read_header
 from revocab.training.outputs import checkpoints
 
 HEAD = "lm_head.weight"

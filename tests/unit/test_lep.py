@@ -21,7 +21,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.method import DonorRows
 from revocab.initialise.methods.lep import apply_change, change_of_rows
 from revocab.initialise.options import ChosenMethod, find_method
-from revocab.initialise.rows import anchor_scaling
+from revocab.initialise.rows import alignment
 from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
 
@@ -239,7 +239,7 @@ def test_the_body_is_the_relatives_and_the_folder_loads(models, tmp_path):
 def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
     root, _ = models
     whole = propagate(root, tmp_path / "whole")
-    monkeypatch.setattr(anchor_scaling, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(alignment, "CHUNK_ROWS", 7)
     parts = propagate(root, tmp_path / "parts")
     for name, tensor in whole.items():
         assert torch.allclose(tensor, parts[name], atol=1e-6)

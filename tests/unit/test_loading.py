@@ -24,9 +24,9 @@ from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import EfficiencyJob, Generating, Hardware, Scoring
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.marker import MARKER
+from revocab.models.findings import broken_rows
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.weights.files import BLOCK_BYTES
-from revocab.models.weights.finite import broken_rows
+from revocab.models.weights import BLOCK_BYTES
 from revocab.training.outputs import checkpoints
 
 SHORT = EfficiencyJob(
@@ -214,7 +214,7 @@ def test_broken_rows_by_hand(dtype):
 def test_rows_are_counted_across_blocks(tmp_path):
     from safetensors.torch import save_file
 
-    from revocab.models.weights.finite import finite_findings, scan
+    from revocab.models.findings import finite_findings, scan
 
     values = BLOCK_BYTES // 2
     width = 1000  # rows that lie across the border of two blocks

@@ -17,8 +17,8 @@ from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.methods import omp
 from revocab.initialise.options import ChosenMethod, find_method
-from revocab.initialise.rows import weighted_means
-from revocab.initialise.rows.weighted_means import sparsemax
+from revocab.initialise.rows import means
+from revocab.initialise.rows.means import sparsemax
 from revocab.initialise.target_matrix import fill
 
 # Three tokens by hand: target 0 is source row 1, (0, 2); target 1 is source row 0, (1, 0). --------
@@ -99,7 +99,7 @@ def test_draws_of_known_variance_by_hand(name, variance):
 
 
 def test_clp_equals_the_per_token_weighted_average(monkeypatch):
-    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", 100)  # several blocks
+    monkeypatch.setattr(means, "BLOCK_ELEMENTS", 100)  # several blocks
     inputs = random_inputs()
     helper, source = inputs.helper_VD.double(), inputs.source_VD.double()
     expected = []
@@ -233,7 +233,7 @@ class Largest(TorchDispatchMode):
 @pytest.mark.parametrize("name", CHANGING)
 def test_no_matrix_of_all_pairs_of_tokens(name, monkeypatch):
     """Memory: nothing is larger than a block, an input or the result, however many tokens."""
-    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", 2000)
+    monkeypatch.setattr(means, "BLOCK_ELEMENTS", 2000)
     monkeypatch.setattr(omp, "GRAM_ELEMENTS", 0)
     inputs = random_inputs(overlap=300, missing=200, helper_width=6)
     with Largest() as largest:

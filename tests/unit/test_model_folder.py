@@ -26,7 +26,7 @@ from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
-from revocab.models.weights.files import read_header, replaced_parts, write_parts
+from revocab.models.weights import read_header, replaced_parts, write_parts
 
 
 @pytest.mark.parametrize("source", ["untied", "tied"])

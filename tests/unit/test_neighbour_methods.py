@@ -12,7 +12,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, methods
 from revocab.initialise.methods import omp
 from revocab.initialise.methods.omp import orthogonal_pursuit
-from revocab.initialise.rows import weighted_means
+from revocab.initialise.rows import means
 
 
 def close(rows, expected, tolerance=1e-5):
@@ -44,7 +44,7 @@ def test_omp_by_hand():
 
 @pytest.fixture(params=[60, 1 << 26], ids=["small-blocks", "one-block"])
 def inputs(request, monkeypatch):
-    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", request.param)
+    monkeypatch.setattr(means, "BLOCK_ELEMENTS", request.param)
     return random_inputs()
 
 

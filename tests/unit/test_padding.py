@@ -21,7 +21,7 @@ from revocab.initialise.rows.source_weights import SourceWeights, read_source_we
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.vocabulary.padding import TOKEN_ROWS, filled, padded_rows, without_padding
+from revocab.models.token_rows import TOKEN_ROWS, filled, padded_rows, without_padding
 
 MULTIPLE = 64
 MATRICES = ("model.embed_tokens.weight", "lm_head.weight")

@@ -11,7 +11,7 @@ from revocab.errors import RevocabError
 from revocab.initialise import adapted_model
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
-from revocab.models.vocabulary.per_token_tensors import further_tables, other_sizes
+from revocab.models.token_rows import further_tables, other_sizes
 
 EMBEDDING = "model.embed_tokens.weight"
 

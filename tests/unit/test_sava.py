@@ -8,7 +8,7 @@ import torch
 from method_inputs import make, new_rows, random_inputs
 
 from revocab.initialise.methods.sava import METHOD, choose_anchors
-from revocab.initialise.rows import alignment, anchor_scaling
+from revocab.initialise.rows import alignment
 
 
 def data(anchors=60, width_x=7, width_y=5, seed=0):
@@ -86,7 +86,7 @@ def test_gram_form_is_closer_to_the_exact_iterates_than_the_float32_loop():
 def test_gram_is_summed_over_chunks(monkeypatch):
     x, y = data()
     design = torch.cat([x, torch.ones(len(x), 1)], dim=1).double()
-    monkeypatch.setattr(anchor_scaling, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(alignment, "CHUNK_ROWS", 7)
     found = alignment.Normal.of(x, y)
     assert torch.allclose(found.gram_PP, design.T @ design, rtol=1e-12, atol=1e-12)
     assert torch.allclose(found.right_PY, design.T @ y.double(), rtol=1e-12, atol=1e-12)
@@ -142,7 +142,7 @@ def test_procrustes_is_orthogonal_and_finds_a_rotation(width_x, width_y):
 
 def test_scaling_by_hand():
     rows = torch.tensor([[1.0, 5.0], [3.0, 5.0]])
-    scaling = anchor_scaling.Scaling.fit(rows)
+    scaling = alignment.Scaling.fit(rows)
     assert scaling.mean_D.tolist() == [2.0, 5.0]
     assert scaling.scale_D.tolist() == [pytest.approx(2**0.5), 1.0]  # unbiased; constant: 1
     assert scaling.mean_norm.item() == pytest.approx(2**-0.5)
@@ -191,7 +191,7 @@ def test_left_out_anchors_are_measured_as_if_refitted():
     new_rows("sava", inputs, solver="lstsq", ridge=0.2)
     helper = inputs.helper_VD[inputs.overlap_target_N]
     source = inputs.source_VD[inputs.overlap_source_N]
-    x, y = (anchor_scaling.Scaling.fit(rows).forward(rows) for rows in (helper, source))
+    x, y = (alignment.Scaling.fit(rows).forward(rows) for rows in (helper, source))
     errors = []
     for left in range(len(x)):
         rest = torch.arange(len(x)) != left

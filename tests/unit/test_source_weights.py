@@ -14,7 +14,7 @@ from toy_vocabularies import byte_level, wordpiece
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.options import find_method
-from revocab.initialise.reading.source_pieces import SourceSpelling
+from revocab.initialise.reading.vocabularies import SourceSpelling
 from revocab.initialise.rows.source_weights import (
     FILE,
     TENSORS,

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
-from revocab.initialise.reading.source_pieces import SourceSpelling
+from revocab.initialise.reading.vocabularies import SourceSpelling
 from revocab.io import read_json, write_json
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.trainers import train_tokenizer

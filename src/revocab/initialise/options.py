@@ -72,8 +72,8 @@ class InitInputs(Closed):
     )
 
     def check(self, method: Method, options: MethodOptions) -> None:
-        """Raise :class:`RevocabError` naming all that the method needs and that is not given, and
-        all that is given and that it does not read.
+        """Raise :class:`RevocabError` naming all that the method needs and lacks, and all that it
+        has and does not read.
         """
         needed: dict[str, str] = {}
         if not method.keeps_vocabulary:

@@ -13,7 +13,7 @@ from revocab.io import write_csv, write_json
 from revocab.limits import WIDTH, Layers, Positions, Seed, Size, Width
 from revocab.models.folder import copy_tokenizer
 from revocab.models.origin import library_versions, tokenizer_hash
-from revocab.models.vocabulary.special_ids import config_ids, special_ids
+from revocab.models.special_ids import config_ids, special_ids
 from revocab.output import OutputFolder, check_files
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from revocab.errors import refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, Tensor
 from revocab.initialise.method import DonorRows, Method
 from revocab.initialise.reading.vocabularies import Vocabularies, shared_tokens
-from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.initialise.rows.alignment import CHUNK_ROWS
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
 from revocab.vocabulary.intersection.intersect import Intersection
@@ -77,8 +77,6 @@ def check_rows_fit(
 class Coverage:
     """What a helper of another tokenizer serves of source and target, in tokens."""
 
-    helper_tokens: int
-    target_tokens: int
     #: Target tokens that the helper has.
     shared: int
     #: Tokens that source and target share, and those of them that the helper has.
@@ -87,6 +85,8 @@ class Coverage:
     #: New tokens that the helper has, and those that it lacks.
     new: int
     new_without_row: int
+    helper_tokens: int
+    target_tokens: int
     #: Dimensions of its rows.
     width: int
 
@@ -191,17 +191,12 @@ class Helper:
         if self.known_V is None:
             return None
         known_V = self.known_V.numpy()
-        new = int(known_V[shared.missing].sum())
+        anchors, new = (int(known_V[ids].sum()) for ids in (shared.target_ids, shared.missing))
+        lacking = len(shared.missing) - new
         return Coverage(
-            helper_tokens=self.tokens,
-            target_tokens=self.target_tokens,
-            shared=int(known_V.sum()),
-            overlap=len(shared.target_ids),
-            anchors=int(known_V[shared.target_ids].sum()),
-            new=new,
-            new_without_row=len(shared.missing) - new,
-            width=self.width,
-        )
+            int(known_V.sum()), len(shared.target_ids), anchors, new, lacking,
+            self.tokens, self.target_tokens, self.width,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -212,18 +207,16 @@ class Donor:
     adapted: Helper
     #: By source id.
     base: Helper
-    #: Source ids of special and added tokens: what they are in the base tells nothing of the
+    #: Source ids of special and added tokens: what they are in the base says nothing of the
     #: source, where they may play another role and are trained as no other token.
-    apart: frozenset[int] = frozenset()
+    apart: frozenset[int]
 
     @classmethod
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both, checked.
-
-        Raises :class:`RevocabError` for broken folders, and where matrices of the three models
-        differ in width or tying.
+        """Return both; raise :class:`RevocabError` for broken folders, and where matrices of the
+        three models differ in width or tying.
         """
         for folder in (adapted, base):
             check_model(folder)
@@ -263,7 +256,7 @@ class Donor:
         )
 
 
-def kept_tokens(vocabularies: Vocabularies) -> Tensor:
+def special_in_both(vocabularies: Vocabularies) -> Tensor:
     """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
     import torch
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.models.finding import Finding, some_tokens
-from revocab.models.vocabulary.special_ids import STALE
+from revocab.models.findings import Finding, some_tokens
+from revocab.models.special_ids import STALE
 from revocab.product.check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Subject, fault
 
 _ROLES = ("bos", "eos", "pad")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.models.finding import Finding, some
+from revocab.models.findings import Finding, some
 from revocab.product.check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
 from revocab.vocabulary.tokenizers.piece_model import pieces_of
 

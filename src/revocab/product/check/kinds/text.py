@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.models.finding import Finding, some
+from revocab.models.findings import Finding, some
 from revocab.models.load import loading, quiet
 from revocab.product.check.kind import TOKENIZER, Kind, Subject, fault
 from revocab.vocabulary.tokenizers.encoding import appended_tokens, text_encoder

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.models.finding import Finding, Severity
+from revocab.models.findings import Finding, Severity
 from revocab.product.check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Subject, fault
 from revocab.product.check.kinds.stale_files import vocabulary_of
 from revocab.vocabulary.tokenizers.alphabets import MARKER, from_byte_level

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.models.finding import Finding, some
+from revocab.models.findings import Finding, some
 from revocab.models.load import token_ids
-from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.models.token_rows import TOKEN_ROWS
 from revocab.product.check.kind import TOKENIZER, Kind, Mended, Subject, fault
 from revocab.vocabulary.tokenizers.file_ids import OTHER_FORMATS, TokenizerFiles
 
