@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, field_validator
 
-from revocab.closed import (
-    Closed,
-    Folder,
-    Id,
-    Job,
-    Language,
-    OfKinds,
-    any_of,
-    kind_of,
-    look_up,
-)
+from revocab.closed import Closed, Folder, Id, Job, Language, OfKinds, any_of, kind_of, look_up
 from revocab.command_line import flag_of
 from revocab.errors import refuse
 from revocab.initialise.method import Method, MethodOptions, methods

@@ -28,14 +28,7 @@ from revocab.links import link_or_copy
 from revocab.marker import is_whole, mark_file, read_marker
 from revocab.models.folder import HEADS, ModelFolder, copy_documents, files_of, read_settings
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
-from revocab.models.weights import (
-    PICKLED,
-    WEIGHTS,
-    index_of,
-    read_index,
-    read_tensor,
-    stored_parts,
-)
+from revocab.models.weights import PICKLED, WEIGHTS, index_of, read_index, read_tensor, stored_parts
 from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
 from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter

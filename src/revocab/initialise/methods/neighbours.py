@@ -48,8 +48,7 @@ class OfaOptions(WechselOptions):
     """The factorisation's rank, and WECHSEL's options with its defaults, as published."""
 
     rank: Width = Field(
-        default=400,
-        description="width of the low-rank space; the paper tries 100, 200 and 400",
+        default=400, description="width of the low-rank space; the paper tries 100, 200 and 400"
     )
 
 

@@ -31,8 +31,7 @@ class SavaOptions(RowsOptions):
     learning_rate: Rate = Field(default=1e-3, description="sgd only")
     ridge: NotNegative = Field(default=0.0, description="lstsq only")
     fit_seed: Seed = Field(
-        default=42,
-        description="seed of the map's initial weights (sgd only); the release fixes it",
+        default=42, description="seed of the map's initial weights (sgd only); the release fixes it"
     )
     held_out: float | None = Field(
         default=None,
