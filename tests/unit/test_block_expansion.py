@@ -136,9 +136,15 @@ def test_new_tensors_stand_in_the_file_of_their_originals(toys, tmp_path):
 # What they compute. ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("sharded", [False, True])
-@pytest.mark.parametrize("source", ["untied", "tied"])
+@pytest.mark.parametrize(
+    ("source", "sharded", "stored"),
+    [
+        ("untied", False, torch.float32),
+        ("untied", True, torch.bfloat16),
+        ("tied", True, torch.float32),
+        ("tied", False, torch.bfloat16),
+    ],
+)
 def test_logits_are_the_source_bit_for_bit(toys, tmp_path, source, sharded, stored):
     folder = cast(toys / source, tmp_path / "stored", stored)
     if sharded:

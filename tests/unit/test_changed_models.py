@@ -25,17 +25,11 @@ from revocab.models.folder import ModelFolder
 BLOCKS = job_of(ChangeJob, change="blocks", share=0.5)
 
 
-def test_an_unknown_change_is_named(toys, tmp_path):
-    with pytest.raises(RevocabError, match=r"change: .*'blocks'"):
-        change_model(job_of(ChangeJob, change="block"), toys / "untied", tmp_path / "out")
-
-
 # Models that cannot be used. ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_models_are_refused(toys, tmp_path, damage):
-    change, said = DAMAGES[damage]
+def test_a_damaged_model_is_refused(toys, tmp_path):
+    change, said = DAMAGES["no mlp"]
     wrong = damaged(toys / "untied", tmp_path / "wrong", change)
     with pytest.raises(RevocabError) as caught:
         change_model(BLOCKS, wrong, tmp_path / "out")
@@ -86,7 +80,7 @@ def test_a_kill_while_writing_leaves_the_place_as_it_was(toys, tmp_path, earlier
     assert out.exists() == earlier
     if earlier:
         assert tensors_of(out).keys() == before
-    assert [one.name for one in tmp_path.glob(".out*")]  # what the killed one left
+    assert [*tmp_path.glob(".out*")]  # what the killed one left
     change_model(BLOCKS, source, out)
     assert not [*tmp_path.glob(".out*")]
     assert read_marker(out).finished and ModelFolder(out).config["added_blocks"] == [2]

@@ -57,42 +57,24 @@ HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 Fate = Literal["tokenizer", "written", "body", "stale"]
 #: By name, or by pattern within the folder. A file that is not named is the body's, and is copied
 #: where it is a document (:attr:`ModelFolder.documents`).
-FATES: Mapping[str, Fate] = {
-    "tokenizer.json": "tokenizer",
-    "tokenizer_config.json": "tokenizer",
-    "special_tokens_map.json": "tokenizer",
-    "added_tokens.json": "tokenizer",
-    "chat_template.jinja": "tokenizer",
-    "chat_template.json": "tokenizer",
-    "additional_chat_templates/*.jinja": "tokenizer",
-    "token_ids.json": "stale",  # of earlier versions of revocab
-    # Older formats, which a loader might prefer to tokenizer.json, and those of other programs.
-    "merges.txt": "tokenizer",
-    "vocab.json": "tokenizer",
-    "vocab.txt": "tokenizer",
-    "tokenizer.model": "tokenizer",
-    "tokenizer.model.v*": "tokenizer",
-    "spiece.model": "tokenizer",
-    "sentencepiece*.model": "tokenizer",
-    "*.tiktoken": "tokenizer",
-    "tiktoken.json": "tokenizer",
-    "tekken.json": "tokenizer",
-    "config.json": "written",
-    "generation_config.json": "written",
-    "preprocessor_config.json": "body",
-    "processor_config.json": "body",
-    "video_preprocessor_config.json": "body",
-    "params.json": "stale",  # Mistral's own format: vocab_size
-    "encoder.json": "stale",
-    "vocab.bpe": "stale",
-    "lang2id.json": "stale",
-}
+FATES: Mapping[Fate, tuple[str, ...]] = {
+    "tokenizer": (
+        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+        "chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja",
+        # Older formats, which a loader might prefer to tokenizer.json, and other programs'.
+        "merges.txt", "vocab.json", "vocab.txt", "tokenizer.model", "tokenizer.model.v*",
+        "spiece.model", "sentencepiece*.model", "*.tiktoken", "tiktoken.json", "tekken.json",
+    ),
+    "written": ("config.json", "generation_config.json"),
+    "body": ("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"),
+    # Of earlier versions of revocab, Mistral's own format (vocab_size), and older ones.
+    "stale": ("token_ids.json", "params.json", "encoder.json", "vocab.bpe", "lang2id.json"),
+}  # fmt: skip
 
 
 def files_of(folder: Path, *fates: Fate) -> list[str]:
     """Return the files of a folder with one of some fates, by their paths within it, sorted."""
-    patterns = [pattern for pattern, fate in FATES.items() if fate in fates]
-    paths = {path for pattern in patterns for path in folder.glob(pattern)}
+    paths = {path for fate in fates for pattern in FATES[fate] for path in folder.glob(pattern)}
     # Also links that lead nowhere.
     return sorted(str(p.relative_to(folder)) for p in paths if p.is_file() or p.is_symlink())
 
@@ -373,9 +355,6 @@ def copy_documents(
     source: ModelFolder, out: Path, skip: tuple[str, ...] = (), fates: tuple[Fate, ...] = ()
 ) -> None:
     """Copy the documents, but for some names and those of some fates under another vocabulary."""
-
-    def fate(name: str) -> Fate | None:
-        return next((fate for pattern, fate in FATES.items() if fnmatch(name, pattern)), None)
-
-    names = (name for name in source.documents if name not in skip and name != INDEX)
-    copy_present(source.path, [name for name in names if fate(name) not in fates], out)
+    patterns = [*skip, INDEX, *(pattern for fate in fates for pattern in FATES[fate])]
+    names = [name for name in source.documents if not any(fnmatch(name, p) for p in patterns)]
+    copy_present(source.path, names, out)

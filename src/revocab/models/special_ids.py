@@ -26,20 +26,10 @@ if TYPE_CHECKING:
 _ROLES = ("bos", "eos", "pad", "unk")
 #: Settings that name token ids of the old vocabulary and have no counterpart in a tokenizer.
 STALE = (
-    "bad_words_ids",
-    "begin_suppress_tokens",
-    "cls_token_id",
-    "constraints",
-    "decoder_start_token_id",
-    "force_words_ids",
-    "forced_bos_token_id",
-    "forced_decoder_ids",
-    "forced_eos_token_id",
-    "mask_token_id",
-    "sep_token_id",
-    "sequence_bias",
-    "suppress_tokens",
-)
+    "bad_words_ids", "begin_suppress_tokens", "cls_token_id", "constraints",
+    "decoder_start_token_id", "force_words_ids", "forced_bos_token_id", "forced_decoder_ids",
+    "forced_eos_token_id", "mask_token_id", "sep_token_id", "sequence_bias", "suppress_tokens",
+)  # fmt: skip
 
 
 def special_ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int | None]:

@@ -1,9 +1,8 @@
 """Other models' rows in the order of a vocabulary, whatever tokenizer these models have.
 
-A helper's rows serve the target tokens that both vocabularies hold, compared as source and target
-are. Methods get them by target id, with a mask of those that there are. A donor is an adapted model
-and the one that it was adapted from. Suffixes: H helper tokens, V target tokens, N shared tokens, X
-helper width.
+A helper's rows serve the target tokens that both vocabularies hold. Methods get them by target id,
+with a mask of those that there are. A donor is an adapted model and the one that it was adapted
+from. Suffixes: H helper tokens, V target tokens, N shared tokens, X helper width.
 """
 
 from __future__ import annotations
@@ -57,20 +56,19 @@ def check_rows_fit(
 
     Its tokenizer must be the target's, and it must not have two matrices where the source has one.
     """
-    where = f"method {method!r}, helper {folder}"
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
     if theirs != ours:
         problems.append(
-            f"{where}: its tokenizer (SHA-256 {theirs[:12]}…) is not the target's ({ours[:12]}…),"
-            " and its rows are taken as they are; give the helper's own as the target's"
+            f"its tokenizer (SHA-256 {theirs[:12]}…) is not the target's ({ours[:12]}…), and its"
+            " rows are taken as they are; give the helper's own as the target's"
         )
     if source.tied and not ModelFolder(folder).tied:
         problems.append(
-            f"{where}: embedding and head are two matrices, the source's one; take a helper that"
-            " was made from the source"
+            "embedding and head are two matrices, the source's one; take a helper that was made"
+            " from the source"
         )
-    refuse(problems)
+    refuse(f"method {method!r}, helper {folder}: {problem}" for problem in problems)
 
 
 @dataclass(frozen=True)
@@ -107,23 +105,23 @@ class Coverage:
 
         Rows would then be those of another method.
         """
-        about = (
-            f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
-            f"{self.target_tokens} tokens, but none of the "
-        )
-        problems = []
+        lacking = []
         if not self.anchors:
-            problems.append(
-                f"{about}{self.overlap} that source and target share; {method.name} needs at"
+            lacking.append(
+                f"{self.overlap} that source and target share; {method.name} needs at"
                 f" least one, and {self.width + 1} (the helper's width plus one) to determine a"
                 " map; take another helper, or check --identity"
             )
         if self.new_without_row and not self.new:
-            problems.append(
-                f"{about}{self.new_without_row} new ones, so {method.name} would fill no row; "
+            lacking.append(
+                f"{self.new_without_row} new ones, so {method.name} would fill no row; "
                 "take another helper, or a method without one, such as fvt"
             )
-        refuse(problems)
+        refuse(
+            f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
+            f"{self.target_tokens} tokens, but none of the {problem}"
+            for problem in lacking
+        )
 
     def warnings(self, method: Method) -> list[str]:
         if self.anchors > self.width:
