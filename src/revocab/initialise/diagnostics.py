@@ -163,8 +163,8 @@ def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
         rows_NK = chunk_ND.float() if mix_DK is None else chunk_ND.float() @ mix_DK
         return torch.nn.functional.normalize(rows_NK, dim=1)
 
-    kept = width if mix_DK is None else WIDTH
-    directions_VK = map_rows(matrix_VD, directions, torch.empty(len(matrix_VD), kept))
+    columns = width if mix_DK is None else WIDTH
+    directions_VK = map_rows(matrix_VD, directions, torch.empty(len(matrix_VD), columns))
     nearest_N = torch.empty_like(query_N)
     for start in range(0, len(query_N), BLOCK_ROWS):
         ids_B = query_N[start : start + BLOCK_ROWS]

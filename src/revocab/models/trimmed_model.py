@@ -68,14 +68,13 @@ class TrimmableModel:
 
     def sizes(self, kept: int | None = None) -> tuple[int, int]:
         """Return the bytes of the tables, and of all tensors, with so many kept tokens."""
-        parts = {name: part for parts in self.folder.parts.values() for name, part in parts.items()}
-        widths = {name: parts[name].size // rows for name, rows in self.tables.items()}
-        before = sum(parts[name].size for name in self.tables)
+        sizes = {n: part.size for parts in self.folder.parts.values() for n, part in parts.items()}
+        before = sum(sizes[name] for name in self.tables)
         after = sum(
-            width * (self.tables[name] if kept is None else min(kept, self.tables[name]))
-            for name, width in widths.items()
+            sizes[name] // rows * (rows if kept is None else min(kept, rows))
+            for name, rows in self.tables.items()
         )
-        return after, sum(part.size for part in parts.values()) - before + after
+        return after, sum(sizes.values()) - before + after
 
     def check_stored(self) -> None:
         """Raise :class:`RevocabError` for tables that are packed, so that no row is told apart."""
@@ -124,20 +123,20 @@ def write_trimmed(
         dropped = sorted({*dropped, *more})
     write_weights(source, changed, folder, progress=progress)
     check_structure(folder)
-    made = ModelFolder(folder)
-    made_of = {
+    trimmed = ModelFolder(folder)
+    manifest = {
         "change": "trim",
         **facts,
-        "tensors": {name: made.tensors[name][1] for name in model.tables},
+        "tensors": {name: trimmed.tensors[name][1] for name in model.tables},
         "dropped_settings": dropped,
         "body": {"name": origin.name_of(source.path), **origin.fingerprint(source, source.path)},
         origin.BEFORE: origin.history_of(source.path),
         "libraries": origin.library_versions(),
     }
     write_text(folder / KEPT_IDS, f"{kept_N.tolist()}\n")
-    card = origin.card("trimmed", source.path, {**made_of, "kept_ids": KEPT_IDS})
+    card = origin.card("trimmed", source.path, {**manifest, "kept_ids": KEPT_IDS})
     write_text(folder / "README.md", card)
-    write_json(folder / "manifest.json", made_of)
+    write_json(folder / "manifest.json", manifest)
     return dropped
 
 

@@ -9,7 +9,7 @@ JSON list in ``NAME.json``.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -151,9 +151,9 @@ def _text_vectors(
         numbered = lines if announced is not None else chain([(1, first)], lines)
         for number, line in numbered:
             try:
-                text, values = _cut(line, width, wanted)
-                if text in wanted:
-                    yield f"line {number}", text, _numbers(text, values)
+                text, vector_A = _vector(line, width, wanted)
+                if vector_A is not None:
+                    yield f"line {number}", text, vector_A
             except ValueError as error:
                 faults.append(f"line {number}: {error}; write the vectors again")
     if announced is not None and number - 1 < announced:
@@ -178,18 +178,27 @@ def _opened(path: Path) -> Iterator[IO[str]]:
         raise RevocabError(f"{path}: broken gzip file ({error}); fetch it again") from error
 
 
-def _cut(line: str, width: int, wanted: set[str]) -> tuple[str, list[str]]:
-    """Return the text and the numbers of a line; raise :class:`ValueError` for another width.
+def _vector(line: str, width: int, wanted: set[str]) -> tuple[str, ndarray | None]:
+    """Return the text of a line and, if it is wanted, its vector.
 
-    A text may hold spaces, so that too many numbers show only behind the text of a token.
+    Raises :class:`ValueError` for another width and for what is no finite number. A text may hold
+    spaces, so that too many numbers show only behind the text of a token.
     """
+    import numpy as np
+
     text, *values = line.rstrip().rsplit(" ", width)
     bare, *more = text.split(" ")
     extra = bare in wanted and more and all(map(_is_number, more))
-    if len(values) == width and not extra:
-        return text, values
-    columns = len(values) + len(more)
-    raise ValueError(f"expected a token and {width} numbers, found {columns}")
+    if len(values) != width or extra:
+        columns = len(values) + len(more)
+        raise ValueError(f"expected a token and {width} numbers, found {columns}")
+    if text not in wanted:
+        return text, None
+    with np.errstate(over="ignore"):
+        vector_A = np.array(values, dtype=np.float32)
+    if not np.isfinite(vector_A).all():
+        raise ValueError(f"{text!r} has a number that is not finite")
+    return text, vector_A
 
 
 def _is_number(text: str) -> bool:
@@ -197,14 +206,3 @@ def _is_number(text: str) -> bool:
         float(text)
         return True
     return False
-
-
-def _numbers(text: str, values: Sequence[str]) -> ndarray:
-    """Return a vector; raise :class:`ValueError` for what is no finite number."""
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        vector_A = np.array(values, dtype=np.float32)
-    if not np.isfinite(vector_A).all():
-        raise ValueError(f"{text!r} has a number that is not finite")
-    return vector_A
