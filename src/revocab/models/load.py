@@ -32,11 +32,12 @@ def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
     """Turn a library's complaint (or ``also`` others) into a :class:`RevocabError`."""
     from safetensors import SafetensorError
 
+    complaints: tuple[type[Exception], ...] = (OSError, ValueError, SafetensorError, *also)
     try:
         yield
     except RevocabError:
         raise
-    except (OSError, ValueError, SafetensorError, *also) as error:
+    except complaints as error:
         reason = " ".join(str(error).split())[:300]
         raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
 

@@ -51,7 +51,7 @@ class _Side:
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str]):
         numbers = sorted(special_and_added(tokenizer))
-        self.spellings = {number: tokenizer.convert_ids_to_tokens(number) for number in numbers}
+        self.spellings: dict[int, Any] = {n: tokenizer.convert_ids_to_tokens(n) for n in numbers}
         self.roles = token_roles(tokenizer, roles)
         #: What they do in a chat, also where they are padding or bos as well.
         spellings = self.spellings.items()
