@@ -169,10 +169,9 @@ def new_tables(
                 " to be; use the unquantised model"
             )
         stored_RW = table.reshape(len(table), -1)
-        width, columns = stored_RW.shape[1], model.text_config.get(LAYER_WIDTH)
-        by_layer = is_per_layer(name) and isinstance(columns, int) and columns > 0
-        if not by_layer or width % columns:
-            columns = width
+        columns, layer = stored_RW.shape[1], model.text_config.get(LAYER_WIDTH)
+        if is_per_layer(name) and isinstance(layer, int) and layer > 0 and columns % layer == 0:
+            columns = layer
         rows_TW, notes = fill_table(stored_RW, inputs, filler, its_options, columns)
         notes = {"name": filler.name, **notes}
         yield NewTable(name, list(table.shape), stored_RW, rows_TW, notes)
