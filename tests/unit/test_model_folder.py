@@ -206,19 +206,6 @@ def test_settings_must_be_objects(toys, tmp_path):
         assert not (tmp_path / "out").exists()
 
 
-def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
-    from revocab.vocabulary.intersection.intersect import IntersectionJob, intersect_folders
-
-    target = toys / "target-tokenizer"
-    intersect_folders(target, target, IntersectionJob(), tmp_path / "pairs")
-    with pytest.raises(RevocabError, match="source vocabulary"):
-        adapt(toys, tmp_path / "out", pairs=tmp_path / "pairs")
-    intersect_folders(toys / "source-tokenizer", target, IntersectionJob(), tmp_path / "pairs")
-    out = adapt(toys, tmp_path / "with", pairs=tmp_path / "pairs")
-    alone = adapt(toys, tmp_path / "without")
-    assert (out / "model.safetensors").read_bytes() == (alone / "model.safetensors").read_bytes()
-
-
 # Keeping, fetching, rewriting. -------------------------------------------------------------------
 
 

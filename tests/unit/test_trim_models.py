@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 import torch
@@ -244,10 +242,3 @@ def test_languages_need_no_text(made, tmp_path):
         trim([str(source), "--languages", "it,ru,zh", "--out", str(tmp_path / "o")])
     told = trim([str(source), "--languages", "zh", "--out", str(tmp_path / "o")])
     assert "trimmed" in told and not (tmp_path / "o/coverage.png").exists()
-
-
-def test_a_model_without_weights_is_refused(made, tmp_path, text):
-    shutil.copytree(made("llama-2")[0], tmp_path / "m")
-    (tmp_path / "m/model.safetensors").unlink()
-    with pytest.raises(RevocabError, match="no safetensors weights"):
-        run(tmp_path / "m", text, tmp_path / "o", "--keep", 310)
