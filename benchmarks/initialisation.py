@@ -128,7 +128,7 @@ def direct_steps(x_NX, y_NY, steps: int):
 
 
 def anchors_of(inputs):
-    from revocab.initialise.rows.anchor_scaling import Scaling
+    from revocab.initialise.rows.alignment import Scaling
 
     helper = inputs.helper_VD[inputs.overlap_target_N]
     source = inputs.source_VD[inputs.overlap_source_N]

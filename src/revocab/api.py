@@ -18,7 +18,7 @@ from revocab.vocabulary.intersection import Identity
 if TYPE_CHECKING:
     import torch
 
-    from revocab.models.finding import Finding
+    from revocab.models.findings import Finding
     from revocab.vocabulary.intersection import Intersection
 
 __all__ = ["RevocabError", "adapt_model", "check", "shared_tokens", "target_matrix"]
@@ -102,7 +102,7 @@ def target_matrix(
     from revocab.initialise.options import ChosenMethod, find_method
     from revocab.initialise.reading.material import make_inputs
     from revocab.initialise.reading.vocabularies import Vocabularies
-    from revocab.initialise.rows.auxiliary import reads_auxiliary
+    from revocab.initialise.rows.means import reads_auxiliary
     from revocab.initialise.target_matrix import fill
 
     job = checked(ChosenMethod, {**(options or {}), "method": method})

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from revocab.initialise.rows import alignment
-from revocab.initialise.rows.anchor_scaling import Scaling
+from revocab.initialise.rows.alignment import Scaling
 
 aligner = pytest.importorskip(
     "latentis.transform.translate.aligner", reason="latentis is not installed"

@@ -16,7 +16,6 @@ from jobs import job_of
 from revocab.initialise.method import Auxiliary, MethodInputs
 from revocab.initialise.methods.omp import orthogonal_pursuit
 from revocab.initialise.options import ChosenMethod, find_method
-from revocab.initialise.rows.weighted_means import unit_rows
 
 OVERLAP, MISSING, WIDTH, AUXILIARY_WIDTH = 60, 30, 16, 12
 
@@ -92,7 +91,7 @@ def test_wechsel_equals_wechsel(inputs, neighbours, temperature):
     wechsel = pytest.importorskip("wechsel", reason="wechsel is not installed")
     names = Names(inputs.target_rows)
     source_VA, target_VA = (
-        unit_rows(rows_VA.double()).numpy()
+        torch.nn.functional.normalize(rows_VA.double()).numpy()
         for rows_VA in (inputs.auxiliary.source_VA, inputs.auxiliary.target_VA)
     )
     expected, not_found, _ = wechsel.create_target_embeddings(
@@ -117,7 +116,7 @@ def test_pursuit_equals_scikit_learn(size, with_gram):
     from sklearn.linear_model import orthogonal_mp
 
     generator = torch.Generator().manual_seed(8)
-    atoms = unit_rows(torch.randn(50, 20, generator=generator))
+    atoms = torch.nn.functional.normalize(torch.randn(50, 20, generator=generator))
     rows = torch.randn(25, 20, generator=generator)
     code = orthogonal_pursuit(rows, atoms, size, atoms @ atoms.T if with_gram else None)
     dense = torch.zeros(25, 50).scatter_(1, code.index_NS, code.weight_NS)

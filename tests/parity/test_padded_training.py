@@ -11,7 +11,7 @@ from training_pico import VOCABULARY, changed, losses, pico_mistral, run_of, tab
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.vocabulary.padding import TOKEN_ROWS, filled
+from revocab.models.token_rows import TOKEN_ROWS, filled
 from revocab.training.stage import Stage
 from revocab.training.train import train
 

@@ -26,7 +26,7 @@ from training_pico import (
 from waiting import steps_made, wait_until
 
 from revocab import io
-from revocab.models.vocabulary.padding import filled
+from revocab.models.token_rows import filled
 from revocab.training.run import Settings
 from revocab.training.stage import Stage
 from revocab.training.train import train

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from jobs import job_of
 
-from revocab.models.change import ChangeJob
-from revocab.models.changed_model import change_model
+from revocab.models.change import ChangeJob, change_model
 from revocab.models.folder import ModelFolder
 
 #: A text with every token of a toy tokenizer that is no special one, longer than any window here.

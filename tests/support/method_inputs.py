@@ -7,7 +7,7 @@ from jobs import job_of
 
 from revocab.initialise.method import DonorRows, MethodInputs, methods
 from revocab.initialise.options import ChosenMethod, find_method
-from revocab.initialise.rows.auxiliary import AuxiliaryOptions
+from revocab.initialise.rows.means import AuxiliaryOptions
 from revocab.initialise.target_matrix import own_rows
 
 #: Methods that make new rows; one that takes a helper's as they are is in test_imported.

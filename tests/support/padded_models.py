@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from revocab.initialise.rows.source_weights import FILE, read_source_weights, write_source_weights
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
-from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.models.token_rows import TOKEN_ROWS
 
 
 def pad(folder: Path, out: Path, rows: int, value: float = 9.0) -> Path:

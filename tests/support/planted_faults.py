@@ -16,7 +16,7 @@ from toy_folders import shard
 
 from revocab.io import read_json, write_json, write_text
 from revocab.models.folder import INDEX
-from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.models.token_rows import TOKEN_ROWS
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 DOWN = "model.layers.1.mlp.down_proj.weight"

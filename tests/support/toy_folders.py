@@ -14,17 +14,21 @@ from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.io import read_json, write_json
 from revocab.models.folder import INDEX
 
+#: Options of methods that take longer by default than the rest of a toy.
+QUICK = {"sava": {"solver": "lstsq"}}
+
 
 def initialise(source, out, method, options=None, *, figure=False, **keys):
     """Initialise a model from inputs, settings of the job and the rest, each by its name.
 
-    ``figure``: takes longer than the rest of a toy.
+    ``figure``: takes longer than the rest of a toy. ``options``: default is :data:`QUICK`.
     """
     inputs, job = (
         {key: keys.pop(key) for key in list(keys) if key in model.model_fields}
         for model in (InitInputs, InitJob)
     )
-    job = job_of(InitJob, method=method, **(options or {}), **job)
+    options = QUICK.get(method, {}) if options is None else options
+    job = job_of(InitJob, method=method, **options, **job)
     if find_method(method).keeps_vocabulary:
         inputs.pop("target_tokenizer", None)
     initialise_model(InitInputs(source=source, **inputs), job, out, figure=figure, **keys)

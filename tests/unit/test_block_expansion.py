@@ -14,7 +14,7 @@ from revocab.models.changes.blocks import ADDED_BLOCKS, BlockOptions, Expansion
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.parameters import Architecture, config_parameters, model_config
-from revocab.models.weights.files import read_header
+from revocab.models.weights import read_header
 from revocab.training.stage import Stage
 from revocab.training.stages import StagePlan
 
@@ -136,9 +136,15 @@ def test_new_tensors_stand_in_the_file_of_their_originals(toys, tmp_path):
 # What they compute. ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("sharded", [False, True])
-@pytest.mark.parametrize("source", ["untied", "tied"])
+@pytest.mark.parametrize(
+    ("source", "sharded", "stored"),
+    [
+        ("untied", False, torch.float32),
+        ("untied", True, torch.bfloat16),
+        ("tied", True, torch.float32),
+        ("tied", False, torch.bfloat16),
+    ],
+)
 def test_logits_are_the_source_bit_for_bit(toys, tmp_path, source, sharded, stored):
     folder = cast(toys / source, tmp_path / "stored", stored)
     if sharded:

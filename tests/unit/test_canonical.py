@@ -10,7 +10,7 @@ from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, with_merges
 from transformers import PreTrainedTokenizerFast
 
 from revocab.errors import RevocabError
-from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
+from revocab.initialise.reading.vocabularies import SourceSpelling, source_pieces_released
 from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
 from revocab.vocabulary.tokenizers.alphabets import from_byte_level, to_byte_level

@@ -14,7 +14,7 @@ from revocab.evaluation.efficiency import measure, read_text, timings, writing_s
 from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.io import read_json, write_jsonl
 from revocab.models.parameters import cache_bytes_per_token
-from revocab.models.weights.files import parameter_bytes
+from revocab.models.weights import parameter_bytes
 
 SMALL = EfficiencyJob(
     run="r", step=5, corpus="c", language="it", engine="transformers",

@@ -10,7 +10,7 @@ from toy_folders import initialise, load
 from toy_models import build_model
 
 from revocab.io import read_json, write_json
-from revocab.models.vocabulary.special_ids import Counterparts, with_ids
+from revocab.models.special_ids import Counterparts, with_ids
 from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

@@ -24,7 +24,7 @@ from transformers.utils import sentencepiece_model_pb2_new as sentencepiece_mode
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.models.token_rows import TOKEN_ROWS
 from revocab.product.export.cutters import by_score, ids_here
 from revocab.product.export.export import export
 from revocab.product.export.vocabulary import Vocabulary

@@ -142,12 +142,12 @@ def test_a_change_there_makes_jobs_again_as_one_in_the_package(folder, monkeypat
     ("place", "content", "said"),
     [
         ("languages/it.yaml", "name: Italian\n", "languages/it.yaml, and again mine/languages/it"),
-        ("initialise/methods/fvt.py", "METHOD = 1", "methods/fvt.py, and again mine/initialise"),
+        ("initialise/methods/omp.py", "METHOD = 1", "methods/omp.py, and again mine/initialise"),
         ("initialise/methods/empty.py", "", "mine/initialise/methods/empty.py: defines no METHOD"),
         (
             "initialise/methods/again.py",
-            "from revocab.initialise.methods.fvt import METHOD",
-            "'fvt': is mine/initialise/methods/again.py, and again",
+            "from revocab.initialise.methods.sava import METHOD",
+            "'sava': is mine/initialise/methods/again.py, and again",
         ),
     ],
 )

@@ -18,7 +18,6 @@ from revocab.errors import RevocabError
 from revocab.initialise.reading.fasttext import (
     AuxiliaryJob,
     Sentences,
-    in_turn,
     load_auxiliary,
     train,
     train_auxiliary,
@@ -81,10 +80,6 @@ def test_long_documents_are_cut_and_nothing_is_lost(world):
     assert len(sentences) > 1
     assert max(map(len, sentences)) <= 1024
     assert "".join("".join(words) for words in sentences).count("gatto") == 2000
-
-
-def test_corpora_take_turns():
-    assert list(in_turn([["a", "b", "c"], ["1"]])) == ["a", "1", "b", "c"]
 
 
 def test_frequent_tokens_are_trained_and_others_spelled(world):

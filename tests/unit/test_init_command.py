@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from toy_folders import adapt, initialise, shard, shared_pairs, with_settings
+from toy_folders import adapt, initialise, shard, shared_pairs
 
 from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import NEW_ROWS, read_new_rows
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
-
-
-def test_reports_beside_the_model(toys, tmp_path):
-    out = adapt(toys, tmp_path / "out", method="clp")
-    counts = read_json(out / "provenance.json")["counts"]
-    assert counts["overlap"] + counts["missing"] == counts["target_tokens"]
-    described = read_json(out / "diagnostics.json")
-    for which in ("input", "output"):
-        statistics = described["matrices"][which]
-        assert statistics["norm_copied"]["rows"] == counts["overlap"]
-        assert statistics["norm_new"]["rows"] == counts["missing"]
-        assert -1 <= statistics["cosine_to_mean_new"] <= 1
-
-
-def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
-    names = (("someone/model-7B", True), ("/home/someone/model", False))
-    for number, (name, wanted) in enumerate(names):
-        source = with_settings(toys / "untied", tmp_path / f"named-{number}", _name_or_path=name)
-        card = (adapt(toys, tmp_path / "out", source) / "README.md").read_text()
-        assert (name in card) == wanted
 
 
 @pytest.mark.parametrize("method", ["fvt", "lapt"])
@@ -38,6 +18,11 @@ def test_the_folder_says_which_rows_are_new(toys, tmp_path, method):
         assert not (out / NEW_ROWS).exists()
         return
     counts = read_json(out / "provenance.json")["counts"]
+    assert counts["overlap"] + counts["missing"] == counts["target_tokens"]
+    described = read_json(out / "diagnostics.json")["matrices"]
+    for statistics in (described["input"], described["output"]):
+        assert statistics["norm_copied"]["rows"] == counts["overlap"]
+        assert statistics["norm_new"]["rows"] == counts["missing"]
     new_V = read_new_rows(out, counts["target_tokens"])
     assert int(new_V.sum()) == counts["missing"]
     assert not new_V[shared_pairs(toys)[0]].any()
@@ -47,10 +32,9 @@ def test_what_a_method_lacks_is_said_at_once_and_before_anything_is_read(toys, t
     said = []
     with pytest.raises(RevocabError) as caught:
         initialise(toys / "untied", tmp_path / "out", "sava", say=said.append)
-    assert ["--target-tokenizer" in one or "--helper" in one for one in caught.value.problems] == [
-        True,
-        True,
-    ]
+    assert [problem.split()[3] for problem in caught.value.problems] == [
+        "--target-tokenizer,", "--helper,",
+    ]  # fmt: skip
     assert said == []
     with pytest.raises(RevocabError, match=r"savaa"):
         initialise(toys / "untied", tmp_path / "out", "savaa")

@@ -9,16 +9,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jobs import job_of
 from method_inputs import CHANGING, SOURCE, make, new_rows, random_inputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.methods import omp
-from revocab.initialise.options import ChosenMethod, find_method
-from revocab.initialise.rows import weighted_means
-from revocab.initialise.rows.weighted_means import sparsemax
+from revocab.initialise.rows import means
+from revocab.initialise.rows.means import sparsemax
 from revocab.initialise.target_matrix import fill
 
 # Three tokens by hand: target 0 is source row 1, (0, 2); target 1 is source row 0, (1, 0). --------
@@ -40,6 +38,8 @@ BY_HAND = [
     ("clp", {}, NEAR, [1 - SHARE, 2 * SHARE]),
     ("clp", {"top_k": 1}, NEAR, [1, 0]),
     ("clp", {}, OPPOSITE, [2.5, -3]),  # weights -1.5 and 2.5, no clipping
+    # Cosines 0 and 1: sparsemax gives all weight to the second.
+    ("clp", {"weights": "sparsemax"}, [[1, 0], [0, 5], [0, 1]], [1, 0]),
     # Cosines over 0.1, softmax.
     ("wechsel", {}, NEAR, [SECOND / (FIRST + SECOND), 2 * FIRST / (FIRST + SECOND)]),
     ("wechsel", {"neighbours": 1}, NEAR, [1, 0]),
@@ -56,13 +56,6 @@ BY_HAND = [
 def test_new_rows_by_hand(name, options, helper, row):
     inputs = make(SOURCE, helper=helper, pieces={2: [0, 2]})
     assert new_rows(name, inputs, **options).tolist()[0] == pytest.approx(row, abs=1e-5)
-
-
-def test_clp_with_sparsemax_by_hand():
-    # Cosines 0 and 1: sparsemax gives all weight to the second.
-    inputs = make(SOURCE, helper=[[1, 0], [0, 5], [0, 1]])
-    rows = new_rows("clp", inputs, weights="sparsemax")
-    assert rows.tolist()[0] == pytest.approx([1.0, 0.0], abs=1e-6)
 
 
 def test_random_has_the_source_distribution():
@@ -96,32 +89,6 @@ def test_draws_of_known_variance_by_hand(name, variance):
 
 
 # Formulas in float64. ----------------------------------------------------------------------------
-
-
-def test_clp_equals_the_per_token_weighted_average(monkeypatch):
-    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", 100)  # several blocks
-    inputs = random_inputs()
-    helper, source = inputs.helper_VD.double(), inputs.source_VD.double()
-    expected = []
-    for token in inputs.missing_N:
-        cosines = torch.stack(
-            [
-                helper[token] @ helper[other] / (helper[token].norm() * helper[other].norm())
-                for other in inputs.overlap_target_N
-            ]
-        )
-        expected.append((cosines / cosines.sum()) @ source[inputs.overlap_source_N])
-    expected_ND = torch.stack(expected)
-    assert torch.allclose(new_rows("clp", inputs).double(), expected_ND, rtol=1e-3, atol=1e-4)
-
-
-def test_fvt_equals_the_plain_mean():
-    inputs = random_inputs()
-    source = inputs.source_VD.double()
-    expected = torch.stack(
-        [source[inputs.pieces(token)].mean(0) for token in inputs.missing_N.tolist()]
-    )
-    assert torch.allclose(new_rows("fvt", inputs).double(), expected, atol=1e-6)
 
 
 def test_fvt_without_pieces_gives_the_mean_row_and_counts_it():
@@ -233,7 +200,7 @@ class Largest(TorchDispatchMode):
 @pytest.mark.parametrize("name", CHANGING)
 def test_no_matrix_of_all_pairs_of_tokens(name, monkeypatch):
     """Memory: nothing is larger than a block, an input or the result, however many tokens."""
-    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", 2000)
+    monkeypatch.setattr(means, "BLOCK_ELEMENTS", 2000)
     monkeypatch.setattr(omp, "GRAM_ELEMENTS", 0)
     inputs = random_inputs(overlap=300, missing=200, helper_width=6)
     with Largest() as largest:
@@ -265,14 +232,3 @@ def test_registry_imports_no_torch():
         "assert 'torch' not in sys.modules, 'torch'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_options_are_checked():
-    # YAML 1.1 reads 1e-2 as text; pydantic turns it into the number that the option wants.
-    checked = job_of(ChosenMethod, method="sava", learning_rate="1e-2")
-    assert checked.learning_rate == 0.01
-    with pytest.raises(RevocabError) as error:
-        job_of(ChosenMethod, method="sava", anchor=3, steps=0)
-    assert len(error.value.problems) == 2
-    with pytest.raises(RevocabError, match=r"known: .*sava"):
-        find_method("savva")

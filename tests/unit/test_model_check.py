@@ -13,7 +13,7 @@ from toy_folders import adapt, initialise, load
 
 from revocab import __main__ as entry
 from revocab.io import sha256, write_text
-from revocab.models.finding import Finding
+from revocab.models.findings import Finding
 from revocab.product.check.check import line_of
 from revocab.product.check.kind import look_at
 from revocab.vocabulary.tokenizers.load import load_tokenizer

@@ -26,11 +26,18 @@ from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
-from revocab.models.weights.files import read_header, replaced_parts, write_parts
+from revocab.models.weights import read_header, replaced_parts, write_parts
 
 
-@pytest.mark.parametrize("source", ["untied", "tied"])
-@pytest.mark.parametrize("method", CHANGING)
+@pytest.mark.parametrize(
+    ("source", "method"),
+    [
+        *(("untied", method) for method in CHANGING),
+        ("tied", "fvt"),
+        ("tied", "sava"),
+        ("tied", "lep"),
+    ],
+)
 def test_every_method_gives_a_model_that_works(toys, tmp_path, source, method):
     """Reloads, equal logits on copied tokens, one row a token, and generation ends at eos."""
     from transformers import AutoTokenizer
@@ -79,7 +86,8 @@ def test_only_the_vocabulary_changes(toys, tmp_path, source):
 
 def test_same_inputs_same_bytes(toys, tmp_path):
     first, second = (
-        adapt(toys, tmp_path / name, method="sava", figure=True) for name in ("a", "b")
+        adapt(toys, tmp_path / name, method="sava", options={"steps": 50}, figure=True)
+        for name in ("a", "b")
     )
     for file in first.iterdir():
         assert file.read_bytes() == (second / file.name).read_bytes(), file.name
@@ -198,19 +206,6 @@ def test_settings_must_be_objects(toys, tmp_path):
         assert not (tmp_path / "out").exists()
 
 
-def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
-    from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
-
-    target = toys / "target-tokenizer"
-    intersect_folders(target, target, IntersectionJob(), tmp_path / "pairs")
-    with pytest.raises(RevocabError, match="source vocabulary"):
-        adapt(toys, tmp_path / "out", pairs=tmp_path / "pairs")
-    intersect_folders(toys / "source-tokenizer", target, IntersectionJob(), tmp_path / "pairs")
-    out = adapt(toys, tmp_path / "with", pairs=tmp_path / "pairs")
-    alone = adapt(toys, tmp_path / "without")
-    assert (out / "model.safetensors").read_bytes() == (alone / "model.safetensors").read_bytes()
-
-
 # Keeping, fetching, rewriting. -------------------------------------------------------------------
 
 
@@ -229,15 +224,6 @@ def test_fetch_copies_a_local_folder(toys, tmp_path):
     manifest = read_json(tmp_path / "model" / "manifest.json")
     assert manifest["files"].keys() == {"model.safetensors"}
     load(snapshot)
-
-
-def test_fetch_needs_the_network_or_says_so(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(RevocabError, match="the Hub cannot be reached"):
-        fetch_model(tmp_path / "m" / "snapshot", FetchJob(hub="someone/model"))
 
 
 def test_replaced_tensors_leave_the_others_alone(tmp_path):

@@ -11,11 +11,16 @@ from revocab.errors import RevocabError
 from revocab.models.parameters import (
     Architecture,
     ParameterCount,
-    count_parameters,
+    config_parameters,
+    model_config,
     write_parameters,
 )
 
 SHAPE = {"hidden_size": 4096, "intermediate_size": 14336, "layers": 32, "heads": 32, "kv_heads": 8}
+
+
+def count(architecture, vocabulary_size):
+    return config_parameters(model_config(architecture, vocabulary_size))
 
 
 @pytest.mark.parametrize(
@@ -28,14 +33,14 @@ SHAPE = {"hidden_size": 4096, "intermediate_size": 14336, "layers": 32, "heads":
     ],
 )
 def test_counts_of_real_models(family, vocabulary_size, expected):
-    assert count_parameters(Architecture(family=family, **SHAPE), vocabulary_size) == expected
+    assert count(Architecture(family=family, **SHAPE), vocabulary_size) == expected
 
 
 def test_tied_matrix_counts_once():
     small = {**SHAPE, "layers": 1, "hidden_size": 64, "intermediate_size": 128, "heads": 4}
     small["kv_heads"] = 2
-    untied = count_parameters(Architecture(family="llama", **small), 1000)
-    tied = count_parameters(Architecture(family="llama", tied=True, **small), 1000)
+    untied = count(Architecture(family="llama", **small), 1000)
+    tied = count(Architecture(family="llama", tied=True, **small), 1000)
     assert untied - tied == 1000 * 64
 
 

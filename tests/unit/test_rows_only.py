@@ -14,9 +14,9 @@ from own_code_models import EMBEDDING, HEAD, shard_name
 from revocab.errors import RevocabError
 from revocab.experiment import validate
 from revocab.io import read_json
+from revocab.models.fetch import read_rows, vocabulary_names
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
-from revocab.models.rows_only import read_rows, vocabulary_names
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 ROWS = 320

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from toy_vocabularies import byte_level, sentencepiece_bpe
 
-from revocab.initialise.reading.source_pieces import SourceSpelling
+from revocab.initialise.reading.vocabularies import SourceSpelling
 from revocab.vocabulary.intersection import intersect
 from revocab.vocabulary.tokenizers.alphabets import to_byte_level
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary

@@ -17,8 +17,7 @@ def tokenizer(tmp_path_factory):
     return build_tokenizer(SOURCE_WORDS, 20, tmp_path_factory.mktemp("stand-in") / "tokenizer")
 
 
-@pytest.mark.parametrize("family", ["mistral", "llama"])
-@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(("family", "tied"), [("mistral", False), ("llama", True)])
 def test_stand_in_loads_with_its_tokenizer(tokenizer, tmp_path, family, tied):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -13,7 +13,7 @@ from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.models.trimmed_model import named_ids, renumbered
-from revocab.models.weights.files import Part
+from revocab.models.weights import Part
 from revocab.product.check.kind import look_at
 from revocab.product.trim import trim
 from revocab.vocabulary.tokenizers.load import load_tokenizer

@@ -13,7 +13,7 @@ from toy_vocabularies import sentencepiece_bpe, wrap
 from transformers import AutoTokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise.reading.source_pieces import SourceSpelling
+from revocab.initialise.reading.vocabularies import SourceSpelling
 from revocab.io import read_json, write_json
 from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.editable import EditableVocabulary

@@ -19,7 +19,7 @@ from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
-from revocab.models.vocabulary.per_token_tensors import PER_LAYER, PER_LAYER_ROWS
+from revocab.models.token_rows import PER_LAYER, PER_LAYER_ROWS
 from revocab.product.check.kind import look_at
 from revocab.product.verify.verify import VerifyOptions, verified_model
 from revocab.report.table import Table

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.models.parameters import weight_shapes
 from revocab.models.shape import GPU_CHUNK_ELEMENTS, PLAIN_HEADS, has_plain_head
-from revocab.models.vocabulary.per_token_tensors import is_per_layer
+from revocab.models.token_rows import is_per_layer
 from revocab.training.adapters.lora import adapter_name, adapter_of, chosen_modules, layer_of
 from revocab.training.machine.frozen import frozen_linear
 from revocab.training.machine.micro_batch import halved

@@ -23,7 +23,7 @@ from revocab.io import read_jsonl, write_json
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
 from revocab.models.parameters import cache_bytes_per_token
-from revocab.models.weights.files import parameter_bytes
+from revocab.models.weights import parameter_bytes
 from revocab.output import check_files
 from revocab.vocabulary.tokenizers.encoding import load_prompt_tokenizer
 

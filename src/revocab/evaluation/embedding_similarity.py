@@ -20,9 +20,9 @@ from revocab.errors import RevocabError
 from revocab.initialise.reading.helper import Helper
 from revocab.io import write_csv, write_json
 from revocab.limits import Seed, Size, StepNumber
+from revocab.models.findings import broken_rows
 from revocab.models.folder import ModelFolder
 from revocab.models.origin import library_versions
-from revocab.models.weights.finite import broken_rows
 from revocab.output import OutputFolder
 
 if TYPE_CHECKING:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from revocab.device import check_device
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
-from revocab.initialise.diagnostics import describe, draw, fewer_anchors, warn
-from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.model_card import model_card
+from revocab.initialise.diagnostics import TITLES, describe, draw, warn
+from revocab.initialise.method import MethodInputs
 from revocab.initialise.options import InitInputs, InitJob, find_method
+from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
 from revocab.initialise.rows.source_weights import (
@@ -26,6 +26,7 @@ from revocab.initialise.rows.source_weights import (
 )
 from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
+from revocab.languages import language_label
 from revocab.models import origin
 from revocab.models.folder import (
     ModelFolder,
@@ -33,40 +34,41 @@ from revocab.models.folder import (
     copy_documents,
     copy_tokenizer,
     read_settings,
+    tell_left_out,
 )
-from revocab.models.folder_files import tell_left_out
 from revocab.models.load import check_model
-from revocab.models.vocabulary import padding
-from revocab.models.vocabulary.per_token_tensors import PER_LAYER_ROWS, is_per_layer
-from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
+from revocab.models.special_ids import new_config, new_generation_config, special_ids
+from revocab.models.token_rows import PER_LAYER_ROWS, filled, is_per_layer, padded_rows
 from revocab.models.write import link_weights, with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 from revocab.vocabulary.tokenizers.load import some
 
 
-class NewMatrices(NamedTuple):
+@dataclass(frozen=True)
+class NewMatrices:
     """The matrices of a new vocabulary: ``input``, and ``output`` if untied."""
 
-    matrices: dict[Which, Tensor]
+    matrices: dict[Which, Tensor] = field(default_factory=dict)
     #: Diagnostics of each.
-    described: dict[Which, Any]
+    described: dict[Which, Any] = field(default_factory=dict)
     #: Which source rows make up their rows, where the method says so.
-    source_weights: dict[Which, SourceWeights]
+    source_weights: dict[Which, SourceWeights] = field(default_factory=dict)
     #: Further tensors with a row per token, in their stored shape, and diagnostics of each.
-    tables: dict[str, Tensor]
-    described_tables: dict[str, Any]
+    tables: dict[str, Tensor] = field(default_factory=dict)
+    described_tables: dict[str, Any] = field(default_factory=dict)
 
 
 def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     import torch
 
-    made = NewMatrices({}, {}, {}, {}, {})
+    new = NewMatrices()
     method, job, vocabularies = material.method, material.job, material.vocabularies
 
-    def describe_rows(
-        stored_VD: Tensor, matrix_VD: Tensor, inputs: MethodInputs, copies: bool
+    def diagnostics(
+        name: str, stored_VD: Tensor, matrix_VD: Tensor, inputs: MethodInputs, copies: bool
     ) -> dict[str, Any]:
+        say(f"{name}: diagnostics")
         new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
         if not copies:
             new_N, copied_N = torch.arange(inputs.target_rows), copied_N[:0]
@@ -76,34 +78,32 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
             example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
         return statistics
 
-    def fill_one(which: Which, name: str) -> MethodInputs:
+    def fill_matrix(which: Which, name: str) -> MethodInputs:
         """Fill and describe one matrix; what else is read for it is freed with this call."""
         say(f"{name}: {method.name}")
         source_VD = material.source.matrix(which, len(vocabularies.source_tokenizer))
         inputs = material.method_inputs(which, source_VD)
-        matrix_VD = made.matrices[which] = fill(source_VD, inputs, method, job)
+        matrix_VD = new.matrices[which] = fill(source_VD, inputs, method, job)
         if method.source_weights is not None:
-            made.source_weights[which] = with_shared(method.source_weights(inputs, job), inputs)
-        say(f"{name}: diagnostics")
-        statistics = describe_rows(source_VD, matrix_VD, inputs, method.copies_overlap)
-        made.described[which] = {**statistics, "method": inputs.notes}
+            new.source_weights[which] = with_shared(method.source_weights(inputs, job), inputs)
+        statistics = diagnostics(name, source_VD, matrix_VD, inputs, method.copies_overlap)
+        new.described[which] = {**statistics, "method": inputs.notes}
         return replace(inputs, source_VD=source_VD)
 
     shared = shared_tables(material.source, material.tables)
     own = [name for name in material.tables if name not in shared]
     for which, name in material.source.vocabulary_tensors.items():
-        inputs = fill_one(which, name)
+        inputs = fill_matrix(which, name)
         if which == "input":
             for table in new_tables(material.source, own, inputs, method, job):
-                say(f"{table.name}: diagnostics")
-                statistics = describe_rows(table.stored_RW, table.rows_TW, inputs, copies=True)
-                made.described_tables[table.name] = {**statistics, "method": table.notes}
-                made.tables[table.name] = table.rows_TW.reshape(-1, *table.shape[1:])
+                statistics = diagnostics(table.name, table.stored_RW, table.rows_TW, inputs, True)
+                new.described_tables[table.name] = {**statistics, "method": table.notes}
+                new.tables[table.name] = table.rows_TW.reshape(-1, *table.shape[1:])
     for name, which in shared.items():
-        notes = {"name": method.name, **made.described[which]["method"]}
-        made.described_tables[name] = {**made.described[which], "method": notes}
-        made.tables[name] = made.matrices[which]
-    return made
+        notes = {"name": method.name, **new.described[which]["method"]}
+        new.described_tables[name] = {**new.described[which], "method": notes}
+        new.tables[name] = new.matrices[which]
+    return new
 
 
 def initialise_model(
@@ -119,7 +119,7 @@ def initialise_model(
 
     Writes, beside the model, ``new_rows.npy`` (and ``source_weights.npz`` where the method says
     them), ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
+    ``manifest.json``; all at once, at the end. ``say`` is called with what is being done. Raises
     :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
     helper, and for options and folders that do not fit.
     """
@@ -130,7 +130,7 @@ def initialise_model(
     say(f"reading {inputs.source.name}")
     source = ModelFolder(inputs.source)
     source_tokenizer = inputs.source_tokenizer or inputs.source
-    made_of: dict[str, Any] = {
+    provenance: dict[str, Any] = {
         "method": method.name,
         "options": job.own_options(),
         "seed": job.seed,
@@ -145,7 +145,7 @@ def initialise_model(
             copy_documents(source, folder, fates=("tokenizer",))
             copy_tokenizer(source_tokenizer, folder)
             link_weights(source, folder)
-            _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
+            _finish(folder, provenance, {"method": method.name, "matrices": {}, "warnings": []})
         return
     if "quantization_config" in source.config:
         raise RevocabError(
@@ -153,28 +153,23 @@ def initialise_model(
             " the unquantised model"
         )
     material = Material.open(inputs, job, device, say)
-    warnings = []
-    if coverage := material.coverage:
-        warnings += coverage.warnings(method)
-        say(coverage.sentence(method))
+    if material.coverage:
+        say(material.coverage.sentence(method))
     new = initialise_matrices(material, say)
-    warnings += [*_special_warnings(material, new), *_warnings(method, new)]
+    warnings = [*_warnings(material, new)]
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    _note(made_of, material, new)
+    provenance |= _provenance(material, new, provenance["names"])
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
     if new.described_tables:
         report["tables"] = new.described_tables
     say("writing the model folder")
     target = material.vocabularies.target_tokenizer
-    rows = padding.padded_rows(len(target), getattr(job, "pad_to", None))
-    matrices = {
-        which: padding.filled(matrix_VD, len(target), rows)
-        for which, matrix_VD in new.matrices.items()
-    }
+    rows = padded_rows(len(target), getattr(job, "pad_to", None))
+    matrices = {which: filled(new.matrices[which], len(target), rows) for which in new.matrices}
     with output.replaced() as folder:
-        made_of["special_token_ids"] = special_ids(target)
-        made_of["dropped_settings"] = write_adapted(
+        provenance["special_token_ids"] = special_ids(target)
+        provenance["dropped_settings"] = write_adapted(
             material, matrices, folder, tables=new.tables, progress=say is not silent
         )
         if new.source_weights:
@@ -182,53 +177,64 @@ def initialise_model(
             write_source_weights(folder, padded)
         missing_N = material.vocabularies.intersection.missing
         write_new_rows(folder, missing_N if method.copies_overlap else range(len(target)))
-        card = model_card(source, made_of, report, method.citation, job.languages)
+        facts = {
+            **provenance,
+            **report,
+            "tables": provenance.get("tables", {}),
+            "citation": method.citation,
+            "languages": [language_label(language) for language in job.languages],
+            "filled_with": FILLED_WITH,
+            "titles": TITLES,
+        }
+        card = origin.card("adapted", source.path, facts, {"language": list(job.languages)})
         write_text(folder / "README.md", card)
         if figure:
             draw(report, folder)
-        _finish(folder, made_of, report)
+        _finish(folder, provenance, report)
     say("done")
 
 
-def _warnings(method: Method, new: NewMatrices) -> list[str]:
-    warnings = []
-    for which, statistics in new.described.items():
-        warnings += warn(method.name, which, statistics)
-        warnings += fewer_anchors(method.name, which, statistics["method"])
-    for name, statistics in new.described_tables.items():
-        warnings += warn(statistics["method"]["name"], name, statistics)
-    return warnings
-
-
-def _special_warnings(material: Material, new: NewMatrices) -> Iterator[str]:
-    """Yield, in a sentence, which special tokens of the target the source lacks."""
+def _warnings(material: Material, new: NewMatrices) -> Iterator[str]:
+    method = material.method
+    if coverage := material.coverage:
+        yield from coverage.warnings(method)
     if special := material.vocabularies.new_special:
         stand_in = new.described["input"]["method"].get("stand_in")
         begin = f" and begin as {stand_in!r}" if stand_in else ", so their rows are new"
         listed = some(f"{number} {string}" for number, string in special.items())
         yield (
-            f"method {material.method.name!r}: {len(special)} special tokens have no counterpart in"
+            f"method {method.name!r}: {len(special)} special tokens have no counterpart in"
             f" the source{begin}: {listed}; where the source has one, name it by --roles of"
             " 'revocab intersect', and give --pairs"
         )
+    for which, statistics in new.described.items():
+        yield from warn(method.name, which, statistics)
+        wanted, shared = (statistics["method"].get(key) for key in ("anchors_wanted", "anchors"))
+        if wanted is not None and wanted > shared:
+            yield (
+                f"method {method.name!r}, {which} matrix: anchors: {wanted:,} asked for,"
+                f" {shared:,} tokens are shared, and all of them serve"
+            )
+    for name, statistics in new.described_tables.items():
+        yield from warn(statistics["method"]["name"], name, statistics)
 
 
-def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None:
+def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> dict[str, Any]:
     vocabularies, models = material.vocabularies, {}
     if material.helper is not None:
         models["helper"] = material.helper.model
     if material.donor is not None:
         models |= {"adapted": material.donor.adapted.model, "base": material.donor.base.model}
+    facts: dict[str, Any] = {}
     for name, model in models.items():
-        made_of[name] = origin.fingerprint(model, model.path)
-        made_of["names"][name] = origin.name_of(model.path)
+        facts[name] = origin.fingerprint(model, model.path)
+        names[name] = origin.name_of(model.path)
     if coverage := material.coverage:
-        made_of["helper_vocabulary"] = coverage.counts(material.method)
-    if material.method.needs(material.job) in ("fasttext", "file"):
-        assert material.inputs.vectors is not None  # inputs.check
-        made_of["auxiliary"] = vectors_hash(material.inputs.vectors)
-    made_of["names"]["target_tokenizer"] = origin.name_of(vocabularies.target)
-    filled = {
+        facts["helper_vocabulary"] = coverage.counts(material.method)
+    if material.inputs.vectors is not None:
+        facts["auxiliary"] = vectors_hash(material.inputs.vectors)
+    names["target_tokenizer"] = origin.name_of(vocabularies.target)
+    tables = {
         name: {
             "method": statistics["method"]["name"],
             "source_rows": statistics["source"]["rows"],
@@ -236,7 +242,8 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
         }
         for name, statistics in new.described_tables.items()
     }
-    made_of |= {
+    return {
+        **facts,
         "target_tokenizer": origin.tokenizer_hash(vocabularies.target),
         "identity": material.job.identity,
         "counts": {
@@ -246,7 +253,7 @@ def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None
             "missing": len(vocabularies.intersection.missing),
         },
         "tied": material.source.tied,
-        **({"tables": filled} if filled else {}),
+        **({"tables": tables} if tables else {}),
         "dtype": str(new.matrices["input"].dtype).removeprefix("torch."),
         "norms": {
             which: {
@@ -305,7 +312,7 @@ def write_adapted(
     return dropped
 
 
-def _finish(folder: Path, made_of: dict[str, Any], described: dict[str, Any]) -> None:
-    write_json(folder / "provenance.json", made_of)
+def _finish(folder: Path, provenance: dict[str, Any], described: dict[str, Any]) -> None:
+    write_json(folder / "provenance.json", provenance)
     write_json(folder / "diagnostics.json", described)
-    write_json(folder / "manifest.json", made_of)
+    write_json(folder / "manifest.json", provenance)

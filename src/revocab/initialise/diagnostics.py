@@ -1,18 +1,17 @@
 """What the new rows of a matrix look like beside the copied ones, when that is a warning, a figure.
 
-Rows are tensors or :class:`.anchor_scaling.Rows`; matrices of any size are read in chunks and in
+Rows are tensors or :class:`.alignment.Rows`; matrices of any size are read in chunks and in
 their stored dtype.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.heavy_types import Tensor
-from revocab.initialise.rows.anchor_scaling import Rows, chunks, map_rows
+from revocab.initialise.rows.alignment import Rows, chunks, map_rows
 from revocab.report.drawing import save, style
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ EXPLODE = 4.0
 #: From this share of new rows with a near duplicate on, the method hardly distinguishes tokens.
 ALIKE = 0.5
 BINS = 48
-
 #: Rows with at least this cosine count as near duplicates.
 COSINE = 0.99
 #: Width that wider rows are projected to for the search.
@@ -33,7 +31,6 @@ WIDTH = 128
 #: Rows that are compared with as many others at once: 4 MiB of cosines.
 BLOCK_ROWS = 1024
 EXAMPLES = 10
-
 #: The figure's file, without its ending.
 NAME = "diagnostics"
 COLOURS = {"copied": "#666666", "new": "#0072B2"}
@@ -48,19 +45,17 @@ def norms_of(rows_ND: Tensor | Rows) -> Tensor:
     return map_rows(rows_ND, lambda chunk_ND: chunk_ND.float().norm(dim=1), out_N)
 
 
-def mean_row(rows_ND: Tensor | Rows) -> Tensor:
-    """Return the mean of at least one row (float32)."""
-    total_D: Any = sum(chunk.float().sum(0).double() for chunk in chunks(rows_ND))
-    return (total_D / len(rows_ND)).float()
-
-
-def cosines_to(rows_ND: Tensor | Rows, direction_D: Tensor) -> Tensor:
+def cosines_to_mean(rows_ND: Tensor | Rows, of_ND: Tensor | Rows) -> Tensor:
+    """Return each row's cosine to the mean of rows, of which there may be none (float64)."""
     import torch
 
-    def cosines(chunk_ND: Tensor) -> Tensor:
-        return torch.nn.functional.cosine_similarity(chunk_ND.float(), direction_D[None])
-
-    return map_rows(rows_ND, cosines, torch.empty(len(rows_ND), dtype=torch.float64))
+    cosine = torch.nn.functional.cosine_similarity
+    if not len(of_ND):
+        return torch.empty(0, dtype=torch.float64)
+    total_D: Any = sum(chunk.float().sum(0).double() for chunk in chunks(of_ND))
+    mean_D = (total_D / len(of_ND)).float()
+    out_N = torch.empty(len(rows_ND), dtype=torch.float64)
+    return map_rows(rows_ND, lambda chunk_ND: cosine(chunk_ND.float(), mean_D[None]), out_N)
 
 
 def summary(values_N: Tensor) -> dict[str, float | int | None]:
@@ -74,10 +69,6 @@ def summary(values_N: Tensor) -> dict[str, float | int | None]:
         "median": float(values_N.median()),
         "max": float(values_N.max()),
     }
-
-
-def norms(rows_ND: Tensor | Rows) -> dict[str, float | int | None]:
-    return summary(norms_of(rows_ND))
 
 
 def _histograms(copied_N: Tensor, new_N: Tensor) -> dict[str, Any]:
@@ -107,21 +98,18 @@ def describe(
     same way; ``cosine_of_new_to_copied_mean`` says whether new rows lie where copied ones do.
     """
     copied, new = Rows(matrix_VD, copied_N), Rows(matrix_VD, new_N)
-    source_norms = norms(source_VD)
+    source_norms = summary(norms_of(source_VD))
     copied_norms_N, new_norms_N = norms_of(copied), norms_of(new)
-    copied_cosines_N = cosines_to(copied, mean_row(copied)) if len(copied) else copied_norms_N
-    new_cosines_N = cosines_to(new, mean_row(new)) if len(new) else new_norms_N
+    copied_cosines_N, new_cosines_N = cosines_to_mean(copied, copied), cosines_to_mean(new, new)
     greatest: Any = summary(copied_norms_N)["max"] or source_norms["max"]
-    limit = EXPLODE * greatest
-    across = float(cosines_to(new, mean_row(copied)).mean()) if len(copied) and len(new) else None
     return {
         "source": source_norms,
         "norm_copied": summary(copied_norms_N),
         "norm_new": summary(new_norms_N),
-        "exploded_rows": int((new_norms_N > limit).sum()),
+        "exploded_rows": int((new_norms_N > EXPLODE * greatest).sum()),
         "cosine_to_mean_copied": summary(copied_cosines_N)["mean"],
         "cosine_to_mean_new": summary(new_cosines_N)["mean"],
-        "cosine_of_new_to_copied_mean": across,
+        "cosine_of_new_to_copied_mean": summary(cosines_to_mean(new, copied))["mean"],
         "near_duplicates": near_duplicates(matrix_VD, new_N),
         "histograms": {
             "norm": _histograms(copied_norms_N, new_norms_N),
@@ -158,16 +146,6 @@ def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
     return warnings
 
 
-def fewer_anchors(method: str, which: str, notes: Mapping[str, Any]) -> list[str]:
-    wanted, taken = notes.get("anchors_wanted"), notes.get("anchors")
-    if wanted is None or taken is None or wanted <= taken:
-        return []
-    return [
-        f"method {method!r}, {which} matrix: anchors: {wanted:,} asked for, {taken:,} tokens are"
-        " shared, and all of them serve"
-    ]
-
-
 def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
     """Return, for each row id asked for, the id of the row with the greatest cosine to it.
 
@@ -185,8 +163,8 @@ def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
         rows_NK = chunk_ND.float() if mix_DK is None else chunk_ND.float() @ mix_DK
         return torch.nn.functional.normalize(rows_NK, dim=1)
 
-    kept = width if mix_DK is None else WIDTH
-    directions_VK = map_rows(matrix_VD, directions, torch.empty(len(matrix_VD), kept))
+    columns = width if mix_DK is None else WIDTH
+    directions_VK = map_rows(matrix_VD, directions, torch.empty(len(matrix_VD), columns))
     nearest_N = torch.empty_like(query_N)
     for start in range(0, len(query_N), BLOCK_ROWS):
         ids_B = query_N[start : start + BLOCK_ROWS]

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, field_validator
 
-from revocab.closed import (
-    Closed,
-    Folder,
-    Id,
-    Job,
-    Language,
-    OfKinds,
-    any_of,
-    kind_of,
-    look_up,
-)
+from revocab.closed import Closed, Folder, Id, Job, Language, OfKinds, any_of, kind_of, look_up
 from revocab.command_line import flag_of
 from revocab.errors import refuse
 from revocab.initialise.method import Method, MethodOptions, methods
@@ -72,8 +62,8 @@ class InitInputs(Closed):
     )
 
     def check(self, method: Method, options: MethodOptions) -> None:
-        """Raise :class:`RevocabError` naming all that the method needs and that is not given, and
-        all that is given and that it does not read.
+        """Raise :class:`RevocabError` naming all that the method needs and lacks, and all that it
+        has and does not read.
         """
         needed: dict[str, str] = {}
         if not method.keeps_vocabulary:

@@ -16,13 +16,12 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.options import table_method
-from revocab.initialise.rows.anchor_scaling import map_rows
-from revocab.initialise.rows.auxiliary import TOKENS_WITHOUT_AUXILIARY
-from revocab.initialise.rows.means import column_mean, piece_means
+from revocab.initialise.rows.alignment import map_rows
+from revocab.initialise.rows.means import TOKENS_WITHOUT_AUXILIARY, column_mean, piece_means
+from revocab.models.findings import broken_rows
 from revocab.models.folder import ModelFolder, Which
-from revocab.models.vocabulary.per_token_tensors import is_per_layer
-from revocab.models.weights.files import equal_tensors
-from revocab.models.weights.finite import broken_rows
+from revocab.models.token_rows import is_per_layer
+from revocab.models.weights import equal_tensors
 
 #: How wide the part of each layer is, in the configuration of a model with tables per layer.
 LAYER_WIDTH = "hidden_size_per_layer_input"
@@ -31,9 +30,8 @@ LAYER_WIDTH = "hidden_size_per_layer_input"
 def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Tensor:
     """Return the method's rows, with those of tokens that the helper or the vectors lack.
 
-    Unless the method fills those in its own way, it sees what source, target and helper share as
-    shared and the new tokens that the helper has as missing. The other new tokens get the mean of
-    their source pieces, and are counted in the notes.
+    Unless the method fills those in its own way, it sees no token that the helper lacks: new ones
+    get the mean of their source pieces, and are counted in the notes.
     """
     known_V, lacking = inputs.helper_known_V, "tokens_without_helper_row"
     if inputs.auxiliary is not None:
@@ -80,7 +78,7 @@ def _checked(rows_ND: Tensor, inputs: MethodInputs, method: Method) -> Tensor:
     map_rows(rows_ND, lambda part_ND: part_ND.isfinite().all(dim=1), finite_N)
     map_rows(rows_ND, lambda part_ND: (part_ND == 0).all(dim=1), zero_N)
     broken = int((~finite_N).sum())
-    # What rows in the source's dtype are not, because they were rounded to it, is told below.
+    # Rows in the source's dtype, which were rounded to it, are refused by :func:`fill`.
     if broken and rows_ND.dtype == torch.float32:
         raise RevocabError(
             f"method {method.name!r}, {inputs.matrix} matrix: {broken} rows are not finite; look "
@@ -171,18 +169,12 @@ def new_tables(
                 " to be; use the unquantised model"
             )
         stored_RW = table.reshape(len(table), -1)
-        columns = layer_width(model, name, stored_RW.shape[1])
+        columns, layer = stored_RW.shape[1], model.text_config.get(LAYER_WIDTH)
+        if is_per_layer(name) and isinstance(layer, int) and layer > 0 and columns % layer == 0:
+            columns = layer
         rows_TW, notes = fill_table(stored_RW, inputs, filler, its_options, columns)
         notes = {"name": filler.name, **notes}
         yield NewTable(name, list(table.shape), stored_RW, rows_TW, notes)
-
-
-def layer_width(model: ModelFolder, name: str, width: int) -> int:
-    """Return how many columns of a table belong together: those of a layer, else all."""
-    layer = model.text_config.get(LAYER_WIDTH)
-    if is_per_layer(name) and isinstance(layer, int) and layer > 0 and width % layer == 0:
-        return layer
-    return width
 
 
 def with_all_rows(stored_RC: Tensor, tokens: int) -> Tensor:

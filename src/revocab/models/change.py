@@ -1,22 +1,30 @@
-"""What a change of a model is, and the registry that finds those in ``changes/``.
+"""A change makes a model of another one, its body: folder in, folder out, tensor by tensor.
 
-A change makes a model of one model, its body. Config validation imports
-this, so nothing here or at the top of a change's file imports torch.
+Those in ``changes/`` are found. Config validation imports this, so nothing here or at the top of a
+change's file imports torch.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Tag
 
 from revocab.closed import Closed, Id, Job, ModelId, OfKinds, RunStep
 from revocab.extensions import found_in
-from revocab.models.folder import ModelFolder
-from revocab.models.weights.files import Part
+from revocab.io import write_json, write_text
+from revocab.models import origin
+from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
+from revocab.models.load import check_model
+from revocab.models.weights import Part
+from revocab.models.write import write_weights
+from revocab.output import OutputFolder
+from revocab.progress import Say, silent
 
 #: How an experiment names what a model is made of: a model, or a checkpoint of a run.
 #: ``Plan.referred`` says where it lies.
@@ -58,7 +66,7 @@ class Changed:
     config: dict[str, Any]
     #: What the manifest says of the change.
     facts: dict[str, Any] = field(default_factory=dict)
-    #: What its user should know, a sentence each: shown at once, and in the model card.
+    #: What its user should know, a sentence each: printed at once, and in the model card.
     notes: tuple[str, ...] = ()
 
 
@@ -81,3 +89,50 @@ def changes() -> dict[str, Change]:
     from revocab.models import changes as package
 
     return found_in(package, "CHANGE")
+
+
+def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> None:
+    """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
+
+    Shards, dtypes and tying are the body's, and so are its tokenizer and all documents but the
+    model card; ``config.json`` has what the change sets. ``manifest.json``, written last, says what
+    it was made of. Raises :class:`RevocabError`, before anything is written, for all that
+    :func:`revocab.models.load.check_model` refuses.
+    """
+    output = OutputFolder(out, "changed model", [model])
+    change = changes()[job.change]
+    say(f"reading {model}")
+    check_model(model)
+    check_tokenizer_folder(model)
+    body = ModelFolder(model)
+    say(f"{change.name}: {change.summary}")
+    changed = change.apply(body, job)
+    options = job.model_dump(mode="json", exclude={"change"}, exclude_none=True)
+    for note in changed.notes:
+        say(note)
+    facts = {
+        "change": change.name,
+        "options": options,
+        **changed.facts,
+        "body": {"name": origin.name_of(body.path), **origin.fingerprint(body, body.path)},
+        "libraries": origin.library_versions(),
+    }
+    base = origin.base_id(model)
+    card = origin.card(
+        "changed",
+        model,
+        {
+            "change": change,
+            "options": json.dumps(options, ensure_ascii=False),
+            "notes": changed.notes,
+        },
+        {"base_model": [base] if base else [], "tags": ["revocab"]},
+    )
+    with output.replaced() as folder:
+        copy_documents(body, folder, ("config.json", "README.md"))
+        write_json(folder / "config.json", changed.config)
+        write_weights(body, changed.files, folder, progress=say is not silent)
+        write_text(folder / "README.md", card)
+        _ = ModelFolder(folder).tensors  # raises unless files and index hold what they say
+        write_json(folder / "manifest.json", facts)
+    say("done")

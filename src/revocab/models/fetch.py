@@ -1,29 +1,46 @@
-"""Fetch a model: a snapshot of a Hub repository, a copy of a local folder, or a GGUF's folder."""
+"""Fetch a model: a snapshot of a Hub repository, a copy of a local folder, or a GGUF's folder.
+
+Of a helper, embedding and head alone may be fetched: of its shards, those that hold the two
+matrices. Nothing of the repository's code is run, so any architecture will do, and a pickle is read
+as tensors only (torch's ``weights_only``). What is written is a Llama without blocks that has these
+matrices: every reader of a model folder reads it, and none can take it for the model itself.
+"""
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from revocab.closed import HubId, Job, Revision
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
+from revocab.heavy_types import Tensor
 from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
 from revocab.marker import is_whole, mark_file, read_marker
-from revocab.models.folder import ModelFolder, copy_documents
-from revocab.models.folder_files import files_of
-from revocab.models.hub_or_folder import snapshot
-from revocab.models.rows_only import fetch_rows
+from revocab.models.folder import HEADS, ModelFolder, copy_documents, files_of, read_settings
+from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
+from revocab.models.weights import PICKLED, WEIGHTS, index_of, read_index, read_tensor, stored_parts
 from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
 from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
 
+#: How the names of embeddings end, in the architectures of public models.
+EMBEDDINGS = (
+    "embed_tokens.weight",
+    "wte.weight",
+    "word_embeddings.weight",
+    "tok_embeddings.weight",
+    "embed_in.weight",
+)
 GGUF = ".gguf"
 MAGIC = b"GGUF"
 
@@ -93,6 +110,119 @@ def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
     tokenizer.save_pretrained(out)
 
 
+def fetch_rows(name: str, commit: str, folder: Path) -> None:
+    """Write the embedding and head of a repository, and its tokenizer, as a model folder.
+
+    Raises :class:`RevocabError` where no weights are there, or where embedding or head are not
+    told by their names.
+    """
+    fetch = partial(snapshot, name, commit, "model", folder)
+    fetch([*TOKENIZER_PATTERNS, "README.md", "LICENSE*"])
+    indices = {folder / index_of(weights): weights for weights in (WEIGHTS, PICKLED)}
+    index = next((path for path in indices if path.is_file()), None)
+    if index is not None:
+        placed = read_index(index, Path(indices[index]).suffix)["weight_map"]
+    else:
+        for single in (WEIGHTS, PICKLED):
+            fetch([single])
+            if (folder / single).is_file():
+                break
+        else:
+            raise RevocabError(
+                f"{name}: has neither {WEIGHTS} nor {PICKLED}, whole or with an index; name another"
+                " repository, or convert it"
+            )
+        whole = folder / single
+        names = _unpickled(whole) if single == PICKLED else stored_parts(whole)[0]
+        placed = dict.fromkeys(names, single)
+    wanted = vocabulary_names(folder, placed)
+    shards = sorted({placed[tensor] for tensor in wanted.values()})
+    fetch(shards)
+    rows = {which: read_rows(folder / placed[tensor], tensor) for which, tensor in wanted.items()}
+    # The indices and settings are those of the repository's own model, which is not written.
+    for file in (*shards, *indices, "generation_config.json"):
+        (folder / file).unlink(missing_ok=True)
+    _write_rows(folder, rows)
+
+
+def vocabulary_names(folder: Path, stored: Collection[str]) -> dict[str, str]:
+    """Return the stored names of ``input`` and, where it is another matrix, ``output``.
+
+    Where ``config.json`` does not say that the two are tied, a head that is stored is one.
+    """
+    ends = {"input": EMBEDDINGS, "output": HEADS}
+    named = {
+        which: [n for n in stored if f".{n}".endswith(tuple(f".{end}" for end in own))]
+        for which, own in ends.items()
+    }
+    tied = read_settings(folder / "config.json").get("tie_word_embeddings")
+    if tied or (tied is None and not named["output"]):
+        del named["output"]
+    refuse(
+        f"{folder}: {len(names)} tensors ({', '.join(names) or 'none'}) are called as {which}"
+        f" matrices are ({', '.join(ends[which])}), and one is needed; take a model whose"
+        " architecture transformers knows, without vocabulary_only"
+        for which, names in named.items()
+        if len(names) != 1
+    )
+    return {which: name for which, (name,) in named.items()}
+
+
+def read_rows(path: Path, name: str) -> Tensor:
+    """Return one tensor of a shard, in its stored dtype."""
+    if path.suffix == ".safetensors":
+        return read_tensor(path, name)
+    tensors = _unpickled(path)
+    if name not in tensors:
+        raise RevocabError(f"{path}: does not hold {name}, which its index has there")
+    return tensors[name]
+
+
+def _unpickled(path: Path) -> dict[str, Any]:
+    """Return a shard's tensors, mapped into memory where its layout allows; never other objects."""
+    import torch
+
+    try:
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        except RuntimeError:  # the layout of torch before 1.6, which cannot be mapped
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        raise RevocabError(
+            f"{path}: not a file of tensors alone ({str(error).splitlines()[0]}); it is not read:"
+            " take a repository with safetensors"
+        ) from None
+
+
+def _write_rows(folder: Path, rows: dict[str, Tensor]) -> None:
+    """Write matrices as a Llama without blocks: its last norm, which changes no row, is ones."""
+    import torch
+    from safetensors.torch import save_file
+
+    size, width = rows["input"].shape
+    tensors = {
+        "model.embed_tokens.weight": rows["input"],
+        "model.norm.weight": torch.ones(width, dtype=rows["input"].dtype),
+    }
+    if "output" in rows:
+        tensors["lm_head.weight"] = rows["output"]
+    tensors = {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    settings = read_settings(folder / "config.json")
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "num_hidden_layers": 0,
+        "num_attention_heads": 1,
+        "hidden_size": width,
+        "intermediate_size": 1,
+        "vocab_size": size,
+        "tie_word_embeddings": "output" not in rows,
+        **{key: value for key, value in settings.items() if key.endswith("_token_id")},
+    }
+    write_json(folder / "config.json", config)
+
+
 class FetchJob(Job):
     """A model on the Hub; nothing where it is a local folder."""
 
@@ -113,9 +243,9 @@ def _from_hub(origin: dict[str, Any], output: OutputFolder, only: dict[str, bool
     files = marker.files if marker is not None and marker.of == model else {}
     if files and is_whole(output.path):
         return
-    kept = [name for name in files if (output.path / name).is_file()]
+    there = [name for name in files if (output.path / name).is_file()]
     with output.replaced(of=model, resume=True) as folder:
-        for name in kept:
+        for name in there:
             if not (folder / name).exists():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(output.path / name, folder / name)

@@ -1,11 +1,17 @@
-"""A Hugging Face model folder on disk: where its tensors are, which of them hold the vocabulary."""
+"""A Hugging Face model folder on disk: its files, where its tensors are, which hold the vocabulary.
+
+:data:`FATES` says what becomes of each file when the model gets another vocabulary, for every verb
+that writes a folder from a folder.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +22,15 @@ from revocab.io import not_folder, read_json
 from revocab.limits import LARGEST_WEIGHT, MODEL_SIZES
 from revocab.links import DOCUMENTS, check_file, check_links, copy_present
 from revocab.marker import MARKER
-from revocab.models.folder_files import Fate, files_of, without
-from revocab.models.weights.files import Part, read_tensor, stored_parts
-from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
+from revocab.models.weights import (
+    INDEX,
+    WEIGHTS,
+    Part,
+    placement_problems,
+    read_index,
+    read_tensor,
+    stored_parts,
+)
 from revocab.vocabulary.tokenizers.file_ids import TEMPLATES, changed_files, write_changed
 
 #: Files that this project writes beside a model and that describe only that folder.
@@ -37,6 +49,44 @@ Which = Literal["input", "output"]
 _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
 #: How the names of LM heads end. A tied model may store its head, too, as a copy.
 HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
+
+
+#: ``tokenizer``: that of the new tokenizer, or none; ``written``: written anew for the new ids;
+#: ``body``: copied, though a training's checkpoints leave out other documents; ``stale``: names
+#: tokens or rows of the old vocabulary in a way that is not rewritten, so it is left out.
+Fate = Literal["tokenizer", "written", "body", "stale"]
+#: By name, or by pattern within the folder. A file that is not named is the body's, and is copied
+#: where it is a document (:attr:`ModelFolder.documents`).
+FATES: Mapping[Fate, tuple[str, ...]] = {
+    "tokenizer": (
+        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+        "chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja",
+        # Older formats, which a loader might prefer to tokenizer.json, and other programs'.
+        "merges.txt", "vocab.json", "vocab.txt", "tokenizer.model", "tokenizer.model.v*",
+        "spiece.model", "sentencepiece*.model", "*.tiktoken", "tiktoken.json", "tekken.json",
+    ),
+    "written": ("config.json", "generation_config.json"),
+    "body": ("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"),
+    # Of earlier versions of revocab, Mistral's own format (vocab_size), and older ones.
+    "stale": ("token_ids.json", "params.json", "encoder.json", "vocab.bpe", "lang2id.json"),
+}  # fmt: skip
+
+
+def files_of(folder: Path, *fates: Fate) -> list[str]:
+    """Return the files of a folder with one of some fates, by their paths within it, sorted."""
+    paths = {path for fate in fates for pattern in FATES[fate] for path in folder.glob(pattern)}
+    # Also links that lead nowhere.
+    return sorted(str(p.relative_to(folder)) for p in paths if p.is_file() or p.is_symlink())
+
+
+def tell_left_out(source: Path, out: Path) -> None:
+    """Say on stderr which files of ``source`` are of its old vocabulary and not in ``out``."""
+    names = files_of(source, "tokenizer", "stale")
+    if left_out := [name for name in names if not (out / name).exists()]:
+        print(
+            f"note: {source}: left out, as of the old tokenizer: {', '.join(left_out)}",
+            file=sys.stderr,
+        )
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -75,10 +125,8 @@ def check_tokenizer_folder(tokenizer: Path) -> None:
 
 
 def copy_tokenizer(tokenizer: Path, out: Path) -> None:
-    """Copy the tokenizer files of one folder to another, byte for byte but for what
-    :mod:`revocab.vocabulary.tokenizers.file_ids` reads otherwise.
-
-    Raises :class:`RevocabError` as :func:`check_tokenizer_folder` does.
+    """Copy the tokenizer files of a folder (:func:`check_tokenizer_folder`), byte for byte but for
+    what :mod:`revocab.vocabulary.tokenizers.file_ids` reads otherwise.
     """
     check_tokenizer_folder(tokenizer)
     copy_present(tokenizer, files_of(tokenizer, "tokenizer"), out)
@@ -125,12 +173,11 @@ class ModelFolder:
         check_links(self.path, self.documents)
         check_links(self.path, self.files)  # by the index, which is one of the others
         if not self.files:
-            pickled = sorted(file.name for file in self.path.glob("*.bin"))
+            names = ", ".join(sorted(file.name for file in self.path.glob("*.bin"))[:3])
+            pickled = f" (found {names}, which are pickles and are not read)" if names else ""
             raise RevocabError(
-                f"{self.path}: no safetensors weights"
-                + (f" (found {', '.join(pickled[:3])}, which are pickles and are not read)")
-                * bool(pickled)
-                + "; fetch or convert the model to safetensors first"
+                f"{self.path}: no safetensors weights{pickled}; fetch or convert the model to"
+                " safetensors first"
             )
 
     @cached_property
@@ -170,7 +217,11 @@ class ModelFolder:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Part]]:
-        """Return the tensors by file, from the headers of shards that hold what the index says."""
+        """Return the tensors by file, from the files' headers.
+
+        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
+        shards do not hold the same tensors.
+        """
         parts, problems = {}, []
         stored: dict[str, list[str]] = {}
         for file in self.files:
@@ -191,16 +242,9 @@ class ModelFolder:
 
     @cached_property
     def tensors(self) -> dict[str, tuple[str, list[int]]]:
-        """Return each tensor's file and shape, from the files' headers.
-
-        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
-        shards do not hold the same tensors.
-        """
-        return {
-            name: (file, list(part.shape))
-            for file, parts in self.parts.items()
-            for name, part in parts.items()
-        }
+        """Return each tensor's file and shape, as :attr:`parts`."""
+        parts = [(file, part) for file, parts in self.parts.items() for part in parts.values()]
+        return {part.name: (file, list(part.shape)) for file, part in parts}
 
     @cached_property
     def tied(self) -> bool:
@@ -225,12 +269,12 @@ class ModelFolder:
         names: dict[Which, str] = {"input": embedding}
         if not self.tied:
             names["output"] = head
+        shapes = {name: self.tensors[name][1] for name in names.values() if name in self.tensors}
         refuse(
-            f"{self.path}: {name} has shape {self.tensors[name][1]}; a vocabulary matrix has rows"
-            " and columns: fetch or save the model again"
-            for name in names.values()
-            if name in self.tensors
-            and (len(self.tensors[name][1]) != 2 or 0 in self.tensors[name][1])
+            f"{self.path}: {name} has shape {shape}; a vocabulary matrix has rows and columns:"
+            " fetch or save the model again"
+            for name, shape in shapes.items()
+            if len(shape) != 2 or 0 in shape
         )
         return names
 
@@ -260,9 +304,7 @@ class ModelFolder:
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             name = f"{names[id(module)]}.weight"
-            stored = [
-                tensor for tensor in self.tensors if name.endswith(tensor) or tensor.endswith(name)
-            ]
+            stored = [n for n in self.tensors if name.endswith(n) or n.endswith(name)]
             if not stored and stored_names:  # GPT-NeoX stores its head under another name
                 stored = [tensor for tensor in self.tensors if tensor in HEADS]
             needed = not (self.tied and stored_names)
@@ -313,6 +355,6 @@ def copy_documents(
     source: ModelFolder, out: Path, skip: tuple[str, ...] = (), fates: tuple[Fate, ...] = ()
 ) -> None:
     """Copy the documents, but for some names and those of some fates under another vocabulary."""
-    names = without(source.documents, *fates) if fates else source.documents
-    names = [name for name in names if name not in skip and name != INDEX]
+    patterns = [*skip, INDEX, *(pattern for fate in fates for pattern in FATES[fate])]
+    names = [name for name in source.documents if not any(fnmatch(name, p) for p in patterns)]
     copy_present(source.path, names, out)

@@ -5,7 +5,7 @@ transformers fills what a checkpoint lacks at random and goes on; here that is a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -14,13 +14,11 @@ from typing import Any
 from revocab.device import divided
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import DType, PreTrainedModel
-from revocab.models.finding import Finding, some
+from revocab.models.findings import Finding, finite_findings, scan, some
 from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.shape import layer_map, load_config, load_shape, with_own_code
-from revocab.models.vocabulary.padding import cut_off, padding_findings
-from revocab.models.weights.files import equal_tensors
-from revocab.models.weights.finite import finite_findings, scan
-from revocab.models.weights.index import INDEX, WEIGHTS
+from revocab.models.token_rows import cut_off, padding_findings
+from revocab.models.weights import INDEX, WEIGHTS, equal_tensors
 from revocab.vocabulary.tokenizers.file_ids import TokenizerFiles
 
 ADAPTER = "adapter_config.json"
@@ -77,7 +75,7 @@ def load_causal_lm(
 
     ``gpus``: among how many of these its layers are divided, one group after the other; such a
     model is called as on one GPU. ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows
-    of padding (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps
+    of padding (:mod:`revocab.models.token_rows`) are cut off, unless ``padding`` keeps
     them. ``options`` go through to transformers. Raises :class:`RevocabError` for what
     :func:`check_model` refuses, and for fewer GPUs.
     """
@@ -96,7 +94,7 @@ def load_causal_lm(
         )
     model, info = loaded
     # What a quantised checkpoint must hold is known only when it is loaded.
-    _refuse(folder, _differences(ModelFolder(Path(folder)), model, info))
+    refuse(f.line(folder) for f in _differences(ModelFolder(Path(folder)), model, info))
     if not padding:
         cut_off(model)
     return model if len(devices) > 1 else model.to(device)
@@ -112,11 +110,17 @@ def check_model(folder: str | Path) -> None:
     read once, in blocks.
     """
     model = ModelFolder(Path(folder))
-    _refuse(folder, chain(_structural(model), finite_findings(scan(model.path, model.files))))
+    values = finite_findings(scan(model.path, model.files))
+    refuse(finding.line(folder) for finding in chain(_structural(model), values))
 
 
-def _refuse(folder: str | Path, findings: Iterator[Finding]) -> None:
-    refuse(finding.line(folder) for finding in findings)
+def check_structure(folder: Path) -> None:
+    """Raise :class:`RevocabError` as :func:`check_model` does, without a look at any value."""
+    refuse(finding.line(folder) for finding in _structural(ModelFolder(folder)))
+
+
+def _structural(model: ModelFolder) -> Iterator[Finding]:
+    return chain.from_iterable(check(model) for check in STRUCTURE)
 
 
 def _layout(model: ModelFolder) -> Iterator[Finding]:
@@ -156,7 +160,18 @@ def _architecture(model: ModelFolder) -> Iterator[Finding]:
         yield from _differences(model, loaded, info)
         tied |= getattr(loaded, "all_tied_weights_keys", {})
     tied |= {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
-    yield from _false_copies(model, tied)
+    for copy, original in tied.items():
+        if not {copy, original} <= model.tensors.keys():
+            continue
+        places = [(model.path / model.tensors[name][0], name) for name in (copy, original)]
+        # transformers would use it, vLLM would not, and a new vocabulary would replace it.
+        if not equal_tensors(*places):
+            yield Finding(
+                "false-tie", "error", f"{copy} is tied to {original}, but stored with other values",
+                "transformers would use it, and vLLM would not",
+                "set tie_word_embeddings to false in config.json if the model has both, or remove"
+                " it",
+            )  # fmt: skip
 
 
 def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]:
@@ -211,9 +226,7 @@ def _differences(
 
 
 def token_ids(folder: Path) -> TokenizerFiles | None:
-    """Return what a folder says of tokens and ids; None where it has no such file, or a broken one,
-    which is said where it is loaded.
-    """
+    """Return what a folder says of tokens and ids; None: no such file, or a broken one."""
     try:
         files = TokenizerFiles.read(folder)
         return files if files.ids else None
@@ -233,32 +246,5 @@ def _vocabulary(folder: ModelFolder) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield each stored tensor that is ``tied`` to another one and differs from it.
-
-    transformers would use it, vLLM would not, and a new vocabulary would replace it.
-    """
-    for copy, original in tied.items():
-        if not {copy, original} <= folder.tensors.keys():
-            continue
-        places = [(folder.path / folder.tensors[name][0], name) for name in (copy, original)]
-        if not equal_tensors(*places):
-            yield Finding(
-                "false-tie", "error", f"{copy} is tied to {original}, but stored with other values",
-                "transformers would use it, and vLLM would not",
-                "set tie_word_embeddings to false in config.json if the model has both, or remove"
-                " it",
-            )  # fmt: skip
-
-
 #: What is looked at beside the values of weights, a function each.
 STRUCTURE = (_layout, _kernels, _architecture, padding_findings, _vocabulary)
-
-
-def check_structure(folder: Path) -> None:
-    """Raise :class:`RevocabError` as :func:`check_model` does, without a look at any value."""
-    _refuse(folder, _structural(ModelFolder(folder)))
-
-
-def _structural(model: ModelFolder) -> Iterator[Finding]:
-    return chain.from_iterable(check(model) for check in STRUCTURE)

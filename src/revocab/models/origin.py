@@ -17,7 +17,7 @@ from typing import Any, Literal
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
 from revocab.models.folder import ModelFolder
-from revocab.models.weights.files import BLOCK_BYTES
+from revocab.models.weights import BLOCK_BYTES
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 NAME = re.compile(r"[^/\\\n]+")
@@ -113,6 +113,33 @@ def front_matter(known: Mapping[str, Any]) -> list[str]:
         head.pop("base_model_relation", None)
     known = {key: value for key, value in head.items() if value}
     return ["---", yaml.safe_dump(known, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
+
+
+def card(
+    kind: str, model: Path, facts: Mapping[str, Any], head: Mapping[str, Any] | None = None
+) -> str:
+    """Return the README of a model that was made of the folder ``model``: ``cards/KIND.md.j2``.
+
+    ``head``: what its first lines say otherwise than usual (:func:`front_matter`).
+    """
+    from jinja2 import ChainableUndefined, Environment, FileSystemLoader
+
+    licence = licence_of(model)
+    known = {
+        "base_model": base_id(model),
+        "base_model_relation": "finetune",
+        "language": card_metadata(model).get("language"),
+        **licence,
+        "tags": ["vocabulary-adaptation", "revocab"],
+        **(head or {}),
+    }
+    jinja = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "cards"), undefined=ChainableUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    template = jinja.get_template(f"{kind}.md.j2")
+    values = {"name": name_of(model), "licence": licence, "head": "\n".join(front_matter(known))}
+    return template.render({**values, **facts}) + "\n"
 
 
 def history_of(folder: Path) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from revocab.io import write_csv, write_json
 from revocab.limits import WIDTH, Layers, Positions, Seed, Size, Width
 from revocab.models.folder import copy_tokenizer
 from revocab.models.origin import library_versions, tokenizer_hash
-from revocab.models.vocabulary.special_ids import config_ids, special_ids
+from revocab.models.special_ids import config_ids, special_ids
 from revocab.output import OutputFolder, check_files
 
 if TYPE_CHECKING:
@@ -138,10 +138,6 @@ def parameter_names(architecture: Architecture) -> list[str]:
     return list(weight_shapes(SimpleNamespace(model_type=architecture.family, **keys)))
 
 
-def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
-    return config_parameters(model_config(architecture, vocabulary_size))
-
-
 def config_parameters(config: PretrainedConfig) -> int:
     """Return the number of parameters of a configuration's model; a tied matrix counts once."""
     from revocab.models.shape import shape_of
@@ -151,15 +147,12 @@ def config_parameters(config: PretrainedConfig) -> int:
 
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
     check_files(out)
-    rows = [
-        {
-            "label": entry.label,
-            "vocabulary_size": entry.vocabulary_size,
-            "family": entry.architecture.family,
-            "parameters": count_parameters(entry.architecture, entry.vocabulary_size),
-        }
-        for entry in entries
-    ]
+    rows = []
+    for entry in entries:
+        size, shape = entry.vocabulary_size, entry.architecture
+        count = config_parameters(model_config(shape, size))
+        row = {"label": entry.label, "vocabulary_size": size, "family": shape.family}
+        rows.append({**row, "parameters": count})
     write_csv(out, ("label", "vocabulary_size", "family", "parameters"), rows)
 
 

@@ -2,7 +2,7 @@
 
 Rows are copied from file to file in blocks. Files that hold none of these tensors are linked. Every
 id that a setting names keeps its row, so nothing is looked for by its role, as it is for a new
-vocabulary (:mod:`revocab.models.vocabulary.special_ids`).
+vocabulary (:mod:`revocab.models.special_ids`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from revocab.errors import refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
 from revocab.models import origin
-from revocab.models.folder import ModelFolder, copy_documents, read_settings
-from revocab.models.folder_files import tell_left_out
+from revocab.models.folder import ModelFolder, copy_documents, read_settings, tell_left_out
 from revocab.models.load import check_structure
-from revocab.models.vocabulary.padding import TOKEN_ROWS
-from revocab.models.vocabulary.per_token_tensors import token_tables
+from revocab.models.token_rows import TOKEN_ROWS, token_tables
 from revocab.models.write import write_weights
 from revocab.vocabulary.tokenizers.load import write_tokenizer
 
@@ -70,14 +68,13 @@ class TrimmableModel:
 
     def sizes(self, kept: int | None = None) -> tuple[int, int]:
         """Return the bytes of the tables, and of all tensors, with so many kept tokens."""
-        parts = {name: part for parts in self.folder.parts.values() for name, part in parts.items()}
-        widths = {name: parts[name].size // rows for name, rows in self.tables.items()}
-        before = sum(parts[name].size for name in self.tables)
+        sizes = {n: part.size for parts in self.folder.parts.values() for n, part in parts.items()}
+        before = sum(sizes[name] for name in self.tables)
         after = sum(
-            width * (self.tables[name] if kept is None else min(kept, self.tables[name]))
-            for name, width in widths.items()
+            sizes[name] // rows * (rows if kept is None else min(kept, rows))
+            for name, rows in self.tables.items()
         )
-        return after, sum(part.size for part in parts.values()) - before + after
+        return after, sum(sizes.values()) - before + after
 
     def check_stored(self) -> None:
         """Raise :class:`RevocabError` for tables that are packed, so that no row is told apart."""
@@ -126,50 +123,21 @@ def write_trimmed(
         dropped = sorted({*dropped, *more})
     write_weights(source, changed, folder, progress=progress)
     check_structure(folder)
-    made = ModelFolder(folder)
-    made_of = {
+    trimmed = ModelFolder(folder)
+    manifest = {
         "change": "trim",
         **facts,
-        "tensors": {name: made.tensors[name][1] for name in model.tables},
+        "tensors": {name: trimmed.tensors[name][1] for name in model.tables},
         "dropped_settings": dropped,
         "body": {"name": origin.name_of(source.path), **origin.fingerprint(source, source.path)},
         origin.BEFORE: origin.history_of(source.path),
         "libraries": origin.library_versions(),
     }
     write_text(folder / KEPT_IDS, f"{kept_N.tolist()}\n")
-    write_text(folder / "README.md", _card(source, made_of))
-    write_json(folder / "manifest.json", made_of)
+    card = origin.card("trimmed", source.path, {**manifest, "kept_ids": KEPT_IDS})
+    write_text(folder / "README.md", card)
+    write_json(folder / "manifest.json", manifest)
     return dropped
-
-
-def _card(source: ModelFolder, made_of: Mapping[str, Any]) -> str:
-    licence, name = origin.licence_of(source.path), origin.name_of(source.path)
-    coverage = [f"{text} {share:.4%}" for text, share in made_of["coverage"].items()]
-    terms = licence.get("license_name", licence.get("license", "not named in its card's metadata"))
-    head = {
-        "base_model": origin.base_id(source.path),
-        "base_model_relation": "finetune",
-        "language": origin.card_metadata(source.path).get("language"),
-        **licence,
-        "tags": ["vocabulary-adaptation", "revocab"],
-    }
-    lines = [
-        *origin.front_matter(head),
-        f"# {name}, with fewer tokens",
-        "",
-        f"{made_of['kept']:,} of {made_of['base_size']:,} tokens were kept, and nothing was"
-        f" trained. Text of kept tokens alone has the same tokens, renumbered, and these have the"
-        f" same rows; other text is cut into kept ones. `{KEPT_IDS}` has the id that each token"
-        " had.",
-        "",
-        *(
-            [f"- Share of the tokens of texts that was kept: {', '.join(coverage)}"]
-            * bool(coverage)
-        ),
-        f"- Cut by rows: {', '.join(f'`{tensor}`' for tensor in made_of['tensors'])}",
-        f"- Licence of the source model: {terms}",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _ids_in(value: Any) -> Iterator[int]:

@@ -11,8 +11,7 @@ from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.links import link_or_copy
 from revocab.models.folder import ModelFolder
-from revocab.models.weights.files import Part, replaced_parts, stored_parts, write_parts
-from revocab.models.weights.index import INDEX
+from revocab.models.weights import INDEX, Part, replaced_parts, stored_parts, write_parts
 
 
 def with_tensors(model: ModelFolder, tensors: Mapping[str, Tensor | None]) -> dict[str, list[Part]]:
@@ -55,22 +54,16 @@ def _new_index(
     model: ModelFolder, index: Mapping[str, Any], changed: Mapping[str, Iterable[Part]]
 ) -> dict[str, Any]:
     """Return the index, grown with the changed files; sorted where there are new names."""
-    before = [part for file in changed for part in model.parts[file].values()]
-    after = [part for parts in changed.values() for part in parts]
     written = {part.name: file for file, parts in changed.items() for part in parts}
-    placed = {
-        name: file
-        for name, file in index["weight_map"].items()
-        if file not in changed or name in written
-    }
+    placed = index["weight_map"].items()
+    placed = {name: file for name, file in placed if file not in changed or name in written}
     if written.keys() - placed.keys():
         placed = dict(sorted({**placed, **written}.items()))
-
-    grown = {
-        "total_parameters": sum(prod(part.shape) for part in after)
-        - sum(prod(part.shape) for part in before),
-        "total_size": sum(part.size for part in after) - sum(part.size for part in before),
-    }
+    grown = dict.fromkeys(("total_parameters", "total_size"), 0)
+    for file, parts in changed.items():
+        for sign, own in ((1, parts), (-1, model.parts[file].values())):
+            grown["total_parameters"] += sign * sum(prod(part.shape) for part in own)
+            grown["total_size"] += sign * sum(part.size for part in own)
     metadata = {key: value + grown.get(key, 0) for key, value in index.get("metadata", {}).items()}
     has_metadata = {"metadata": metadata} if "metadata" in index else {}
     return {**index, **has_metadata, "weight_map": placed}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import refuse
 from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
-from revocab.models.vocabulary.per_token_tensors import is_per_layer
+from revocab.models.token_rows import is_per_layer
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
 from revocab.training.stage import EMBEDDINGS, NEW_ROWS, GroupRates, Stage
 

@@ -25,7 +25,7 @@ from revocab.initialise.rows.source_weights import (
 from revocab.marker import DROPPED, is_whole, read_marker
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
-from revocab.models.weights.files import tensor_bytes
+from revocab.models.weights import tensor_bytes
 from revocab.output import ResumableFolder
 from revocab.training.adapters import lora
 from revocab.training.data.packed_rows import packed_manifest

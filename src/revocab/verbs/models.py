@@ -50,7 +50,7 @@ def change_model(
     out: Path,
 ) -> None:
     """Make a model of another one: expand its blocks (docs/methods.md)."""
-    from revocab.models.changed_model import change_model
+    from revocab.models.change import change_model
     from revocab.progress import silent, spoken
 
     change_model(options, model, out, silent if quiet else spoken())

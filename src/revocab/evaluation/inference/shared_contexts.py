@@ -25,7 +25,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
 from revocab.evaluation.inference.near_ties import Request, batch_mates, near_ties
-from revocab.models.folder_files import files_of
+from revocab.models.folder import files_of
 from revocab.models.shape import PLAIN_HEADS
 
 #: A batch's attention mask holds at most this many entries (float32: 128 MB).

@@ -14,8 +14,7 @@ from pydantic import Field
 
 from revocab.heavy_types import Device, Tensor
 from revocab.initialise.method import DonorRows, Method, MethodInputs, RowsOptions
-from revocab.initialise.rows.alignment import LeastSquares
-from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS, map_rows
+from revocab.initialise.rows.alignment import CHUNK_ROWS, LeastSquares, map_rows
 from revocab.initialise.rows.means import means_of, note_pieces, piece_means
 
 #: Of all maps that fit equally well: the one nearest the identity, or the one of least norm.

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.rows.weighted_means import blocks
+from revocab.initialise.rows.means import blocks
 from revocab.limits import Size
 
 #: Doubles of the atoms' Gram matrix up to which it is held (3 GiB: 20,000 shared tokens).

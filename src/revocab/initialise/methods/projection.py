@@ -14,7 +14,7 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows import alignment
-from revocab.initialise.rows.anchor_scaling import Rows, map_rows
+from revocab.initialise.rows.alignment import Rows, map_rows
 from revocab.limits import NotNegative
 
 

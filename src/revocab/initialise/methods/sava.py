@@ -11,7 +11,7 @@ from pydantic import Field
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.rows import alignment
-from revocab.initialise.rows.anchor_scaling import Rows, Scaling, map_rows
+from revocab.initialise.rows.alignment import Rows, Scaling, map_rows
 from revocab.limits import NotNegative, Rate, Seed, Size, Steps
 
 
@@ -31,8 +31,7 @@ class SavaOptions(RowsOptions):
     learning_rate: Rate = Field(default=1e-3, description="sgd only")
     ridge: NotNegative = Field(default=0.0, description="lstsq only")
     fit_seed: Seed = Field(
-        default=42,
-        description="seed of the map's initial weights (sgd only); the release fixes it",
+        default=42, description="seed of the map's initial weights (sgd only); the release fixes it"
     )
     held_out: float | None = Field(
         default=None,
@@ -99,20 +98,21 @@ class _Fit:
         if self.options.solver == "lstsq":
             system = self.system  # first: it may widen the anchors
             return system.solve(self.normal.right_PY, self.x_NX.dtype)
-        return self._other(self.x_NX, self.y_NY, None)
+        return self.of(self.x_NX, self.y_NY)
 
-    def without(self, held_N: Tensor, kept_N: Tensor) -> alignment.AffineMap:
-        held = None
-        if self.options.solver == "sgd":
-            held = alignment.Normal.of(self.x_NX.take(held_N), self.y_NY.take(held_N))
-        return self._other(self.x_NX.take(kept_N), self.y_NY.take(kept_N), held)
-
-    def _other(self, x: Rows, y: Rows, held: alignment.Normal | None) -> alignment.AffineMap:
+    def of(self, x: Rows, y: Rows, held: tuple[Rows, Rows] | None = None) -> alignment.AffineMap:
+        """Return sgd's or procrustes' map of anchors, all or those without ``held``."""
         options = self.options
         if options.solver == "procrustes":
             return alignment.fit_procrustes(x, y)
-        few = alignment.few_anchors(x)
-        normal = None if few else self.normal if held is None else self.normal.without(held)
+        normal = None
+        if not alignment.few_anchors(x):
+            normal = self.normal
+            if held is not None:
+                left_out = alignment.Normal.of(*held)
+                normal = alignment.Normal(
+                    normal.gram_PP - left_out.gram_PP, normal.right_PY - left_out.right_PY
+                )
         return alignment.fit_sgd(
             x,
             y,
@@ -156,8 +156,9 @@ def _held_out(
         return {"held_out": None}
     generator = torch.Generator().manual_seed(inputs.seed)
     order_N = torch.randperm(len(fit.x_NX), generator=generator).to(fit.x_NX.device)
-    held_N, kept_N = order_N[:held].sort().values, order_N[held:].sort().values
-    second = fit.without(held_N, kept_N)
+    held_N, rest_N = order_N[:held].sort().values, order_N[held:].sort().values
+    apart, rest = ((fit.x_NX.take(n_N), fit.y_NY.take(n_N)) for n_N in (held_N, rest_N))
+    second = fit.of(*rest, apart)
     quality = alignment.quality("held_out", second(fit.x_NX[held_N]), fit.y_NY[held_N])
     return {"held_out": "anchors left out of a second fit", **quality}
 
@@ -165,8 +166,7 @@ def _held_out(
 def initialise(inputs: MethodInputs, options: SavaOptions) -> Tensor:
     """Return the helper rows of the missing tokens, mapped into the source's space.
 
-    Anchors, products and new rows are worked on in chunks: beside the matrices themselves, memory
-    holds the normal equations, the map and the result.
+    In chunks: memory holds, beside the matrices, the normal equations, the map and the result.
     """
     inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])

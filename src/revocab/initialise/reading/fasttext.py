@@ -13,7 +13,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zlib import crc32
@@ -80,7 +80,7 @@ def word(token: CanonicalToken) -> str | None:
 
 
 class Sentences:
-    """Token rows of documents, kept as ids (4 bytes a token), yielded as words at each pass."""
+    """Token rows of documents, held as ids (4 bytes a token), yielded as words at each pass."""
 
     def __init__(
         self,
@@ -89,30 +89,18 @@ class Sentences:
         documents: Iterable[str],
     ):
         self._words: Sequence[Any] = words  # those of the ids below are there
-        self._ids = array("i")
-        self._ends = array("q")
+        self._ids, self._ends = array("i"), array("q", [0])
         for encoded in encode_batches(tokenizer.backend_tokenizer, documents):
             for encoding in encoded:
-                kept = [number for number in encoding.ids if words[number] is not None]
-                for start in range(0, len(kept), SENTENCE_TOKENS):
-                    self._ids.extend(kept[start : start + SENTENCE_TOKENS])
+                spelled = [number for number in encoding.ids if words[number] is not None]
+                for start in range(0, len(spelled), SENTENCE_TOKENS):
+                    self._ids.extend(spelled[start : start + SENTENCE_TOKENS])
                     self._ends.append(len(self._ids))
-
-    @property
-    def tokens(self) -> int:
-        return len(self._ids)
+        self.tokens = len(self._ids)
 
     def __iter__(self) -> Iterator[list[str]]:
-        start = 0
-        for end in self._ends:
+        for start, end in pairwise(self._ends):
             yield [self._words[number] for number in self._ids[start:end]]
-            start = end
-
-
-def in_turn(corpora: Sequence[Iterable[str]]) -> Iterator[str]:
-    """Yield documents of all corpora in turn, so that no language comes last."""
-    for row in zip_longest(*corpora):
-        yield from (text for text in row if text is not None)
 
 
 def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
@@ -187,7 +175,9 @@ def train_auxiliary(
         texts(folder, "train", options.limit_documents, options.limit_bytes)
         for folder in corpora.values()
     ]
-    sentences = Sentences(tokenizer, [word(token) for token in tokens], in_turn(read))
+    # In turn, so that no language comes last.
+    documents = (text for row in zip_longest(*read) for text in row if text is not None)
+    sentences = Sentences(tokenizer, [word(token) for token in tokens], documents)
     model = train(sentences, options)
     rows_VA, trained_V = vectors(model, tokens)
     stored = {"target": rows_VA, "target_trained": trained_V.astype(np.uint8)}
@@ -221,13 +211,11 @@ def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") 
 
     if not (folder / "manifest.json").is_file():
         raise RevocabError(f"{folder}: no fastText vectors (no manifest.json); run train_auxiliary")
-    made_for = read_json(folder / "manifest.json")["vocabularies"]
-    source_hash = vocabulary_hash(canonical_vocabulary(source))
-    names = [
-        name for name, hashed in made_for.items() if name != "target" and hashed == source_hash
-    ]
+    hashes = read_json(folder / "manifest.json")["vocabularies"]
+    own, other = (vocabulary_hash(canonical_vocabulary(each)) for each in (source, target))
+    names = [name for name, digest in hashes.items() if name != "target" and digest == own]
     problems = []
-    if made_for["target"] != vocabulary_hash(canonical_vocabulary(target)):
+    if hashes["target"] != other:
         problems.append(f"{folder}: trained for another target vocabulary; run train_auxiliary")
     if not names:
         problems.append(

@@ -1,9 +1,8 @@
 """Other models' rows in the order of a vocabulary, whatever tokenizer these models have.
 
-A helper's rows serve the target tokens that both vocabularies hold, compared as source and target
-are. Methods get them by target id, with a mask of those that there are. A donor is an adapted model
-and the one that it was adapted from. Suffixes: H helper tokens, V target tokens, N shared tokens, X
-helper width.
+A helper's rows serve the target tokens that both vocabularies hold. Methods get them by target id,
+with a mask of those that there are. A donor is an adapted model and the one that it was adapted
+from. Suffixes: H helper tokens, V target tokens, N shared tokens, X helper width.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from revocab.errors import refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, Tensor
 from revocab.initialise.method import DonorRows, Method
 from revocab.initialise.reading.vocabularies import Vocabularies, shared_tokens
-from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.initialise.rows.alignment import CHUNK_ROWS
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
 from revocab.vocabulary.intersection import Identity, Intersection
@@ -56,28 +55,25 @@ def check_rows_fit(
 
     Its tokenizer must be the target's, and it must not have two matrices where the source has one.
     """
-    where = f"method {method!r}, helper {folder}"
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
     if theirs != ours:
         problems.append(
-            f"{where}: its tokenizer (SHA-256 {theirs[:12]}…) is not the target's ({ours[:12]}…),"
-            " and its rows are taken as they are; give the helper's own as the target's"
+            f"its tokenizer (SHA-256 {theirs[:12]}…) is not the target's ({ours[:12]}…), and its"
+            " rows are taken as they are; give the helper's own as the target's"
         )
     if source.tied and not ModelFolder(folder).tied:
         problems.append(
-            f"{where}: embedding and head are two matrices, the source's one; take a helper that"
-            " was made from the source"
+            "embedding and head are two matrices, the source's one; take a helper that was made"
+            " from the source"
         )
-    refuse(problems)
+    refuse(f"method {method!r}, helper {folder}: {problem}" for problem in problems)
 
 
 @dataclass(frozen=True)
 class Coverage:
     """What a helper of another tokenizer serves of source and target, in tokens."""
 
-    helper_tokens: int
-    target_tokens: int
     #: Target tokens that the helper has.
     shared: int
     #: Tokens that source and target share, and those of them that the helper has.
@@ -86,6 +82,8 @@ class Coverage:
     #: New tokens that the helper has, and those that it lacks.
     new: int
     new_without_row: int
+    helper_tokens: int
+    target_tokens: int
     #: Dimensions of its rows.
     width: int
 
@@ -106,23 +104,23 @@ class Coverage:
 
         Rows would then be those of another method.
         """
-        about = (
-            f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
-            f"{self.target_tokens} tokens, but none of the "
-        )
-        problems = []
+        lacking = []
         if not self.anchors:
-            problems.append(
-                f"{about}{self.overlap} that source and target share; {method.name} needs at"
+            lacking.append(
+                f"{self.overlap} that source and target share; {method.name} needs at"
                 f" least one, and {self.width + 1} (the helper's width plus one) to determine a"
                 " map; take another helper, or check --identity"
             )
         if self.new_without_row and not self.new:
-            problems.append(
-                f"{about}{self.new_without_row} new ones, so {method.name} would fill no row; "
+            lacking.append(
+                f"{self.new_without_row} new ones, so {method.name} would fill no row; "
                 "take another helper, or a method without one, such as fvt"
             )
-        refuse(problems)
+        refuse(
+            f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
+            f"{self.target_tokens} tokens, but none of the {problem}"
+            for problem in lacking
+        )
 
     def warnings(self, method: Method) -> list[str]:
         if self.anchors > self.width:
@@ -190,17 +188,12 @@ class Helper:
         if self.known_V is None:
             return None
         known_V = self.known_V.numpy()
-        new = int(known_V[shared.missing].sum())
+        anchors, new = (int(known_V[ids].sum()) for ids in (shared.target_ids, shared.missing))
+        lacking = len(shared.missing) - new
         return Coverage(
-            helper_tokens=self.tokens,
-            target_tokens=self.target_tokens,
-            shared=int(known_V.sum()),
-            overlap=len(shared.target_ids),
-            anchors=int(known_V[shared.target_ids].sum()),
-            new=new,
-            new_without_row=len(shared.missing) - new,
-            width=self.width,
-        )
+            int(known_V.sum()), len(shared.target_ids), anchors, new, lacking,
+            self.tokens, self.target_tokens, self.width,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -211,18 +204,16 @@ class Donor:
     adapted: Helper
     #: By source id.
     base: Helper
-    #: Source ids of special and added tokens: what they are in the base tells nothing of the
+    #: Source ids of special and added tokens: what they are in the base says nothing of the
     #: source, where they may play another role and are trained as no other token.
-    apart: frozenset[int] = frozenset()
+    apart: frozenset[int]
 
     @classmethod
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both, checked.
-
-        Raises :class:`RevocabError` for broken folders, and where matrices of the three models
-        differ in width or tying.
+        """Return both; raise :class:`RevocabError` for broken folders, and where matrices of the
+        three models differ in width or tying.
         """
         for folder in (adapted, base):
             check_model(folder)
@@ -262,7 +253,7 @@ class Donor:
         )
 
 
-def kept_tokens(vocabularies: Vocabularies) -> Tensor:
+def special_in_both(vocabularies: Vocabularies) -> Tensor:
     """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
     import torch
 

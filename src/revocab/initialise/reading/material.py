@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,19 @@ from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.fasttext import load_auxiliary
-from revocab.initialise.reading.helper import Coverage, Donor, Helper, check_rows_fit, kept_tokens
+from revocab.initialise.reading.helper import (
+    Coverage,
+    Donor,
+    Helper,
+    check_rows_fit,
+    special_in_both,
+)
 from revocab.initialise.reading.token_vectors import load_token_vectors
 from revocab.initialise.reading.vocabularies import MissingPieces, Vocabularies
-from revocab.initialise.rows.auxiliary import reads_auxiliary
+from revocab.initialise.rows.means import reads_auxiliary
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
-from revocab.models.vocabulary.per_token_tensors import further_tables, is_per_layer
+from revocab.models.token_rows import further_tables, is_per_layer
 from revocab.progress import Say
 
 
@@ -51,14 +57,10 @@ class Material:
         source = ModelFolder(inputs.source)
         assert inputs.target_tokenizer is not None  # InitInputs.check
         check_tokenizer_folder(inputs.target_tokenizer)
-        vocabularies = Vocabularies(
-            inputs.source_tokenizer or inputs.source,
-            inputs.target_tokenizer,
-            job.identity,
-            inputs.pairs,
-        )
+        own = inputs.source_tokenizer or inputs.source
+        vocabularies = Vocabularies(own, inputs.target_tokenizer, job.identity, inputs.pairs)
         tables = further_tables(source, len(vocabularies.source_tokenizer))
-        check_tables(source, tables, job)
+        refuse(_table_problems(source, tables, job))
         check_model(inputs.source)
         shared = vocabularies.intersection
         say(
@@ -108,26 +110,25 @@ class Material:
                 more["shared"] = self.shared
         if self.donor is not None:
             more["donor"] = self.donor.rows(which)
-            more["kept_N"] = kept_tokens(self.vocabularies)
-        more |= {"matrix": which, "tied": self.source.tied}
-        more |= {"seed": self.job.seed, "device": self.device}
-        return make_inputs(source_VD, self.vocabularies, **more)
+            more["kept_N"] = special_in_both(self.vocabularies)
+        more |= {"matrix": which, "tied": self.source.tied, "seed": self.job.seed}
+        return make_inputs(source_VD, self.vocabularies, device=self.device, **more)
 
 
-def check_tables(source: ModelFolder, tables: Mapping[str, int], options: MethodOptions) -> None:
-    """Raise :class:`RevocabError` for options that do not fit a model's further tables."""
-    problems, others = [], [name for name in tables if not is_per_layer(name)]
+def _table_problems(
+    source: ModelFolder, tables: Mapping[str, int], options: MethodOptions
+) -> Iterator[str]:
+    others = [name for name in tables if not is_per_layer(name)]
     if getattr(options, "tables", None) is not None and not tables:
-        problems.append(
+        yield (
             f"option tables: {source.path} has no tensor with a row per token beside embedding and"
             " head; leave it out"
         )
     if getattr(options, "pad_to", None) is not None and others:
-        problems.append(
+        yield (
             f"option pad_to: {source.path} has further tensors with a row per token"
             f" ({', '.join(others)}), whose padding programs would not cut off; leave it out"
         )
-    refuse(problems)
 
 
 def make_inputs(
@@ -145,13 +146,12 @@ def make_inputs(
     def ids(values: Any) -> Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
 
-    if more.get("helper_VD") is not None:
-        more["helper_VD"] = more["helper_VD"].to(device=device, dtype=torch.float32)
-    if more.get("helper_known_V") is not None:
-        more["helper_known_V"] = more["helper_known_V"].to(device)
-    dtype = torch.float32 if more.get("donor") is None else None
+    for key, dtype in (("helper_VD", torch.float32), ("helper_known_V", torch.bool)):
+        if more.get(key) is not None:
+            more[key] = more[key].to(device=device, dtype=dtype)
+    source_dtype = torch.float32 if more.get("donor") is None else None
     return MethodInputs(
-        source_VD=source_VD.to(device=device, dtype=dtype),
+        source_VD=source_VD.to(device=device, dtype=source_dtype),
         target_rows=len(vocabularies.target_tokenizer),
         overlap_target_N=ids(pairs.target_ids),
         overlap_source_N=ids(pairs.source_ids),

@@ -9,8 +9,8 @@ JSON list in ``NAME.json``.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -24,8 +24,8 @@ from revocab.links import check_file
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 
 SAFETENSORS = ".safetensors"
-#: Problems of a file that are told one by one.
-TOLD = 10
+#: Problems of a file that a message names one by one.
+_FIRST = 10
 
 
 def vector_files(path: Path) -> tuple[Path, ...]:
@@ -61,34 +61,23 @@ def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu"
     """
     import torch
 
-    looked_for = [
+    texts = [
         [texts_of(token) for token in canonical_vocabulary(tokenizer)]
         for tokenizer in (target, source)
     ]
-    wanted = {text for tokens in looked_for for texts in tokens for text in texts}
-    vectors = _read(path, wanted)
-    if not any(text in vectors for texts in looked_for[0] for text in texts):
+    vectors = _read(path, {text for tokens in texts for own in tokens for text in own})
+    if not any(text in vectors for own in texts[0] for text in own):
         raise RevocabError(
             f"{path}: has a vector for none of the {len(target)} tokens of the target tokenizer; a "
             "vector's text must be a token's, with ▁ for a space"
         )
-    target_VA, source_VA = (
-        torch.from_numpy(_rows(tokens, vectors)).to(device) for tokens in looked_for
-    )
-    return Auxiliary(target_VA, source_VA)
-
-
-def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, ndarray]) -> ndarray:
-    import numpy as np
-
     width = len(next(iter(vectors.values())))
-    rows_VA = np.zeros((len(tokens), width), dtype=np.float32)
-    for number, texts in enumerate(tokens):
-        for text in texts:
-            if text in vectors:
-                rows_VA[number] = vectors[text]
-                break
-    return rows_VA
+    rows = [torch.zeros(len(tokens), width) for tokens in texts]
+    for matrix_VA, tokens in zip(rows, texts, strict=True):
+        for number, own in enumerate(tokens):
+            if (known := next((text for text in own if text in vectors), None)) is not None:
+                matrix_VA[number] = torch.from_numpy(vectors[known])
+    return Auxiliary(*(matrix_VA.to(device) for matrix_VA in rows))
 
 
 def _read(path: Path, wanted: set[str]) -> dict[str, ndarray]:
@@ -100,7 +89,7 @@ def _read(path: Path, wanted: set[str]) -> dict[str, ndarray]:
     for file in vector_files(path):
         check_file(file)
     read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
-    #: What is wrong, by place in the file; all of it is told at once.
+    #: What is wrong, by place in the file.
     faults: list[str] = []
     vectors: dict[str, ndarray] = {}
     places: dict[str, str] = {}
@@ -109,9 +98,9 @@ def _read(path: Path, wanted: set[str]) -> dict[str, ndarray]:
             places.setdefault(text, place)
         else:
             faults.append(f"{place}: another vector for {text!r} than in {places[text]}; keep one")
-    problems = [f"{path}, {fault}" for fault in faults[:TOLD]]
-    if len(faults) > TOLD:
-        problems.append(f"{path}: {len(faults) - TOLD:,} more; write the vectors again")
+    problems = [f"{path}, {fault}" for fault in faults[:_FIRST]]
+    if len(faults) > _FIRST:
+        problems.append(f"{path}: {len(faults) - _FIRST:,} more; write the vectors again")
     refuse(problems)
     return vectors
 
@@ -162,9 +151,9 @@ def _text_vectors(
         numbered = lines if announced is not None else chain([(1, first)], lines)
         for number, line in numbered:
             try:
-                text, values = _cut(line, width, wanted)
-                if text in wanted:
-                    yield f"line {number}", text, _numbers(text, values)
+                text, vector_A = _vector(line, width, wanted)
+                if vector_A is not None:
+                    yield f"line {number}", text, vector_A
             except ValueError as error:
                 faults.append(f"line {number}: {error}; write the vectors again")
     if announced is not None and number - 1 < announced:
@@ -189,33 +178,31 @@ def _opened(path: Path) -> Iterator[IO[str]]:
         raise RevocabError(f"{path}: broken gzip file ({error}); fetch it again") from error
 
 
-def _cut(line: str, width: int, wanted: set[str]) -> tuple[str, list[str]]:
-    """Return the text and the numbers of a line; raise :class:`ValueError` for another width.
+def _vector(line: str, width: int, wanted: set[str]) -> tuple[str, ndarray | None]:
+    """Return the text of a line and, if it is wanted, its vector.
 
-    A text may hold spaces, so that too many numbers show only behind the text of a token.
+    Raises :class:`ValueError` for another width and for what is no finite number. A text may hold
+    spaces, so that too many numbers show only behind the text of a token.
     """
-    text, *values = line.rstrip().rsplit(" ", width)
-    bare, *more = text.split(" ")
-    if len(values) == width and not (more and bare in wanted and all(map(_is_number, more))):
-        return text, values
-    columns = len(values) + len(more)
-    raise ValueError(f"expected a token and {width} numbers, found {columns}")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _numbers(text: str, values: Sequence[str]) -> ndarray:
-    """Return a vector; raise :class:`ValueError` for what is no finite number."""
     import numpy as np
 
+    text, *values = line.rstrip().rsplit(" ", width)
+    bare, *more = text.split(" ")
+    extra = bare in wanted and more and all(map(_is_number, more))
+    if len(values) != width or extra:
+        columns = len(values) + len(more)
+        raise ValueError(f"expected a token and {width} numbers, found {columns}")
+    if text not in wanted:
+        return text, None
     with np.errstate(over="ignore"):
         vector_A = np.array(values, dtype=np.float32)
     if not np.isfinite(vector_A).all():
         raise ValueError(f"{text!r} has a number that is not finite")
-    return vector_A
+    return text, vector_A
+
+
+def _is_number(text: str) -> bool:
+    with suppress(ValueError):
+        float(text)
+        return True
+    return False

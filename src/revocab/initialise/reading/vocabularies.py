@@ -1,11 +1,15 @@
 """Source and target vocabulary of an initialisation, what they share, and how one spells the other.
 
 Pairs of ids come from a folder of intersect_vocabularies, which is held against the tokenizers at
-hand, or are computed here.
+hand, or are computed here. A new token's source pieces are the ground of the FVT method (Gee et
+al., "Fast Vocabulary Transfer", 2022). What must be tokenised is the text that the token stands
+for, its word-start space included: neither a marker character, nor the extra space that
+SentencePiece puts before every text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +17,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
-from revocab.models.vocabulary.special_ids import Counterparts
+from revocab.models.special_ids import Counterparts
 from revocab.vocabulary.intersection import (
     Identity,
     Intersection,
@@ -22,9 +25,13 @@ from revocab.vocabulary.intersection import (
     read_pairs,
     unequal_pairs,
 )
+from revocab.vocabulary.tokenizers.alphabets import to_byte_level
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
-from revocab.vocabulary.tokenizers.load import load_tokenizer
+from revocab.vocabulary.tokenizers.encoding import PARSE, text_encoder
+from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style
 
+#: Roles whose row stands in for a special token that the source does not have, best first.
+STAND_INS = ("unk", "bos", "eos", "pad", "cls", "sep")
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
 
 
@@ -111,6 +118,108 @@ class Vocabularies:
         return self.intersection.report.get("roles", NO_ROLES)
 
 
+class SourceSpelling:
+    """Spells bytes in tokens of one vocabulary, as it cuts them itself; roles are by spelling."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None):
+        self.tokens = canonical_vocabulary(tokenizer, roles)
+        self.style = tokenizer_style(tokenizer)
+        self.backend = tokenizer.backend_tokenizer
+        self.model = self.backend.model
+        self.by_data: dict[bytes, int] = {}
+        self.by_role: dict[str, int] = {}
+        for number, token in enumerate(self.tokens):
+            if token.kind != "special":
+                held = self.by_data.setdefault(token.data, number)
+                if self.tokens[held].kind == "byte" and token.kind != "byte":
+                    self.by_data[token.data] = number
+            elif token.role is not None:
+                self.by_role.setdefault(token.role, number)
+        self.longest = max(map(len, self.by_data), default=0)
+        stand_ins = [self.by_role[role] for role in STAND_INS if role in self.by_role]
+        self.stand_in: int | None = stand_ins[0] if stand_ins else None
+        #: What is taken for a text that cannot be spelt (WordPiece without bytes).
+        self.unspelt = [self.stand_in or 0]
+
+    def own_pieces(self, token: CanonicalToken) -> list[int]:
+        """Return source ids for a token: its role's, a stand-in's, or what spells it; else []."""
+        if token.kind == "special":
+            if token.role in self.by_role:
+                return [self.by_role[token.role]]
+            if self.stand_in is not None:
+                return [self.stand_in]
+        return self.spell(token.data)
+
+    def spell(self, data: bytes) -> list[int]:
+        """Return source ids whose bytes concatenate to ``data`` exactly; [] if there are none."""
+        for segment in (self._pipeline, self._model):
+            ids = segment(data)
+            if ids and b"".join(self.tokens[number].data for number in ids) == data:
+                return ids
+        return self._longest_first(data)
+
+    def _pipeline(self, data: bytes) -> list[int]:
+        """Segment as in running text: only byte-level pipelines add nothing before the text."""
+        text = _decoded(data)
+        if text is None or self.style != "byte_level" or self.backend.normalizer is not None:
+            return []
+        words = self.backend.pre_tokenizer.pre_tokenize_str(text)
+        return [piece.id for word, _ in words for piece in self.model.tokenize(word)]
+
+    def _model(self, data: bytes) -> list[int]:
+        """Segment by the merges (or the Unigram scores) alone, which puts no space in front."""
+        text = _decoded(data)
+        if self.style == "byte_level":
+            text = to_byte_level(data)
+        elif text is None or self.style == "wordpiece":
+            return []
+        else:
+            text = text.replace(" ", "▁")
+        return [piece.id for piece in self.model.tokenize(text)]
+
+    def _longest_first(self, data: bytes) -> list[int]:
+        """Segment greedily over the bytes; always succeeds where the vocabulary has every byte."""
+        ids, start = [], 0
+        while start < len(data):
+            for end in range(min(len(data), start + self.longest), start, -1):
+                number = self.by_data.get(data[start:end])
+                if number is not None:
+                    ids.append(number)
+                    start = end
+                    break
+            else:
+                return []
+        return ids
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def source_pieces_released(
+    source: PreTrainedTokenizerFast,
+    target_tokens: list[CanonicalToken],
+    roles: Mapping[str, str] | None = None,
+) -> list[list[int]]:
+    """Return pieces as the released SAVA code computes them for its FVT baseline.
+
+    The token's spelling, with an ASCII underscore (where ``▁`` was meant) turned into a space, is
+    tokenised as running text, with the marker. Where that gives nothing (there: NaN), a stand-in
+    is.
+    """
+    strings = [token.string.replace("_", " ") for token in target_tokens]
+    encoder = text_encoder(source.backend_tokenizer, PARSE)
+    encoded = encoder.encode_batch(strings, add_special_tokens=False)
+    pieces = [encoding.ids for encoding in encoded]
+    if all(pieces):
+        return pieces
+    unspelt = SourceSpelling(source, roles).unspelt
+    return [ids or unspelt for ids in pieces]
+
+
 @dataclass(frozen=True)
 class MissingPieces:
     """How the source spells the target's tokens that it lacks, by target id."""
@@ -155,12 +264,12 @@ class MissingPieces:
         return bool(self._own[token])
 
     def source_text(self, token: int) -> str:
-        return text_of(self._spelling.tokens[token])
+        return _text_of(self._spelling.tokens[token])
 
     def target_text(self, token: int) -> str:
-        return text_of(self._missing[token])
+        return _text_of(self._missing[token])
 
 
-def text_of(token: CanonicalToken) -> str:
+def _text_of(token: CanonicalToken) -> str:
     """Return what a token stands for in a text; "" for special tokens and bytes."""
     return "" if token.kind in ("special", "byte") else token.data.decode(errors="ignore")

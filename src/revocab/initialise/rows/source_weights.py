@@ -15,7 +15,7 @@ from typing import Any, get_args
 from revocab.errors import RevocabError
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import MethodInputs
-from revocab.initialise.rows.anchor_scaling import map_rows
+from revocab.initialise.rows.alignment import map_rows
 from revocab.initialise.rows.means import note_pieces
 from revocab.models.folder import Which
 
@@ -47,17 +47,16 @@ class SourceWeights:
 
     def check(self) -> None:
         """Raise :class:`ValueError` where arrays do not fit together, or hold what they cannot."""
-        starts_N, entries, rows = self.starts_N, len(self.source_K), self.source_rows
+        starts_N, ids, weights = self.starts_N, len(self.source_K), len(self.weight_K)
         if not len(starts_N) or starts_N[0] != 0 or (starts_N.diff() < 0).any():
             raise ValueError("rows do not begin one after another")
-        if not int(starts_N[-1]) == entries == len(self.weight_K):
-            raise ValueError(
-                f"{int(starts_N[-1])} entries, but {entries} ids and {len(self.weight_K)} weights"
-            )
-        if ((self.source_K < 0) | (self.source_K >= rows)).any():
-            raise ValueError(f"source rows beyond the {rows} of the source")
-        if ((self.shared_S < 0) | (self.shared_S >= len(self))).any():
-            raise ValueError(f"shared rows beyond the {len(self)} of the target")
+        if not (end := int(starts_N[-1])) == ids == weights:
+            raise ValueError(f"{end} entries, but {ids} ids and {weights} weights")
+        for name, ids_N, rows in (
+            ("source", self.source_K, self.source_rows), ("shared", self.shared_S, len(self))
+        ):  # fmt: skip
+            if ((ids_N < 0) | (ids_N >= rows)).any():
+                raise ValueError(f"{name} rows beyond the {rows}")
         if not self.weight_K.isfinite().all():
             raise ValueError("weights that are not finite")
 
@@ -66,7 +65,7 @@ class SourceWeights:
         """Return rows given as weights by source id, or as one weight per source row."""
         import torch
 
-        ids, weights, lengths = [], [], [0]
+        ids, weights = [torch.empty(0, dtype=torch.int32)], [torch.empty(0)]
         for row in rows:
             if isinstance(row, torch.Tensor):
                 ids.append(torch.arange(len(row), dtype=torch.int32))
@@ -74,14 +73,9 @@ class SourceWeights:
             else:
                 ids.append(torch.tensor([*row], dtype=torch.int32))
                 weights.append(torch.tensor([*row.values()], dtype=torch.float32))
-            lengths.append(len(ids[-1]))
-        return cls(
-            torch.tensor(lengths).cumsum(0),
-            torch.cat([torch.empty(0, dtype=torch.int32), *ids]),
-            torch.cat([torch.empty(0), *weights]),
-            torch.empty(0, dtype=torch.int64),
-            source_rows,
-        )
+        starts_N = torch.tensor([len(row_K) for row_K in ids]).cumsum(0)
+        shared_S = torch.empty(0, dtype=torch.int64)
+        return cls(starts_N, torch.cat(ids), torch.cat(weights), shared_S, source_rows)
 
     def padded(self, rows: int) -> SourceWeights:
         import torch
@@ -154,19 +148,14 @@ def without_zeros(new: SourceWeights, source_VD: Tensor) -> SourceWeights:
     zero_V = map_rows(source_VD, lambda part_ND: (part_ND == 0).all(dim=1), zero_V)
     if not zero_V.any():
         return new
-    lengths_N = new.starts_N.diff()
-    row_K = torch.arange(len(new)).repeat_interleave(lengths_N)
-    zero_N = torch.bincount(row_K[~zero_V[new.source_K.long()]], minlength=len(new)) == 0
     even_V = torch.full((new.source_rows,), 1 / new.source_rows)
-    entries = zip(
-        zero_N.tolist(),
-        new.source_K.split(lengths_N.tolist()),
-        new.weight_K.split(lengths_N.tolist()),
-        strict=True,
-    )
+    lengths = new.starts_N.diff().tolist()
+    entries = zip(new.source_K.split(lengths), new.weight_K.split(lengths), strict=True)
     rows = (
-        even_V if zero else dict(zip(ids_K.tolist(), weights_K.tolist(), strict=True))
-        for zero, ids_K, weights_K in entries
+        even_V
+        if zero_V[ids_K.long()].all()
+        else dict(zip(ids_K.tolist(), weights_K.tolist(), strict=True))
+        for ids_K, weights_K in entries
     )
     return SourceWeights.of(rows, new.source_rows)
 

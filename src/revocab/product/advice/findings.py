@@ -24,7 +24,7 @@ from revocab.costs.devices import (
 )
 from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError
-from revocab.models.finding import Finding
+from revocab.models.findings import Finding
 from revocab.product import choices
 from revocab.product.advice.curve import (
     KEEP,

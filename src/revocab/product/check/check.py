@@ -15,9 +15,8 @@ from revocab.errors import on_one_line
 from revocab.io import write_json
 from revocab.links import check_links, copy_present, link_or_copy
 from revocab.marker import MARKER
-from revocab.models.finding import Finding
-from revocab.models.folder import OWN_FILES
-from revocab.models.folder_files import files_of
+from revocab.models.findings import Finding
+from revocab.models.folder import OWN_FILES, files_of
 from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder, check_files
 from revocab.product.check.kind import SEVERITIES, Mended, Subject, look_at

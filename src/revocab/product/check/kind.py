@@ -16,7 +16,7 @@ from revocab import yaml_file
 from revocab.errors import RevocabError
 from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.models.finding import Finding, Severity, some_tokens
+from revocab.models.findings import Finding, Severity, some_tokens
 from revocab.models.folder import ModelFolder, Which, check_model_folder, read_settings, text_part
 from revocab.models.load import ADAPTER, loading, quiet
 from revocab.vocabulary.tokenizers.canonical import (

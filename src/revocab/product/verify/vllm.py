@@ -10,7 +10,7 @@ from typing import Any
 from revocab.evaluation.inference.engines.vllm import ENGINE
 from revocab.evaluation.inference.vllm_settings import start_settings
 from revocab.models.shape import context_length
-from revocab.models.vocabulary.padding import without_padding
+from revocab.models.token_rows import without_padding
 from revocab.product.verify.runtimes import Answer, Request, ask_there
 from revocab.product.verify.transformers_tokens import encoded
 

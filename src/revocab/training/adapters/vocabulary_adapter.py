@@ -32,8 +32,8 @@ import torch
 from torch.distributed.tensor import DTensor
 from torch.optim.adamw import adamw
 
+from revocab.initialise.rows.means import blocks
 from revocab.initialise.rows.source_weights import SourceWeights
-from revocab.initialise.rows.weighted_means import blocks
 from revocab.training.machine.micro_batch import OPTIMIZER, explained
 
 #: The number of a group of parameters, and a parameter's place in it.

@@ -13,7 +13,7 @@ import torch
 
 from revocab.errors import RevocabError, refuse
 from revocab.marker import PACKED_TOKENS, read_manifest
-from revocab.models.vocabulary.padding import token_rows
+from revocab.models.token_rows import token_rows
 from revocab.training.data.mixture import interleave
 from revocab.training.data.shards import ShardedRows, open_shards
 from revocab.training.recipe import ALL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from revocab.models.vocabulary.padding import filled_anew, padded_matrices
+from revocab.models.token_rows import filled_anew, padded_matrices
 from revocab.training.adapters import lora
 from revocab.training.outputs import checkpoints
 from revocab.training.outputs.card import documents

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from revocab.models.shape import CPU_CHUNK_ELEMENTS, GPU_CHUNK_ELEMENTS, has_plain_head
-from revocab.models.vocabulary.padding import token_rows
+from revocab.models.token_rows import token_rows
 
 
 def chunk_rows(vocabulary: int, device: torch.device) -> int:

@@ -19,10 +19,9 @@ from revocab.errors import RevocabError
 from revocab.io import write_json, write_text
 from revocab.links import copy_present, link_or_copy
 from revocab.marker import MARKER
-from revocab.models.folder import ModelFolder
-from revocab.models.folder_files import files_of
-from revocab.models.weights.files import read_header
-from revocab.models.weights.finite import tensor_problem
+from revocab.models.findings import tensor_problem
+from revocab.models.folder import ModelFolder, files_of
+from revocab.models.weights import read_header
 from revocab.output import OutputFolder, files_below, remove_own
 from revocab.training.outputs.loss_tables import HELDOUT
 from revocab.vocabulary.tokenizers.file_ids import TEMPLATES

@@ -13,10 +13,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from revocab.io import write_json
-from revocab.models.vocabulary.padding import filled
-from revocab.models.weights.files import BLOCK_BYTES, FLOATS, Part, tensor_bytes, write_parts
-from revocab.models.weights.finite import broken_rows
-from revocab.models.weights.index import INDEX, WEIGHTS
+from revocab.models.findings import broken_rows
+from revocab.models.token_rows import filled
+from revocab.models.weights import (
+    BLOCK_BYTES,
+    FLOATS,
+    INDEX,
+    WEIGHTS,
+    Part,
+    tensor_bytes,
+    write_parts,
+)
 from revocab.output import OutputFolder
 from revocab.training.outputs.checkpoints import KIND, not_finite, write_companions
 
@@ -51,7 +58,7 @@ def export_sharded(
     """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
 
     The padding of ``padded`` matrices, by name with their rows of tokens, is filled anew
-    (:mod:`revocab.models.vocabulary.padding`). ``texts`` are files beside them, by name. Every
+    (:mod:`revocab.models.token_rows`). ``texts`` are files beside them, by name. Every
     process calls this; the one that ``writes`` makes the folder. Raises :class:`RevocabError` in
     all of them, and writes nothing, if a weight is not finite, or is not
     once it is cast.

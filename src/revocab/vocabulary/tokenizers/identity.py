@@ -84,7 +84,7 @@ def ids_hash(backend: Tokenizer, start_id: int | None, end_id: int | None) -> st
 
 def folder_hash(folder: Path) -> str | None:
     """Return the hash of a model folder's tokenizer; None where it has none."""
-    from revocab.models.folder_files import files_of
+    from revocab.models.folder import files_of
 
     if not tokenizer_file(folder).is_file():
         return None

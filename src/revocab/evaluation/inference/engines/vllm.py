@@ -32,7 +32,7 @@ from revocab.evaluation.inference.vllm_settings import (
 )
 from revocab.models.load import check_model, loading
 from revocab.models.shape import context_length
-from revocab.models.vocabulary.padding import without_padding
+from revocab.models.token_rows import without_padding
 from revocab.vocabulary.tokenizers.encoding import load_prompt_tokenizer
 
 #: Requests that are handed to vLLM at once. With "auto" it gets all, and the harness asks for

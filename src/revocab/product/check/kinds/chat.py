@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.models.finding import Finding, some
+from revocab.models.findings import Finding, some
 from revocab.models.load import quiet
 from revocab.product.check.kind import GENERATION, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
 from revocab.product.check.kinds.ids import ids_of, is_id

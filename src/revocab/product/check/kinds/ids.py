@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from revocab.models.finding import Finding, Severity, some, some_tokens
+from revocab.models.findings import Finding, Severity, some, some_tokens
 from revocab.models.load import token_ids
-from revocab.models.vocabulary.padding import TOKEN_ROWS
-from revocab.models.vocabulary.special_ids import STALE
+from revocab.models.special_ids import STALE
+from revocab.models.token_rows import TOKEN_ROWS
 from revocab.product.check.kind import (
     GENERATION,
     TOKENIZER,

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from revocab.heavy_types import Tensor
-from revocab.models.finding import Finding, Severity, some
+from revocab.models.findings import Finding, Severity, some
 from revocab.models.load import token_ids
 from revocab.models.origin import PROVENANCE
-from revocab.models.weights.files import BLOCK_BYTES, equal_tensors
+from revocab.models.weights import BLOCK_BYTES, equal_tensors
 from revocab.product.check.kind import Kind, Subject, fault
 from revocab.vocabulary.tokenizers.canonical import BYTE_TOKEN
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from revocab.models.finding import Finding
-from revocab.models.weights.files import FLOATS
+from revocab.models.findings import Finding
+from revocab.models.weights import FLOATS
 from revocab.product.check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
 
 _DTYPES = ("dtype", "torch_dtype")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.models.finding import Finding, Severity, some
+from revocab.models.findings import Finding, Severity, some
 from revocab.models.load import loading, quiet
 from revocab.product.check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
 from revocab.vocabulary.tokenizers.alphabets import MARKER, from_byte_level

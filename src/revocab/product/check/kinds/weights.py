@@ -8,13 +8,11 @@ from functools import partial
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.models.finding import Finding, some
+from revocab.models.findings import Finding, finite_findings, scan, some
 from revocab.models.folder import ModelFolder
 from revocab.models.load import ADAPTER, STRUCTURE, quiet
 from revocab.models.origin import PROVENANCE
-from revocab.models.weights.files import stored_parts
-from revocab.models.weights.finite import finite_findings, scan
-from revocab.models.weights.index import INDEX
+from revocab.models.weights import INDEX, stored_parts
 from revocab.product.check.kind import Kind, Mended, Subject, fault, unreadable
 
 #: Files of weights beside a model that are another copy of it, which its makers put there.

@@ -1,9 +1,10 @@
-"""Safetensors files, tensor by tensor: none of them is in memory as a whole.
+"""Weight files of a model: safetensors tensor by tensor, and the index of its shards.
 
 A file has eight bytes of header length, a JSON header, and the tensors' bytes without gaps
 (https://github.com/huggingface/safetensors#format). The library writes only whole dictionaries held
 in memory. Here a file is a list of parts, whose bytes are asked for when their turn comes: copied
-from another file, computed, or zeros.
+from another file, computed, or zeros. An index comes with the model, from whoever made it, and its
+values become names of files that are read and written, so it is checked before it is believed.
 """
 
 from __future__ import annotations
@@ -17,9 +18,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import Tensor, ndarray
+from revocab.io import read_json
 
+#: The file of a model whose weights are in one file; else the index says where they are.
+WEIGHTS = "model.safetensors"
+#: The same of pickles, of which tensors are read at most (:func:`revocab.models.fetch.fetch_rows`).
+PICKLED = "pytorch_model.bin"
+INDEX = f"{WEIGHTS}.index.json"
+#: What file systems allow a name to have, in bytes.
+_LONGEST_NAME = 255
+#: Problems of tensors that a message names.
+_FIRST = 10
 #: Bytes in memory at a time, of whole values; larger blocks leave the processor's cache.
 BLOCK_BYTES = 1 << 24
 #: Names of floating-point dtypes in torch; of other dtypes every value is finite.
@@ -36,10 +47,8 @@ FLOATS = {
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
     """Return a file's header and the offset at which its tensors begin.
 
-    The header may have ``__metadata__``; every other entry has ``dtype``, ``shape`` and
-    ``data_offsets``. Raises :class:`RevocabError` for what the library refuses: a file cut short,
-    a header that is not JSON, tensors outside the file, overlapping, or of other lengths than dtype
-    and shape say.
+    Raises :class:`RevocabError` for what the library refuses: a file cut short, a header that is
+    not JSON, tensors outside the file, overlapping, or of other lengths than dtype and shape say.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -110,7 +119,7 @@ def tensor_bytes(tensor: Tensor) -> memoryview:
     return tensor.contiguous().flatten().view(torch.uint8).numpy().data
 
 
-def _stored(path: Path, start: int, length: int, most: int) -> Iterator[bytes]:
+def _stored_blocks(path: Path, start: int, length: int, most: int) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(start)
         while length:
@@ -123,13 +132,12 @@ def _stored(path: Path, start: int, length: int, most: int) -> Iterator[bytes]:
 
 def stored_parts(path: Path) -> tuple[dict[str, Part], dict[str, str] | None]:
     """Return the tensors of a file by name, in the order of their bytes, and its metadata."""
-    header, data_start = read_header(path)
+    header, start = read_header(path)
     metadata = header.pop("__metadata__", None)
     parts = {}
-    ordered = sorted(header.items(), key=lambda item: (item[1]["data_offsets"], item[0]))
-    for name, entry in ordered:
+    for name, entry in sorted(header.items(), key=lambda item: (item[1]["data_offsets"], item[0])):
         begin, end = entry["data_offsets"]
-        blocks = partial(_stored, path, data_start + begin, end - begin)
+        blocks = partial(_stored_blocks, path, start + begin, end - begin)
         parts[name] = Part(name, entry["dtype"], entry["shape"], end - begin, blocks)
     return parts, metadata
 
@@ -144,11 +152,10 @@ def write_parts(
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     position = 0
     for part in parts:
+        places = [position, position + part.size]
         header[part.name] = {
-            "dtype": part.dtype,
-            "shape": list(part.shape),
-            "data_offsets": [position, position + part.size],
-        }
+            "dtype": part.dtype, "shape": list(part.shape), "data_offsets": places
+        }  # fmt: skip
         position += part.size
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
@@ -162,13 +169,13 @@ def write_parts(
 
 def replaced_parts(path: Path, tensors: Mapping[str, Tensor | None]) -> list[Part]:
     """Return a file's tensors in its order, some replaced (same dtype) or left out (``None``)."""
-    parts, _ = stored_parts(path)
-    new = {
-        name: parts[name].replaced(tensor) for name, tensor in tensors.items() if tensor is not None
-    }
-    return [
-        new.get(name, part) for name, part in parts.items() if tensors.get(name, ()) is not None
-    ]
+    changed = []
+    for name, part in stored_parts(path)[0].items():
+        if name not in tensors:
+            changed.append(part)
+        elif (tensor := tensors[name]) is not None:
+            changed.append(part.replaced(tensor))
+    return changed
 
 
 def read_tensor(path: Path, name: str) -> Tensor:
@@ -199,9 +206,79 @@ def parameter_bytes(folder: Path, dtype: str) -> int | None:
     """Return the bytes of a folder's weights in ``dtype`` (``auto``: as stored), if any."""
     import torch
 
-    total = 0
-    for path in sorted(folder.glob("*.safetensors")):
-        for part in stored_parts(path)[0].values():
-            own = dtype == "auto"
-            total += part.size if own else math.prod(part.shape) * getattr(torch, dtype).itemsize
-    return total or None
+    parts = [p for path in folder.glob("*.safetensors") for p in stored_parts(path)[0].values()]
+    if dtype == "auto":
+        return sum(part.size for part in parts) or None
+    return sum(math.prod(part.shape) for part in parts) * getattr(torch, dtype).itemsize or None
+
+
+def index_of(weights: str) -> str:
+    return f"{weights}.index.json"
+
+
+def first_of(problems: list[str]) -> list[str]:
+    """Return the first problems and, where there are more, how many: shards hold thousands."""
+    more = len(problems) - _FIRST
+    return problems if more <= 0 else [*problems[:_FIRST], f"and {more} more like these"]
+
+
+def _index_problems(index: Any, ending: str) -> Iterator[str]:
+    if not isinstance(index, dict) or not isinstance(index.get("weight_map"), dict):
+        yield "not an object with an object 'weight_map' of tensor names and file names"
+        return
+    if not index["weight_map"]:
+        yield "its weight_map is empty"
+    for tensor, file in index["weight_map"].items():
+        # A bare name on every operating system.
+        if not (
+            isinstance(file, str)
+            and file.endswith(ending)
+            and not file.startswith(".")
+            and file.isprintable()
+            and not any(sign in file for sign in "/\\:")
+            and len(file.encode()) <= _LONGEST_NAME
+        ):
+            yield (
+                f"weight_map has {file!r} for {tensor!r}; only names of files beside the index are "
+                f"allowed, ending in {ending}, without folders"
+            )
+    metadata = index.get("metadata", {})
+    if not isinstance(metadata, dict):
+        yield f"its metadata is {metadata!r}, not an object"
+        return
+    for key in ("total_size", "total_parameters"):
+        total = metadata.get(key, 0)
+        if isinstance(total, bool) or not isinstance(total, (int, float)):
+            yield f"its metadata has {key} = {total!r}, not a number"
+
+
+def read_index(path: Path, ending: str = ".safetensors") -> dict[str, Any]:
+    """Return a shard index whose ``weight_map`` holds names of files in the same folder only.
+
+    Raises :class:`RevocabError` naming every entry that is an absolute path, lies in another folder
+    or is no name of a file with that ending, and totals that are no numbers.
+    """
+    index = read_json(path)
+    refuse(
+        f"{path}: {problem}; do not use this model until you know why, or fetch it again"
+        for problem in first_of(list(_index_problems(index, ending)))
+    )
+    return index
+
+
+def placement_problems(
+    folder: Path, weight_map: Mapping[str, str], stored: Mapping[str, list[str]]
+) -> list[str]:
+    """Return the tensors that an index and its shards (files by tensor) do not agree on."""
+    problems = [
+        f"{folder}: {INDEX} has {tensor} in {file}, which does not hold it"
+        for tensor, file in weight_map.items()
+        if file not in stored.get(tensor, ())
+    ]
+    problems += [
+        f"{folder}: {file} holds {tensor}, which {INDEX} does not have there"
+        for tensor, files in stored.items()
+        for file in files
+        if weight_map.get(tensor) != file
+    ]
+    return [f"{problem}; fetch the model again" for problem in first_of(problems)]

@@ -12,7 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from revocab.models.vocabulary.padding import TOKEN_ROWS
+from revocab.models.token_rows import TOKEN_ROWS
 from revocab.vocabulary.tokenizers.canonical import (
     CHAT_ROLES,
     ROLE_ORDER,
@@ -26,20 +26,10 @@ if TYPE_CHECKING:
 _ROLES = ("bos", "eos", "pad", "unk")
 #: Settings that name token ids of the old vocabulary and have no counterpart in a tokenizer.
 STALE = (
-    "bad_words_ids",
-    "begin_suppress_tokens",
-    "cls_token_id",
-    "constraints",
-    "decoder_start_token_id",
-    "force_words_ids",
-    "forced_bos_token_id",
-    "forced_decoder_ids",
-    "forced_eos_token_id",
-    "mask_token_id",
-    "sep_token_id",
-    "sequence_bias",
-    "suppress_tokens",
-)
+    "bad_words_ids", "begin_suppress_tokens", "cls_token_id", "constraints",
+    "decoder_start_token_id", "force_words_ids", "forced_bos_token_id", "forced_decoder_ids",
+    "forced_eos_token_id", "mask_token_id", "sep_token_id", "sequence_bias", "suppress_tokens",
+)  # fmt: skip
 
 
 def special_ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int | None]:
@@ -60,17 +50,12 @@ class _Side:
     """The special and added tokens of one tokenizer, by id and spelling, with their roles."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str]):
-        self.spellings: dict[int, Any] = {
-            number: tokenizer.convert_ids_to_tokens(number)
-            for number in sorted(special_and_added(tokenizer))
-        }
+        numbers = sorted(special_and_added(tokenizer))
+        self.spellings: dict[int, Any] = {n: tokenizer.convert_ids_to_tokens(n) for n in numbers}
         self.roles = token_roles(tokenizer, roles)
         #: What they do in a chat, also where they are padding or bos as well.
-        self.chat_roles = {
-            number: CHAT_ROLES[spelling]
-            for number, spelling in self.spellings.items()
-            if spelling in CHAT_ROLES
-        }
+        spellings = self.spellings.items()
+        self.chat_roles = {n: CHAT_ROLES[text] for n, text in spellings if text in CHAT_ROLES}
 
     def by_role(self, role: str | None) -> int | None:
         named = {*self.roles.items(), *self.chat_roles.items()}
@@ -102,9 +87,8 @@ class Counterparts:
         Only special and added tokens have counterparts: text that is spelled like one is text.
         """
         source, target = self._sides
-        attribute = f"{role}_token_id"
-        is_own = number == getattr(self.source, attribute)
-        own = getattr(self.target, attribute) if is_own else None
+        key = f"{role}_token_id"
+        own = getattr(self.target, key) if number == getattr(self.source, key) else None
         known, chat = source.roles.get(number), source.chat_roles.get(number)
         spelling = source.spellings.get(number, ())  # no token is spelled so
         spelled = next((own for own, text in target.spellings.items() if text == spelling), None)
@@ -123,23 +107,6 @@ class Counterparts:
         return str(number) if spelling is None else f"{number} ({spelling})"
 
 
-def _carried(
-    key: str, old: list[Any], own: int | None, counterparts: Counterparts
-) -> tuple[list[int] | None, list[str]]:
-    """Return a role's ids in the new vocabulary, the tokenizer's ``own`` too, and those lost."""
-    kept, lost = [], []
-    for number in old:
-        is_id = isinstance(number, int) and not isinstance(number, bool)
-        counterpart = counterparts.find(number, key.removesuffix("_token_id")) if is_id else None
-        if counterpart is None:
-            lost.append(f"{key} {counterparts.name(number)}")
-        elif counterpart not in kept:
-            kept.append(counterpart)
-    if own is not None and own not in kept:
-        kept.append(own)
-    return kept or None, lost
-
-
 def with_ids(
     settings: dict[str, Any], ids: dict[str, int | None], counterparts: Counterparts
 ) -> tuple[dict[str, Any], list[str]]:
@@ -152,13 +119,22 @@ def with_ids(
     """
     dropped = [key for key in STALE if settings.get(key) is not None]
     changed = {key: value for key, value in settings.items() if key not in STALE}
-    for key, value in ids.items():
+    for key, own in ids.items():
         old = changed.get(key)
-        if isinstance(old, list):
-            changed[key], lost = _carried(key, old, value, counterparts)
-            dropped += lost
-        elif value is not None or key in changed:
-            changed[key] = value
+        if not isinstance(old, list):
+            if own is not None or key in changed:
+                changed[key] = own
+            continue
+        carried: list[int] = []
+        for number in old:
+            is_id = isinstance(number, int) and not isinstance(number, bool)
+            role = key.removesuffix("_token_id")
+            if (counterpart := counterparts.find(number, role) if is_id else None) is None:
+                dropped.append(f"{key} {counterparts.name(number)}")
+            else:
+                carried.append(counterpart)
+        own_ids = [] if own is None else [own]
+        changed[key] = list(dict.fromkeys([*carried, *own_ids])) or None
     return changed, dropped
 
 

@@ -1,1 +1,0 @@
-"""What in a model depends on its vocabulary beside embedding and LM head."""

@@ -1,1 +1,0 @@
-"""Weight files: read, checked and written tensor by tensor."""
