@@ -169,7 +169,8 @@ def new_tables(
                 " to be; use the unquantised model"
             )
         stored_RW = table.reshape(len(table), -1)
-        columns, layer = stored_RW.shape[1], model.text_config.get(LAYER_WIDTH)
+        columns = stored_RW.shape[1]
+        layer: Any = model.text_config.get(LAYER_WIDTH)
         if is_per_layer(name) and isinstance(layer, int) and layer > 0 and columns % layer == 0:
             columns = layer
         rows_TW, notes = fill_table(stored_RW, inputs, filler, its_options, columns)
