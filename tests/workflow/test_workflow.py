@@ -92,6 +92,7 @@ def test_style(repository, command):
     check_style(repository, *command)
 
 
+@pytest.mark.long  # with `make lint`, and in CI: it takes half a minute
 def test_types(repository):
     check_style(repository, "mypy")
 
