@@ -168,7 +168,8 @@ def faults(room: str, seed: int, count: int) -> Iterator[tuple[str, Change]]:
     chance = random.Random(f"{seed} {room}")
     chance.shuffle(places)
     print(f"{room}: {len(places)} places", flush=True)
-    yield from ((name, chance.choice(place)) for name, place in places[:count])
+    for name, place in places[:count]:
+        yield name, chance.choice(place)
 
 
 def main() -> int:
