@@ -114,21 +114,25 @@ class Checkout:
 @cache
 def imported(name: str) -> frozenset[str]:
     """Return the files of the checkout that one imports, wherever in it, and not for types only."""
-    files = set()
+    files: set[str] = set()
     for node in ast.walk(ast.parse((REPOSITORY / name).read_text(encoding="utf-8"))):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body.clear()
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            files |= {file for alias in node.names for file in file_of(alias.name)}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        files |= {file for each in names for file in file_of(each)}
+            files |= {*file_of(node.module)}
+            for file in (f for alias in node.names for f in file_of(f"{node.module}.{alias.name}")):
+                folder = (REPOSITORY / file).parent
+                # A package that is imported by itself is one whose modules are found at run time.
+                found = folder.glob("*.py") if file.endswith("__init__.py") else []
+                files |= {file, *(str(path.relative_to(REPOSITORY)) for path in found)}
     return frozenset(files - {name})
 
 
 @cache
 def file_of(module: str) -> list[str]:
+    """Return the file of a module of ours; none for an attribute or another's module."""
     path = module.replace(".", "/")
     places = [f"{top}/{path}{end}" for top in SOURCES for end in (".py", "/__init__.py")]
     return [place for place in places if (REPOSITORY / place).is_file()][:1]
@@ -200,8 +204,10 @@ def main() -> int:
             text = (REPOSITORY / name).read_text(encoding="utf-8")
             fault = f"{spoken(name, change)}  [{crc32(text.encode()):08x}]"
             if fault not in done:
+                before = seconds.copy()
                 found = search(checkout, name, text, change, seconds)
-                done[fault] = {"fault": fault, "found": found, "seconds": seconds}
+                slower = {test: took for test, took in seconds.items() if took != before.get(test)}
+                done[fault] = {"fault": fault, "found": found, "seconds": slower}
                 with options.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(done[fault]) + "\n")
             results.append(done[fault])

@@ -20,7 +20,6 @@ from revocab.verbs import find
 from revocab.workflow import gpus
 from revocab.workflow.launch import nodes_and_tasks
 
-
 SMALL = "tests/experiments/small.yaml"
 
 

@@ -11,7 +11,6 @@ from planning import all_jobs, call_of, config_of, workflow_of
 from run_snakemake import BIN, snakemake
 from snakemake.settings.types import DAGSettings
 
-from revocab.errors import RevocabError
 from revocab.experiment import read
 
 
@@ -69,13 +68,6 @@ def test_wrong_config_ends_with_every_problem(repository, tmp_path):
     for start in ("colour:", "mixtures.adaptation:", "models.llama.pretrain.mixture:"):
         assert start in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_missing_data_root_is_one_clear_line(repository):
-    with pytest.raises(RevocabError) as caught:
-        read(repository / "config/demos/local-data.yaml")
-    (problem,) = caught.value.problems
-    assert "--config data_root=FOLDER" in problem
 
 
 @pytest.mark.parametrize(
