@@ -36,7 +36,7 @@ def test_an_old_name_says_the_new_one(repository, monkeypatch, old):
                 read(place / old)
         else:
             with pytest.raises(RevocabError) as caught:
-                read("config/sava.yaml", paper_values=str(place / old))
+                read("tests/experiments/small.yaml", paper_values=str(place / old))
         (line,) = caught.value.problems
         assert str(place / old) in line and str(place / MOVED[old]) in line
     assert moved("mine.yaml") == moved(f"{old}x") == moved(MOVED[old]) == ""
