@@ -109,6 +109,8 @@ class _Reader:
             return not isinstance(node.value, int | float)
         if isinstance(node, ast.BinOp):
             return self.no_number(node.left) or self.no_number(node.right)
+        if isinstance(node, ast.IfExp):
+            return self.no_number(node.body) or self.no_number(node.orelse)
         if isinstance(node, ast.Call):
             return _name(node.func) in MAKERS or self.no_number(node.func)
         if isinstance(node, ast.Subscript):

@@ -236,11 +236,10 @@ def search(
 
 
 def spoken(name: str, change: Change) -> str:
-    text = f"{name}:{change.line}: {change.before}  →  {change.after}"
-    if change.before.isalnum():
-        line = (REPOSITORY / name).read_text(encoding="utf-8").splitlines()[change.line - 1]
-        text += f"  in column {change.column} of `{line.strip()}`"
-    return text
+    place = f"{name}:{change.line}:{change.column}"
+    line = (REPOSITORY / name).read_text(encoding="utf-8").splitlines()[change.line - 1].strip()
+    within = "" if change.before in line and len(change.before) > 3 else f" in `{line}`"
+    return f"{place}: {change.before}  →  {change.after}{within}"
 
 
 if __name__ == "__main__":
