@@ -109,7 +109,7 @@ real: install  ## compare starts on a real model, SmolLM2-135M, on text of a dat
 	ln -sfn $(abspath $(DATA))/data resources/inputs/data
 	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/demos/real.yaml --config data_root=resources/inputs
 
-test: install  ## style, types, tests, a small experiment
+test: install  ## style, tests, a small experiment; types are looked at by `make lint` and `make long`
 	$(PARALLEL) -m "not hub and not long"
 
 long: install  ## run whole experiments, several processes, kills, the real vLLM, a cluster and notebooks (CI does, after `make test`)
