@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from bilingual_files import make_files
-from parallel_files import make_pairs
-from real_files import make_real
+from user_files import make_instructions, make_pairs, make_real
 
 from revocab.closed import Job
 from revocab.experiment import options
@@ -99,7 +97,7 @@ def test_every_function_is_tried():
 @pytest.mark.parametrize(
     ("files", "make"),
     [
-        (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_files),
+        (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_instructions),
         (("config/vocadt.yaml", "config/overlays/nllb-files.yaml"), make_pairs),
         (("config/demos/real.yaml",), make_real),
     ],

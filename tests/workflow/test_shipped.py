@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bilingual_files import make_files
-from parallel_files import make_pairs
 from planning import all_jobs, config_of, workflow_of
-from real_files import make_real
 from run_snakemake import copy_checkout, dry_run
+from user_files import make_instructions, make_pairs, make_real
 
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
@@ -208,7 +206,7 @@ def check(names, jobs):
 #: Files that a user completes: with the data folder, or with files of their own.
 LOCAL = ("demos/local-data", "demos/bilingual-local", "demos/vocadt-local")
 OWN = {
-    ("bilingual", "bilingual-own"): make_files,
+    ("bilingual", "bilingual-own"): make_instructions,
     **dict.fromkeys([("demos/real",), ("demos/real", "real-gpu")], make_real),
     ("vocadt", "nllb-files"): make_pairs,
 }
