@@ -24,7 +24,7 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
-.PHONY: help install vllm comet transformers4 llama demo demos real test long test-all soak hub quick same-bytes same-results lint format clean papers \
+.PHONY: help install vllm comet transformers4 llama demo demos real test long test-all soak mutate hub quick same-bytes same-results lint format clean papers \
     docs
 
 help:  ## show the targets
@@ -109,7 +109,7 @@ real: install  ## compare starts on a real model, SmolLM2-135M, on text of a dat
 	ln -sfn $(abspath $(DATA))/data resources/inputs/data
 	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/demos/real.yaml --config data_root=resources/inputs
 
-test: install  ## style, types, tests, a small experiment
+test: install  ## style, tests, a small experiment; types are looked at by `make lint` and `make long`
 	$(PARALLEL) -m "not hub and not long"
 
 long: install  ## run whole experiments, several processes, kills, the real vLLM, a cluster and notebooks (CI does, after `make test`)
@@ -117,6 +117,9 @@ long: install  ## run whole experiments, several processes, kills, the real vLLM
 
 soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes
 	$(BIN)/python tests/support/soak.py --kills $(or $(KILLS),200) --cores $(CORES)
+
+mutate: install  ## plant COUNT faults (200) in formulas, one at a time, and list those that no test finds
+	$(BIN)/python tests/support/mutate.py --count $(or $(COUNT),200) $(ARGS)
 
 hub: install  ## run experiments of papers from a filled cache, with pico models (docs/machines.md)
 	$(BIN)/python -m pytest -m hub

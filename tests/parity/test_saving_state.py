@@ -121,9 +121,9 @@ def finished_often(inputs, tmp_path_factory):
 
 @pytest.mark.long
 def test_signals_at_random_moments_change_no_byte(tmp_path, repository):
-    script = repository / "tests/support/stop_by_signals.py"
+    script = repository / "tests/support/kills.py"
     done = subprocess.run(
-        [sys.executable, script, tmp_path, "20261122"],
+        [sys.executable, script, tmp_path, "20261122", "signals"],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

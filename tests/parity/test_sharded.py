@@ -10,7 +10,7 @@ import sys
 import psutil
 import pytest
 import torch
-from kill_repeatedly import BORDERS, STEPS, stages
+from kills import BORDERS, STEPS, stages
 from padded_models import pad
 from safetensors.torch import load_file
 from training_pico import (

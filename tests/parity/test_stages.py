@@ -122,9 +122,9 @@ def test_stages_equal_a_plain_loop_with_an_optimizer_for_each(inputs, finished):
 @pytest.mark.long
 @pytest.mark.parametrize(("story", "kills"), [("stages", 5), ("answers", 2)])
 def test_kills_and_a_damaged_state_change_no_byte(tmp_path, repository, story, kills):
-    script = repository / "tests/support/kill_repeatedly.py"
+    script = repository / "tests/support/kills.py"
     done = subprocess.run(
-        [sys.executable, script, tmp_path, str(kills), "20261120", story],
+        [sys.executable, script, tmp_path, "20261120", story, str(kills)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

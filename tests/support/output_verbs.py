@@ -8,6 +8,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISDIR
 
 import pytest
 from fake_results import fake_results
@@ -169,6 +170,18 @@ def tree(folder: Path) -> dict[str, bytes | str | None]:
         return path.read_bytes() if path.is_file() else None
 
     return {str(path.relative_to(folder)): content(path) for path in sorted(folder.rglob("*"))}
+
+
+def stamps(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return number, size and time of everything below a folder: what is written changes one.
+
+    Of folders the number alone: what was written in one and taken away again is no trace.
+    """
+    found = {str(path): path.lstat() for path in folder.rglob("*")}
+    return {
+        name: (at.st_ino,) if S_ISDIR(at.st_mode) else (at.st_ino, at.st_size, at.st_mtime_ns)
+        for name, at in found.items()
+    }
 
 
 def architectures(given: Path) -> str:

@@ -93,11 +93,6 @@ def test_the_difference_of_cells_pairs_equal_seeds(other, found):
     assert (gain.deviation, gain.seeds, gain.known) == (pytest.approx(found[0]), *found[1:])
 
 
-def test_nothing_printed_takes_no_columns(root):
-    header = build_table(Results(root), "claims").header
-    assert header == ["Claim", "Where", "Holds if", "Our values", "We say"]
-
-
 def test_means_over_seeds_and_each_seed(rows):
     """1.5 − 1.2 in the mean; 1.0 − 1.1, 2.0 − 1.2 and 1.5 − 1.3 by seed."""
     assert rows["random"] == [

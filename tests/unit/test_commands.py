@@ -94,12 +94,6 @@ def test_what_is_wrong_with_a_rules_call_is_said(words, problems):
         assert any(line.startswith(problem) for line in caught.value.problems), caught.value
 
 
-def test_a_step_is_a_whole_number():
-    words = ["--models", "last=m", "--tasks", "t.yaml", "--run", "r", "--out", "o"]
-    with pytest.raises(RevocabError, match=r"--models\.last: "):
-        read(find("score_multiple_choice"), "score", words)
-
-
 # The command itself ------------------------------------------------------------------------------
 
 
@@ -112,23 +106,6 @@ def test_the_first_page_shows_four_groups_of_at_most_seven_verbs(words, capsys):
     assert verbs == [verb for group in entry.GROUPS.values() for verb in group]
     assert {*verbs} <= {*entry.BEGUN, *entry.VERBS, *entry.PLANNED} and len({*verbs}) == len(verbs)
     assert max(map(len, entry.GROUPS.values())) <= 7
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["../cli"], "../cli"),
-        (["help", "scor"], "scor"),
-        (["score", "--limit", "x"], "--limit"),
-        (["compare", "first"], "NEW: "),
-    ],
-)
-def test_a_wrong_call_is_one_clear_line(words, said, capsys):
-    with pytest.raises(SystemExit) as ended:
-        entry.main(words)
-    assert ended.value.code == 2
-    shown = capsys.readouterr().err
-    assert said in shown and "Traceback" not in shown
 
 
 def test_help_imports_no_library_that_takes_seconds(repository):

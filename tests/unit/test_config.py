@@ -9,46 +9,12 @@ import pytest
 import yaml
 from refusals import problems
 
-from revocab.__main__ import main
-from revocab.closed import unknown
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 from revocab.experiment import expand, read, validate
-from revocab.experiment.load import read_values
 from revocab.experiment.moved import MOVED, moved
 from revocab.experiment.schema import Recipe
 from revocab.languages import languages
-
-
-@pytest.mark.parametrize("name", ["demos/demo", "sava", "demos/one-gpu"])
-def test_shipped_experiments_are_valid(repository, monkeypatch, name):
-    monkeypatch.chdir(repository)
-    assert read(f"config/{name}.yaml").experiment == Path(name).name
-
-
-@pytest.mark.shared_data
-def test_local_data_is_valid_with_its_folder(repository, monkeypatch, shared_folder):
-    monkeypatch.chdir(repository)
-    experiment = read("config/demos/local-data.yaml", data_root=str(shared_folder))
-    assert str(shared_folder) in experiment.corpora["europarl-it"].source.path
-
-
-@pytest.mark.parametrize(
-    ("base", "overlay"),
-    [
-        ("sava", "tasks-vocadt"),
-        ("sava", "tasks-gosal"),
-        ("sava", "tasks-itabench"),
-        ("sava", "itabench-first"),
-        ("demos/demo", "evaluation-extra"),
-    ],
-)
-def test_overlays_fit_their_experiments(repository, monkeypatch, base, overlay):
-    monkeypatch.chdir(repository)
-    over = f"config/overlays/{overlay}.yaml"
-    tasks = read(f"config/{base}.yaml", over).evaluation.multiple_choice.tasks
-    added = read_values(over)["evaluation"].get("multiple_choice", {}).get("tasks", {})
-    assert added.keys() <= tasks.keys()
 
 
 @pytest.mark.shared_data
@@ -57,16 +23,6 @@ def test_two_experiments_are_not_mixed(repository, monkeypatch):
     files = ["config/demos/demo.yaml", "config/overlays/evaluation-extra.yaml", "config/sava.yaml"]
     with pytest.raises(RevocabError, match=r"config/demos/demo\.yaml and config/sava\.yaml"):
         read(*files)
-
-
-def test_local_tasks_fit_the_data_folder(repository, monkeypatch, shared_folder):
-    monkeypatch.chdir(repository)
-    files = ("config/demos/local-data.yaml", "config/overlays/tasks-local.yaml")
-    experiment = read(*files, data_root=str(shared_folder))
-    languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
-    assert {"it", "en", "ar", "ru", "sw"} <= languages
-    directions = [one.direction for one in experiment.evaluation.generation.tasks.values()]
-    assert ["ru", "it"] in directions and ["en", "el"] in directions
 
 
 @pytest.mark.parametrize("old", MOVED)
@@ -80,32 +36,10 @@ def test_an_old_name_says_the_new_one(repository, monkeypatch, old):
                 read(place / old)
         else:
             with pytest.raises(RevocabError) as caught:
-                read("config/sava.yaml", paper_values=str(place / old))
+                read("tests/experiments/small.yaml", paper_values=str(place / old))
         (line,) = caught.value.problems
         assert str(place / old) in line and str(place / MOVED[old]) in line
     assert moved("mine.yaml") == moved(f"{old}x") == moved(MOVED[old]) == ""
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "config/paper.yaml"],
-        ["run", "config/sava.yaml", "config/overlays/pico-paper.yaml", "--cores", "1"],
-        ["run", "--configfile", "config/demo.yaml", "-n"],
-        ["plan", "config/paper.yaml"],
-        ["plan", "config/sava.yaml", "--config", "paper_values=config/paper"],
-    ],
-    ids=" ".join,
-)
-def test_a_command_with_an_old_name_fails_and_says_the_new_one(
-    repository, monkeypatch, capsys, words
-):
-    monkeypatch.chdir(repository)
-    old = next(word for word in map(lambda word: word.split("=")[-1], words) if word in MOVED)
-    with pytest.raises(SystemExit) as caught:
-        main(words)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert caught.value.code not in (0, None) and old in line and MOVED[old] in line
 
 
 def test_runs_of_the_demo(demo):
@@ -117,14 +51,6 @@ def test_runs_of_the_demo(demo):
     assert runs["ablations-sava-anchors50"].options == {"anchors": 50}
     assert not runs["ablations-sava-anchors50"].evaluate
     assert runs["mistral-sava"].steps[0] == 0
-
-
-def test_selected_steps(demo):
-    runs = {run.id: run for run in expand(validate(demo))}
-    scored = runs["mistral-sava"].select()
-    assert runs["mistral-sava"].select(["last", "first"]) == [scored[0], scored[-1]]
-    assert runs["mistral-sava"].select([scored[1]]) == [scored[1]]
-    assert runs["mistral-base"].select(["first", "last"]) == [0]
 
 
 @pytest.mark.parametrize(
@@ -216,10 +142,6 @@ def test_one_mistake_is_one_line(demo, path, value, start):
     place[path[-1]] = value
     lines = problems(demo)
     assert any(line.startswith(start) for line in lines), lines
-
-
-def test_the_nearest_id_is_suggested():
-    assert "did you mean 'world-it'?" in unknown("key", "world-itt", ["world-it", "zz"], "corpus")
 
 
 def test_a_file_that_is_no_mapping(tmp_path):

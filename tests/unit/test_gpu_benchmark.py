@@ -74,6 +74,7 @@ def script(repository, monkeypatch):
     return gpu
 
 
+@pytest.mark.long
 def test_every_part_is_measured(found):
     parts = json.loads((found / "gpu.json").read_text())
     assert {name: part["status"] for name, part in parts.items()} == {
@@ -95,6 +96,7 @@ def test_every_part_is_measured(found):
     assert len(tables) == 4 * 2 + 1 + 4 + len(METHODS) + 4
 
 
+@pytest.mark.long
 def test_a_call_measures_what_is_not_measured_yet(call, found):
     parts = found / "parts"
     before = {file.name: file.read_bytes() for file in parts.iterdir()}

@@ -5,7 +5,16 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from output_verbs import FILES, VERBS, architectures, call, run_words, tree, write_inputs
+from output_verbs import (
+    FILES,
+    VERBS,
+    architectures,
+    call,
+    run_words,
+    stamps,
+    tree,
+    write_inputs,
+)
 
 from revocab.marker import MARKER, read_marker
 from revocab.output import files_below, strangers
@@ -32,13 +41,13 @@ def refused(world, tmp_path, capsys):
     """Run a verb against a place; it must be refused in words, and change nothing anywhere."""
 
     def run(verb, out, *words):
-        before = tree(tmp_path), tree(world)
+        before = stamps(tmp_path), stamps(world)
         capsys.readouterr()
         assert call(verb, world / "given", world / "made", out) == 1
         said = capsys.readouterr().err
         assert said.startswith("error: ") and "Traceback" not in said
         assert all(word in said for word in words), said
-        assert (tree(tmp_path), tree(world)) == before
+        assert (stamps(tmp_path), stamps(world)) == before
 
     return run
 

@@ -95,23 +95,6 @@ def test_counts_that_no_seed_changes_have_no_deviation():
     assert Cell(1.0, deviation=0.0).number() == "1.00 [0.00]"
 
 
-def test_the_page_opens_with_the_losses_on_held_out_text(root):
-    results = Results(root)
-    assert html.picture(results) == "heldout"
-    ranks = {name: figure.rank for name, figure in results.experiment.figures.items()}
-    assert ranks["heldout"] < ranks["figure02"] < ranks["figure06"] < ranks["figure01"]
-
-
-def test_figures_follow_the_dark_scheme():
-    styles = ("fill: #ffffff", "stroke: #440066", f"fill: {html.ON_IMAGE}")
-    svg = "".join(["<svg><defs></defs>", *(f'<path style="{style}"/>' for style in styles)])
-    dark = html.with_dark_colours(svg)
-    assert "prefers-color-scheme: dark" in dark
-    assert 'path[style*="fill: #ffffff"]{fill:#171b20!important}' in dark
-    assert '[style*="stroke: #440066"]{stroke:oklch(from #440066 max(' in dark
-    assert dark.count(html.ON_IMAGE) == 1  # as it was
-
-
 def test_labels_are_moved_apart_and_keep_their_order():
     gaps = [9.5, 14.25, 9.5]
     places = spread([0.0, 1.0, 2.0, 80.0], gaps)

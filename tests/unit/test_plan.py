@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from bilingual_files import make_files
-from parallel_files import make_pairs
-from real_files import make_real
+from user_files import make_instructions, make_pairs, make_real
 
 from revocab.closed import Job
 from revocab.experiment import options
@@ -20,40 +17,6 @@ from revocab.experiment.layout import Layout
 from revocab.training.recipe import ANSWERS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SHIPPED = [
-    ("config/demos/demo.yaml",),
-    *[
-        ("config/demos/demo.yaml", f"config/overlays/{name}.yaml")
-        for name in ("evaluation-extra", "constructions", "stage-mixtures")
-    ],
-    ("config/sava.yaml",),
-    *[
-        ("config/sava.yaml", f"config/overlays/{name}.yaml")
-        for name in (
-            "pico-sava", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
-            "itabench-first", "flores-200", "sava-released", "sava-seeds",
-        )
-    ],
-    ("config/lep.yaml",),
-    *[
-        ("config/lep.yaml", f"config/overlays/{name}.yaml")
-        for name in ("lep-released", "lep-rates", "lep-seeds", "pico-lep")
-    ],
-    ("config/vocadt.yaml",),
-    *[
-        ("config/vocadt.yaml", f"config/overlays/{name}.yaml")
-        for name in ("vocadt-released", "vocadt-seeds", "pico-vocadt")
-    ],
-    ("config/bilingual.yaml",),
-    ("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"),
-    ("config/bilingual.yaml", "config/overlays/bilingual-seeds.yaml"),
-    ("config/demos/one-gpu.yaml",),
-    ("config/demos/bilingual.yaml",),
-    ("config/demos/lep.yaml",),
-    ("config/demos/vocadt.yaml",),
-    ("tests/experiments/small.yaml",),
-    ("tests/experiments/small.yaml", "tests/experiments/helper.yaml"),
-]  # fmt: skip
 
 
 def layout_of(*files: str, **values: str) -> Layout:
@@ -113,38 +76,6 @@ def jobs_of(layout: Layout) -> dict[tuple[str, ...], Job]:
     return jobs
 
 
-def files_of(layout: Layout) -> Iterator[str]:
-    """Yield the files that a layout names."""
-    experiment, evaluation = layout.experiment, layout.experiment.evaluation
-    choices, tasks = evaluation.multiple_choice.tasks, evaluation.generation.tasks.values()
-    commands = ("collect_scores", "make_tables", "make_figures", "compare_runs", "build_report")
-    for files, every in {
-        layout.read_by: commands,
-        layout.corpus_files: experiment.corpora,
-        layout.texts_held_out: experiment.recipes,
-        layout.task_data: choices,
-        layout.task_template: choices,
-        layout.own_templates: choices,
-        layout.task_text: [text for task in tasks for text in (task.pool, task.test)],
-        layout.tokenizers: [experiment.tokenizers],
-        layout.scored_files: layout.runs,
-        layout.prompts: layout.runs,
-        layout.chat_template_of: layout.runs,
-        layout.readers_of_dropped: layout.dropping,
-        layout.origin: layout.made,
-        layout.new_tokenizer: layout.made,
-        layout.new_pairs: layout.made,
-        layout.vector_files: layout.made,
-    }.items():
-        yield from chain.from_iterable(map(files, every))
-    for folder in layout.trainings:
-        yield from (layout.packed(folder), layout.heldout_of(folder))
-    for run in layout.runs:
-        models = (*layout.helper(run), *layout.adapted(run))
-        yield from (*layout.manifests(run, None), *chain.from_iterable(models))
-    yield from layout.drops
-
-
 def check(layout: Layout) -> dict[tuple[str, ...], Job]:
     """Check every job's options; return them."""
     jobs = jobs_of(layout)
@@ -164,35 +95,9 @@ def test_every_function_is_tried():
 
 
 @pytest.mark.parametrize(
-    "files", SHIPPED, ids=lambda names: "+".join(Path(one).stem for one in names)
-)
-def test_the_jobs_of_a_shipped_experiment(files):
-    layout = layout_of(*files)
-    assert len({name for name, *_ in check(layout)}) >= 14
-    ours = (f"{layout.paths.results}/", f"{layout.paths.resources}/")
-    elsewhere = {file for file in files_of(layout) if not file.startswith(ours)}
-    assert [file for file in elsewhere if not (REPOSITORY / file).exists()] == []
-
-
-@pytest.mark.shared_data
-@pytest.mark.parametrize(
-    "files",
-    [
-        ("config/demos/local-data.yaml",),
-        ("config/demos/local-data.yaml", "config/overlays/tasks-local.yaml"),
-        ("config/demos/bilingual-local.yaml",),
-        ("config/demos/vocadt-local.yaml",),
-    ],
-)
-def test_every_job_on_the_data_folder(shared_folder, files):
-    """Its inputs lie anywhere, and no job says where."""
-    check(layout_of(*files, data_root=str(shared_folder)))
-
-
-@pytest.mark.parametrize(
     ("files", "make"),
     [
-        (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_files),
+        (("config/bilingual.yaml", "config/overlays/bilingual-own.yaml"), make_instructions),
         (("config/vocadt.yaml", "config/overlays/nllb-files.yaml"), make_pairs),
         (("config/demos/real.yaml",), make_real),
     ],

@@ -82,11 +82,6 @@ def test_replicates_are_read_back_from_the_record():
     assert Experiment.model_validate(as_json(found)["experiment"]) == found
 
 
-def test_without_seeds_nothing_is_said_of_them():
-    text = str(as_json(validate(one_group({"sava": {}}))))
-    assert "'for'" not in text and "replicate" not in text
-
-
 # What a seed moves --------------------------------------------------------------------------------
 
 

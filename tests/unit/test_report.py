@@ -276,16 +276,15 @@ def test_results_folder_without_experiment(tmp_path):
         Results(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "command", ["collect_scores", "make_tables", "make_figures", "build_report", "check_artefacts"]
-)
-def test_help_is_light(command):
+def test_help_is_light():
+    verbs = ["collect_scores", "make_tables", "make_figures", "build_report", "check_artefacts"]
     code = (
         "import sys; from revocab.__main__ import main\n"
-        f"try: main([{command!r}, '--help'])\n"
-        "except SystemExit: pass\n"
+        f"for name in {verbs}:\n"
+        "    try: main([name, '--help'])\n"
+        "    except SystemExit: pass\n"
         "assert not {'torch', 'matplotlib', 'pandas', 'pyarrow'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "--results" in done.stdout
+    assert done.stdout.count("--results") >= len(verbs)

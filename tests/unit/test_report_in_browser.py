@@ -108,11 +108,6 @@ def test_a_link_unfolds_what_it_leads_to(page, report):
     assert 0 <= page.value(top.format(origin)) < 900
 
 
-def test_the_address_of_a_part_opens_it(page, report):
-    page.show(report, "#table05")
-    assert page.value("document.getElementById('table05').open")
-
-
 @pytest.mark.parametrize(("dark", "least", "most"), [(False, 230, 255), (True, 0, 60)])
 def test_colours_follow_the_reader(page, report, tmp_path, dark, least, most):
     page.show(report, dark=dark)

@@ -140,11 +140,6 @@ def test_runs_of_a_sweep_are_read_back_from_the_record():
     assert Experiment.model_validate(as_json(found)["experiment"]) == found
 
 
-def test_without_a_sweep_nothing_is_said_of_one():
-    text = str(as_json(validate(experiment())))
-    assert "'for'" not in text and "hold" not in text and "axes" not in text
-
-
 # Equal rows are packed once -----------------------------------------------------------------------
 
 

@@ -189,6 +189,7 @@ def test_the_check_by_hand_looks_at_what_is_published(file, marked, capsys, tmp_
         assert f"{path}: not as the job " in call(words, capsys)
 
 
+@pytest.mark.long  # two calls of Snakemake, which make the tables and the page again
 def test_a_file_that_was_put_back_leaves_nothing_that_was_made_of_it(repository, checkout, marked):
     """Changed, run, put back with its old time, run again: the tables are those of the file."""
     file = next(RESULTS.glob("runs/*/multiple_choice.csv"))

@@ -57,11 +57,3 @@ def test_every_rule_runs_again_for_its_code(finished, lasting):
         rest = {rule.name for rule in workflow.rules if "code" in rule.params.keys()}  # noqa: SIM118
         assert rest == {rule.name for rule in workflow.rules} - lasting - {"all"}
     assert {"init_embeddings", "pack_tokens", *TRAINED} <= lasting
-
-
-def test_a_changed_setting_prints_no_json_as_reason(finished):
-    plan = finished.plan({"recipes.adapt.learning_rate": 0.1, "title": "Another"})
-    reasons = {name: plan.reasons[name] for name in plan.needed}
-    assert "write_experiment" in reasons and "adapt_model:main-sava" in reasons
-    assert len(reasons["write_experiment"]) < 500
-    assert not [reason for reason in reasons.values() if "{" in reason or '"' in reason]

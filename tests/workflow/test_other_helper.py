@@ -11,8 +11,6 @@ from planning import all_jobs
 from run_snakemake import link_checkout, succeed
 from toy_models import build_model
 
-from revocab.errors import RevocabError
-from revocab.experiment import read
 from revocab.io import read_json, read_jsonl
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/helper.yaml")
@@ -65,13 +63,3 @@ def test_the_init_jobs_count_what_the_intersections_say(converted):
         assert min(counts["new"], counts["new_without_row"], counts["anchors"]) > 0
         model = AutoModelForCausalLM.from_pretrained(folder)
         assert len(AutoTokenizer.from_pretrained(folder)) == model.config.vocab_size
-
-
-def test_a_helper_with_the_sources_tokenizer_is_refused(repository, tmp_path):
-    overlay = {"models": {"helper": {"tokenizer": "source"}}}
-    (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(overlay))
-    with pytest.raises(RevocabError) as caught:
-        read(repository / FILES[0], tmp_path / "wrong.yaml")
-    (problem,) = caught.value.problems
-    said = "runs.mistral.methods.sava: helper 'helper' uses tokenizer 'source'"
-    assert problem.startswith(said)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
 import pytest
-from bilingual_files import make_files
-from parallel_files import make_pairs
 from planning import all_jobs, config_of, workflow_of
-from real_files import make_real
 from run_snakemake import copy_checkout, dry_run
+from user_files import make_instructions, make_pairs, make_real
 
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
@@ -40,12 +43,11 @@ SHIPPED = {
         "measure_similarity": 0, "build_task": 12, "build_prompts": 3,
     },
     ("sava", "pico-sava", "sava-released"): {"fetch_model": 10, "score_multiple_choice": 10},
-    ("sava", "without-comet"): {"adapt_model": 13, "score_comet": 0},
-    ("sava", "tasks-gosal"): {"build_task": 12 + 7},
-    ("sava", "tasks-itabench"): {"build_task": 12 + 6},
-    ("sava", "itabench-first"): {"build_task": 12},
-    ("sava", "flores-200"): {"build_prompts": 3},
-    ("sava", "tasks-vocadt"): {"build_task": 12 + 27},
+    # Overlays that touch different sections, at once.
+    ("sava", "without-comet", "tasks-gosal", "tasks-itabench", "flores-200"): {
+        "adapt_model": 13, "score_comet": 0, "build_task": 12 + 7 + 6, "build_prompts": 3,
+    },
+    ("sava", "itabench-first", "tasks-vocadt"): {"build_task": 12 + 27},
     # Seven vocabularies, and a donor for two of them; three maps, an untrained control and a tuned
     # model or more for each.
     ("lep",): {
@@ -162,13 +164,36 @@ def files_of(names):
 def test_a_paper_plans_from_a_fresh_clone_without_arguments(repository, paper):
     """What its jobs read is made by jobs, lies in the package or on the Hub."""
     assert (paper,) not in OWN
-    config = config_of(repository, f"config/{paper}.yaml")
-    with workflow_of(repository, config, forceall=True) as workflow:
-        jobs = [*workflow.dag.needrun_jobs()]
-    made = {file for job in jobs for file in job.output}
+    planned = plan(repository, (paper,))
     shipped = (f"config/published/{paper}/", "src/revocab/")
-    read = {file for job in jobs for file in job.input if not file.startswith(shipped)}
-    assert made and read <= made
+    read = {file for file in planned.inputs if not file.startswith(shipped)}
+    assert planned.outputs and read <= planned.outputs
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_pico_overlay_leaves_no_rule_out(repository, paper):
+    small, large = plan(repository, (paper, f"pico-{paper}")), plan(repository, (paper,))
+    assert small.jobs.keys() == large.jobs.keys()
+
+
+class Planned(NamedTuple):
+    """The jobs of each rule that make everything anew, and their files."""
+
+    jobs: Counter[str]
+    inputs: set[str]
+    outputs: set[str]
+
+
+@cache
+def plan(repository: Path, names: tuple[str, ...]) -> Planned:
+    """Plan a call that needs no files of a user; each is planned once."""
+    with workflow_of(
+        repository, config_of(repository, *files_of(names)), forceall=True
+    ) as workflow:
+        jobs = [*workflow.dag.needrun_jobs()]
+    inputs, outputs = ({str(file) for job in jobs for file in getattr(job, kind)}
+                       for kind in ("input", "output"))  # fmt: skip
+    return Planned(Counter(job.rule.name for job in jobs), inputs, outputs)
 
 
 def check(names, jobs):
@@ -181,7 +206,7 @@ def check(names, jobs):
 #: Files that a user completes: with the data folder, or with files of their own.
 LOCAL = ("demos/local-data", "demos/bilingual-local", "demos/vocadt-local")
 OWN = {
-    ("bilingual", "bilingual-own"): make_files,
+    ("bilingual", "bilingual-own"): make_instructions,
     **dict.fromkeys([("demos/real",), ("demos/real", "real-gpu")], make_real),
     ("vocadt", "nllb-files"): make_pairs,
 }
@@ -195,7 +220,7 @@ def named(local: bool):
 
 @named(local=False)
 def test_plan(repository, names):
-    check(names, all_jobs(repository, *files_of(names)))
+    check(names, plan(repository, names).jobs)
 
 
 @pytest.mark.shared_data
@@ -210,6 +235,7 @@ def test_plan_with_files_of_a_user(repository, tmp_path, names):
     check(names, all_jobs(repository, *files_of(names), data_root=str(root)))
 
 
+@pytest.mark.long  # as the profiles below: processes of Snakemake's own
 def test_a_call_without_an_experiment_plans_the_demo_and_writes_nothing(
     repository, tmp_path, monkeypatch
 ):
@@ -225,10 +251,9 @@ def test_a_call_without_an_experiment_plans_the_demo_and_writes_nothing(
     assert tree() == before
 
 
-@pytest.mark.parametrize(
-    ("profile", "names"),
-    [("slurm", ("sava",)), ("one-gpu", ("demos/one-gpu",)), ("one-node", ("sava",))],
-)
-def test_a_profile_plans(repository, profile, names):
+@pytest.mark.long
+@pytest.mark.parametrize("profile", ["slurm", "one-gpu", "one-node"])
+def test_a_profile_plans(repository, profile):
+    names = ("demos/one-gpu",)
     call = ("--cores", "8", "--profile", f"profiles/{profile}", "--configfile", *files_of(names))
     check(names, dry_run(repository, *call))

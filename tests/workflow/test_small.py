@@ -142,6 +142,7 @@ def test_a_second_call_has_nothing_to_do(small, repository):
     assert "Nothing to be done" in said
 
 
+@pytest.mark.long
 def test_what_only_shows_the_dag_needs_no_cores(small, repository, tmp_path):
     experiment = ("--configfile", EXPERIMENT)
     assert "digraph snakemake_dag" in succeed(repository, "--dag", *experiment)

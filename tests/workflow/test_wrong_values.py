@@ -13,8 +13,8 @@ from typing import Any, Literal, get_origin
 
 import pytest
 import yaml
-from every_key_files import make_files
 from other_values import OtherValues, Place, members, places
+from user_files import make_every_key
 
 from revocab.errors import RevocabError
 from revocab.experiment import Experiment, validate
@@ -104,7 +104,7 @@ def check_shape(values: dict[str, Any], section: str) -> None:
 @pytest.fixture(scope="module")
 def others(tmp_path_factory) -> OtherValues:
     folder = tmp_path_factory.mktemp("every_key")
-    make_files(folder)
+    make_every_key(folder)
     values = yaml.safe_load(Path(__file__).with_name("every_key.yaml").read_text(encoding="utf-8"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
