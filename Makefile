@@ -91,7 +91,7 @@ demo: install  ## run the whole DAG on the embedded demo, with tables and report
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
 
-# The ranking of starts is left out: it takes hours (docs/ranking.md).
+# The ranking of starts is left out: it takes hours (docs/results.md).
 demos: demo  ## run every shipped demo, and the experiments on real text if there is a data folder
 	@for file in $(addprefix config/demos/,bilingual.yaml lep.yaml vocadt.yaml); do \
 	    $(BIN)/snakemake --cores $(CORES) --configfile $$file || exit 1; \

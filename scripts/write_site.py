@@ -17,7 +17,8 @@ from revocab.io import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s]+)(\))")
-CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.M | re.S)
+BLOCK = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
+CODE = re.compile(rf"{BLOCK.pattern}|`[^`\n]+`", re.M | re.S)
 #: Pages of the reference, by name.
 PAGES = {"experiment.md": experiment_page, "commands.md": command_page, "python.md": python_page}
 #: Files outside docs/ that pages link to, and where they lie in the site.
@@ -34,11 +35,8 @@ TOLD = {
     "src/revocab/experiment/schema/experiment.py": "reference/experiment.md",
     "src/revocab/verbs": "reference/commands.md",
 }
-#: Exported results, the experiment that made them, and the page of the gallery that shows both.
-GALLERIES = {
-    "docs/results-demo.md": ("config/demos/demo.yaml", "gallery.md"),
-    "docs/results-local-data.md": ("config/demos/local-data.yaml", "gallery-real-text.md"),
-}
+#: Exported results, and the experiment that made them: the gallery shows both.
+GALLERY, GALLERY_FILE = "docs/results-demo.md", "config/demos/demo.yaml"
 #: A bar in code in a table.
 PIPE = "\\|"
 PIPED = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
@@ -59,10 +57,9 @@ def write_site(out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(ROOT / "docs", out, ignore=shutil.ignore_patterns("*.md"))
     for source, place in places().items():
-        if source in GALLERIES:
-            text = with_yaml((ROOT / source).read_text(encoding="utf-8"), GALLERIES[source][0])
-        else:
-            text = (ROOT / source).read_text(encoding="utf-8")
+        text = (ROOT / source).read_text(encoding="utf-8")
+        if source == GALLERY:
+            text = with_yaml(text, GALLERY_FILE)
         if place.endswith(".md"):
             text = for_mkdocs(relinked(text, source, place))
         write_text(out / place, text)
@@ -81,7 +78,7 @@ def places() -> dict[str, str]:
     """Return where each committed page lies in the site."""
     pages = [str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")]
     own = {page: page.removeprefix("docs/") for page in sorted(pages)}
-    return {**OTHERS, **own, **{source: page for source, (_, page) in GALLERIES.items()}}
+    return {**OTHERS, **own, GALLERY: "gallery.md"}
 
 
 def relinked(text: str, source: str, place: str) -> str:
@@ -174,8 +171,8 @@ def setting(key: str) -> str:
 
 
 def first_sentence(page: str) -> str:
-    parts = page.split("\n\n")[1:]
-    first = next((part for part in parts if re.match(r"(?!```)[A-Z*`]", part)), "")
+    parts = BLOCK.sub("", page).split("\n\n")[1:]
+    first = next((part for part in parts if re.match(r"\s*[A-Z*`]", part)), "")
     words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split())).replace("*", "")
     return re.split(r"(?<=[.:])(?<!al\.) ", words)[0].rstrip(":.")
 

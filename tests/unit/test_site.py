@@ -69,16 +69,13 @@ def test_links_of_the_reference_lead_to_its_headings(site):
 
 
 def test_the_gallery_shows_each_table_and_figure_with_its_lines(site, repository):
-    for page, file in (("gallery.md", "demo"), ("gallery-real-text.md", "local-data")):
-        text = (site / page).read_text(encoding="utf-8")
-        experiment = yaml.safe_load((repository / f"config/demos/{file}.yaml").read_text("utf-8"))
-        for section in ("tables", "figures"):
-            blocks = re.findall(rf"^```yaml .*\n({section}:\n(?:  .*\n)+)```$", text, re.MULTILINE)
-            shown = [yaml.safe_load(block)[section] for block in blocks]
-            assert {name for entry in shown for name in entry} == {*experiment[section]}
-            assert all(
-                experiment[section][name] == entry[name] for entry in shown for name in entry
-            )
+    text = (site / "gallery.md").read_text(encoding="utf-8")
+    experiment = yaml.safe_load((repository / "config/demos/demo.yaml").read_text("utf-8"))
+    for section in ("tables", "figures"):
+        blocks = re.findall(rf"^```yaml .*\n({section}:\n(?:  .*\n)+)```$", text, re.MULTILINE)
+        entries = [yaml.safe_load(block)[section] for block in blocks]
+        assert {name for entry in entries for name in entry} == {*experiment[section]}
+        assert all(experiment[section][name] == entry[name] for entry in entries for name in entry)
 
 
 def test_the_index_for_language_models_names_every_page(site):
