@@ -10,8 +10,8 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.data.document_tokens import Document
-from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder, windows_of
+from revocab.training.data.heldout import pack_heldout_folder, windows_of
+from revocab.training.data.packing import Document, HeldoutJob
 from revocab.training.loop import heldout_loss
 from revocab.training.loop.heldout_loss import (
     HeldoutCorpus,

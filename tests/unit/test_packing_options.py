@@ -121,17 +121,16 @@ def test_any_number_of_workers_gives_the_same_bytes(folders):
             **os.environ, "RAYON_NUM_THREADS": threads, "TOKENIZERS_PARALLELISM": "true"
         }  # fmt: skip
         subprocess.run(command(folders, threads), env=environment, check=True)
-    for name in ("tokens-00000.npy", "manifest.json"):
+    for name in ("tokens.npy", "manifest.json"):
         assert (folders / "1" / name).read_bytes() == (folders / "2" / name).read_bytes()
 
 
 # Disks that fill ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shard_bytes", ["99999", "1100"])
-def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_bytes):
+def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders):
     """The limit on a file's size stands in for the disk: the same errors, from the same calls."""
-    full = command(folders, "full", "--shard-bytes", shard_bytes)
+    full = command(folders, "full")
     limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *full]
     done = subprocess.run(limited, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
@@ -143,15 +142,15 @@ def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_by
 @pytest.mark.long
 def test_a_killed_packing_leaves_nothing_that_is_read(folders):
     """Its folder never got its name; the next packing clears it away."""
-    killed = subprocess.Popen(command(folders, "out", "--rows", "400000", "--shard-bytes", "9999"))
-    wait_until(lambda: any(folders.glob(".out.*.part/.tokens-00009*.part")), killed)
+    killed = subprocess.Popen(command(folders, "out", "--rows", "400000"))
+    wait_until(lambda: any(folders.glob(".out.*.part/tokens.npy")), killed)
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     assert not (folders / "out").exists()
     for name in ("out", "fresh"):
-        subprocess.run(command(folders, name, "--shard-bytes", "999"), check=True)
+        subprocess.run(command(folders, name), check=True)
     names = sorted(path.name for path in (folders / "fresh").iterdir())
     assert sorted(path.name for path in (folders / "out").iterdir()) == names
-    assert len(names) == 2 + 3 and not list(folders.glob(".out*"))
+    assert len(names) == 3 and not list(folders.glob(".out*"))
     for name in names:
         assert (folders / "out" / name).read_bytes() == (folders / "fresh" / name).read_bytes()

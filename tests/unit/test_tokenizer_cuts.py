@@ -14,8 +14,8 @@ from revocab.evaluation.inference.shared_contexts import tokenizer_fingerprint
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import EfficiencyJob, Hardware, Scoring
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.training.data.document_tokens import load_tokenizer as load_for_packing
-from revocab.training.data.document_tokens import tokenise
+from revocab.training.data.packing import load_tokenizer as load_for_packing
+from revocab.training.data.packing import tokenise
 from revocab.vocabulary.fertility.measure import Text, measure_fertility
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

@@ -22,9 +22,9 @@ from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
 from revocab.training.chat.template import find_template
 from revocab.training.data.conversations import encoded, load_chat_tokenizer
-from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.data.heldout import pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packing import PackingJob
+from revocab.training.data.packing import HeldoutJob, PackingJob
 from revocab.training.named_recipes import named_recipe
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.run import Settings, TrainingRun
@@ -252,7 +252,7 @@ def test_rows_that_are_no_scored_pairs_are_named(tmp_path, row, message):
     ("options", "message"),
     [
         ({"language": "sw"}, "language: 'sw' is none of the languages of translation .en, it"),
-        ({"messages_field": "said"}, "leave messages_field and copying out"),
+        ({"messages_field": "said"}, "messages_field and translation"),
         ({"near_duplicates": {}}, "leave near_duplicates or both_directions out"),
         ({"translation": {"languages": ["en", "en"]}}, "and both are equal"),
         ({"translation": {"languages": ["en", "it"], "fields": {"sw": "x"}}}, "fields: sw is none"),

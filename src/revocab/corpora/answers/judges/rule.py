@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from revocab.corpora.answers.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdict
-from revocab.corpora.answers.options import MESSAGES
+from revocab.corpora.answers.options import MESSAGES, Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.errors import refuse
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import passes
