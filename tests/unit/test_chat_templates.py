@@ -129,16 +129,6 @@ def test_bos_is_what_the_template_writes_once(name, number, tokenizer, folder):
     assert one.ids[:number] == [tokenizer.bos_token_id] * number
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_the_end_of_every_answer_is_learned(name, tokenizer, folder):
-    rows = [{"id": "0", "text": "", "messages": messages_of(2, 3)}]
-    (one,) = encoded(load_chat_tokenizer(folder, name), rows)
-    learned = [token for token, bit in zip(one.ids, one.learned, strict=True) if bit]
-    ends = {"chatml": "<|im_end|>", "llama-3": "<|eot_id|>", "openchat": "<|end_of_turn|>"}
-    end = tokenizer.convert_tokens_to_ids(ends.get(name, "</s>"))
-    assert learned.count(end) == 3 and learned[-1] == end
-
-
 @pytest.mark.parametrize("name", ["plain", "completion"])
 def test_the_prompt_is_the_beginning_of_the_conversation(name, tokenizer, folder):
     """So that a model is asked as it has learned to answer."""

@@ -56,7 +56,8 @@ from revocab.training.named_recipes import named_recipe
 
 print(json.dumps({
     "names": [*methods(), *engines(), *table_kinds(), *figure_kinds(), *claim_kinds(),
-              *generation_kinds(), *languages(), *files_in(CHATS, ".jinja"), *constructions(), *changes()],
+              *generation_kinds(), *languages(), *files_in(CHATS, ".jinja"), *constructions(),
+              *changes()],
     "recipe": named_recipe("recipes.a", {"like": "mine"})[0],
     "template": load_template(find_template("riddle")),
     "words": fill(["<<question>>"], "nds"),

@@ -1,10 +1,14 @@
-"""Packing: hand-computed rows, mixture by tokens, counts of the text packed, errors."""
+"""Packing: rows by hand, mixtures, counts, held-out text, errors, disks that fill, kills."""
 
 from __future__ import annotations
 
 import dataclasses
 import gzip
 import itertools
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from waiting import wait_until
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.data.mixture import interleave, rows_by_share
+from revocab.training.data.mixture import interleave, rows_by_share, shares_by_size
 from revocab.training.data.packed_folder import pack, pack_folder
 from revocab.training.data.packing import PackingJob, TextTokenizer
 
@@ -115,14 +120,16 @@ def test_text_of_special_tokens_is_text_unless_it_is_parsed(tokenizer):
 @pytest.mark.parametrize(
     ("texts", "options", "said"),
     [
+        (["a"], {"document_start": False, "document_end": True}, "toy: tokenizer has no eos token"),
         (["a b c"], {}, "corpus x: ends after 4 tokens, 8 needed.*repeat_corp"),
         ([""], {"repeat_corpora": True}, "corpus x: no text"),
         (["a b", "\ud800"], {}, "document '1': a lone surrogate"),
     ],
 )
 def test_a_corpus_that_does_not_do_is_named(tokenizer, texts, options, said):
+    endless = dataclasses.replace(tokenizer, end_id=None)
     with pytest.raises(RevocabError, match=said):
-        packed(tokenizer, {"x": (1.0, reader(*texts))}, **options)
+        packed(endless, {"x": (1.0, reader(*texts))}, **options)
 
 
 def test_all_corpora_that_are_too_short_are_named(tokenizer):
@@ -130,23 +137,6 @@ def test_all_corpora_that_are_too_short_are_named(tokenizer):
     with pytest.raises(RevocabError) as raised:
         packed(tokenizer, short, rows=8)
     assert [problem[:10] for problem in raised.value.problems] == ["corpus x: ", "corpus y: "]
-
-
-def test_tokenizer_without_bos(tokenizer):
-    without = TextTokenizer(tokenizer.backend, len(WORDS), None, END, Path("toy"))
-    with pytest.raises(RevocabError, match="toy: tokenizer has no bos token"):
-        packed(without, {"x": (1.0, reader("a b c"))})
-
-
-def test_two_corpora_keep_document_order_and_shares(tokenizer):
-    corpora = {
-        "it": (0.75, reader(*["a b c"] * 10, *["c b a"] * 10)),
-        "en": (0.25, reader(*["d e f"] * 5)),
-    }
-    array, result = packed(tokenizer, corpora, rows=16)
-    assert {name: count.rows for name, count in result.corpora.items()} == {"it": 12, "en": 4}
-    italian = [row for row in array.tolist() if IDS["a"] in row]
-    assert italian == [ids("<s> a b c")] * 10 + [ids("<s> c b a")] * 2
 
 
 def test_stages_have_shares_of_their_own_and_corpora_go_on(tokenizer):
@@ -251,7 +241,8 @@ def folders(tmp_path):
     for name, text in {"it": "a b c", "en": "d e f"}.items():
         rows = [{"id": f"{name}{number}", "text": text} for number in range(30)]
         io.write_jsonl(tmp_path / name / "train.jsonl.gz", rows)
-        io.write_json(tmp_path / name / "manifest.json", {"language": name})
+        manifest = {"language": name, "train": {"bytes": 150}}
+        io.write_json(tmp_path / name / "manifest.json", manifest)
     return tmp_path
 
 
@@ -293,9 +284,6 @@ def test_counts_are_summed_by_language(folders, english):
 def test_a_manifest_tells_rows_of_stages(folders):
     shares = {"it": [0.75, "size"], "en": [0.25, 0.5]}
     corpora = {name: folders / name for name in shares}
-    for name in corpora:
-        described = {"language": name, "train": {"bytes": 150}}
-        io.write_json(folders / name / "manifest.json", described)
     stages = {"first": 8, "second": 4}
     options = PackingJob(sequence_length=4, rows=12, seed=17, stages=stages, shares=shares)
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
@@ -360,3 +348,93 @@ def test_rows_are_shuffled_by_the_seed_within_their_stage(tokenizer):
     for stage in (slice(60), slice(60, 80)):
         assert sorted(mixed[stage]) == sorted(plain[stage]) and mixed[stage] != plain[stage]
     assert mixed == rows(shuffle_rows=True) != rows(shuffle_rows=True, seed=99)
+
+
+# Mixtures by size, held-out text ------------------------------------------------------------------
+
+
+def test_shares_by_size_by_hand():
+    sizes = {"sw": 100, "id": 400}
+    shares = shares_by_size({"en": 0.2, "sw": None, "id": None}, sizes)
+    assert shares == pytest.approx({"en": 0.2, "sw": 0.16, "id": 0.64})
+    with pytest.raises(RevocabError, match="0 is left for the corpora drawn by size"):
+        shares_by_size({"en": 1.0, "sw": None}, sizes)
+
+
+def test_packing_by_size_reads_the_corpora_s_sizes(folders):
+    io.write_json(folders / "en/manifest.json", {"language": "en", "train": {"bytes": 75}})
+    shares = {"it": "size", "en": "size"}
+    options = PackingJob(sequence_length=4, rows=16, seed=3, shares=shares)
+    corpora = {name: folders / name for name in shares}
+    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "out")
+    assert {name: one["rows"] for name, one in manifest["corpora"].items()} == {"it": 11, "en": 5}
+    assert set(manifest["sizes"]) == {"it", "en"}
+
+
+def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
+    """A copy in another corpus, with other whitespace, is met too."""
+    corpora = {name: folders / name for name in ("it", "en")}
+    options = PackingJob(sequence_length=4, rows=8, seed=3, shares={"it": 0.5, "en": 0.5})
+    io.write_jsonl(folders / "it/heldout.jsonl.gz", [{"id": "secret", "text": "g h g"}])
+
+    def digest(out, heldout=()):
+        manifest = pack_folder(folders / "tokenizer", corpora, options, folders / out, heldout)
+        counts = manifest["corpora"].items()
+        return manifest["sha256"], {name: one.get("skipped_heldout") for name, one in counts}
+
+    clean, _ = digest("clean")
+    english = list(io.read_jsonl(folders / "en/train.jsonl.gz"))
+    copy = {"id": "copy", "text": "  g\n h g"}
+    io.write_jsonl(folders / "en/train.jsonl.gz", [copy, *english])
+    assert digest("leaking")[0] != clean
+    assert digest("safe", [folders / "it"]) == (clean, {"it": None, "en": 1})
+
+
+# Workers, disks that fill, kills ------------------------------------------------------------------
+
+
+def command(folders, out, rows=600):
+    return [
+        sys.executable, "-m", "revocab", "pack",
+        "--tokenizer", folders / "tokenizer", "--corpora", f"it={folders / 'it'}",
+        f"en={folders / 'en'}", "--shares", "it=0.5", "en=0.5", "--sequence-length", "4",
+        "--rows", str(rows), "--seed", "3", "--repeat-corpora", "--out", folders / out,
+    ]  # fmt: skip
+
+
+def test_any_number_of_workers_gives_the_same_bytes(folders):
+    for threads in ("1", "2"):
+        environment = {
+            **os.environ, "RAYON_NUM_THREADS": threads, "TOKENIZERS_PARALLELISM": "true"
+        }  # fmt: skip
+        subprocess.run(command(folders, threads), env=environment, check=True)
+    for name in ("tokens.npy", "manifest.json"):
+        assert (folders / "1" / name).read_bytes() == (folders / "2" / name).read_bytes()
+
+
+def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders):
+    """The limit on a file's size stands in for the disk: the same errors, from the same calls."""
+    full = command(folders, "full")
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *full]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "no room for" in done.stderr and "no partial output was kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(folders.glob("*full*"))
+
+
+@pytest.mark.long
+def test_a_killed_packing_leaves_nothing_that_is_read(folders):
+    """Its folder never got its name; the next packing clears it away."""
+    killed = subprocess.Popen(command(folders, "out", 1_000_000))
+    wait_until(lambda: any(folders.glob(".out.*.part/tokens.npy")), killed)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    assert not (folders / "out").exists()
+    for name in ("out", "fresh"):
+        subprocess.run(command(folders, name), check=True)
+    names = sorted(path.name for path in (folders / "fresh").iterdir())
+    assert sorted(path.name for path in (folders / "out").iterdir()) == names
+    assert len(names) == 3 and not list(folders.glob(".out*"))
+    for name in names:
+        assert (folders / "out" / name).read_bytes() == (folders / "fresh" / name).read_bytes()

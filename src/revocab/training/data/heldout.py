@@ -25,11 +25,20 @@ from revocab.training.data.conversations import (
     fitting,
     load_chat_tokenizer,
 )
-from revocab.training.data.packing import Document, HeldoutJob, load_tokenizer, tokenise
-from revocab.vocabulary.tokenizers.encoding import TEXT, special_sentence
+from revocab.training.data.packing import (
+    CorpusCount,
+    Document,
+    HeldoutJob,
+    load_tokenizer,
+    tokenise,
+)
+from revocab.vocabulary.tokenizers.encoding import TEXT
 from revocab.vocabulary.tokenizers.identity import ids_hash
 from revocab.vocabulary.tokenizers.load import tokenizer_file
-from revocab.vocabulary.tokenizers.unseen import Unseen, size_of
+from revocab.vocabulary.tokenizers.unseen import size_of
+
+#: Counts that a manifest has only where there is something to count.
+COUNTED_IF_ANY = ("skipped_too_long", "skipped_special", "special_texts")
 
 
 @dataclass
@@ -37,24 +46,24 @@ class Windows:
     """Windows of one corpus: ``input_ids`` int32 [windows, L] (padded with 0), ``lengths`` int32.
 
     Each window is bos plus up to L-1 text tokens of one document; ``tokens`` counts text tokens,
-    which are the predicted ones, and ``bytes`` their text in UTF-8: what no token stands for is in
-    ``unseen`` and not in ``bytes``, so that bits per byte are of what was predicted. A window of
-    conversations is one as its template writes it; predicted are the tokens at which ``answers``
-    [windows, L], booleans, is true.
+    which are the predicted ones, and ``bytes`` their text in UTF-8 without what no token stands
+    for, so that bits per byte are of what was predicted. A window of conversations is one as its
+    template writes it; predicted are the tokens at which ``answers`` [windows, L], booleans, is
+    true.
     """
 
     input_ids: np.ndarray
     lengths: np.ndarray
-    documents: int
-    bytes: int
-    tokens: int
-    unseen: Unseen
+    count: CorpusCount
     answers: np.ndarray | None = None
-    #: Conversations left out: longer than a window, or with the text of a special token.
-    skipped_too_long: int = 0
-    skipped_special: int = 0
-    #: Texts of special tokens in documents.
-    special_texts: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.count.learned[0]
+
+    @property
+    def bytes(self) -> int:
+        return self.count.learned[1]
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -62,32 +71,30 @@ class Windows:
         return arrays if self.answers is None else {**arrays, "answers": self.answers}
 
     def described(self) -> dict[str, Any]:
-        described = {key: getattr(self, key) for key in ("documents", "bytes", "tokens")}
-        described["windows"] = len(self.lengths)
-        if_any = ("skipped_too_long", "skipped_special", "special_texts")
-        described |= {key: getattr(self, key) for key in if_any if getattr(self, key)}
-        return described | self.unseen.described()
+        counts = {"documents": self.count.documents, "bytes": self.bytes, "tokens": self.tokens}
+        skipped = {key: getattr(self.count, key, 0) for key in COUNTED_IF_ANY}
+        skipped = {key: number for key, number in skipped.items() if number}
+        unseen = self.count.unseen.described()
+        return {**counts, "windows": len(self.lengths), **skipped, **unseen}
 
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:
     """Cut documents into :class:`Windows`; a long one continues in the next, after a new bos."""
     rows: list[list[int]] = []
-    count = size = special_texts = 0
-    unseen = Unseen()
+    count = CorpusCount("documents", share=1.0, rows=0)
     for document in documents:
-        unseen.add(document.unseen, document.place)
-        special_texts += document.special_texts
+        count.unseen.add(document.unseen, document.place)
+        count.special_texts += document.special_texts
         if not document.ids:
+            count.bytes += size_of(document.unseen)  # all of it
             continue
-        count += 1
-        size += len(document.text.encode()) - size_of(document.unseen)
+        count.add(document.text)
+        count.tokens += len(document.ids)
         rows += [
             [start_id, *document.ids[begin : begin + length - 1]]
             for begin in range(0, len(document.ids), length - 1)
         ]
-    input_ids, lengths = padded(rows, length)
-    tokens = int(lengths.sum()) - len(rows)
-    return Windows(input_ids, lengths, count, size, tokens, unseen, special_texts=special_texts)
+    return Windows(*padded(rows, length), count)
 
 
 def padded(rows: Sequence[Sequence[int]], length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -114,11 +121,7 @@ def conversation_windows(
     answers = np.zeros(input_ids.shape, dtype=bool)
     for row, conversation in zip(answers, conversations, strict=True):
         row[: len(conversation.ids)] = conversation.learned
-    tokens, size = count.learned
-    skipped = count.skipped_too_long, count.skipped_special
-    return Windows(
-        input_ids, lengths, count.documents, size, tokens, count.unseen, answers, *skipped
-    )
+    return Windows(input_ids, lengths, count, answers)
 
 
 def pack_heldout_folder(
@@ -156,15 +159,11 @@ def pack_heldout_folder(
                 advice = "held-out windows need one to begin with"
                 start = tokenizer.require(start, "bos or eos", advice)
                 windows = windows_of(tokenise(tokenizer, rows), start, job.sequence_length)
-            if not windows.documents:
+            if not windows.count.documents:
                 raise RevocabError(f"{file}: no held-out text; set heldout_bytes of corpus {name}")
             what = f"corpus {name}, held out"
-            if windows.special_texts:
-                caution = special_sentence(what, windows.special_texts, job.special_tokens)
+            for caution in windows.count.cautions(what, job.special_tokens):
                 print(caution, file=sys.stderr)
-            if windows.unseen.size:
-                size = windows.bytes + windows.unseen.size
-                print(windows.unseen.sentence(what, size), file=sys.stderr)
             if not windows.bytes:
                 raise RevocabError(
                     f"{file}: {tokenizer_folder} has no token for any of its text, so that a loss"

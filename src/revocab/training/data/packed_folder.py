@@ -41,7 +41,6 @@ from revocab.training.data.packing import (
     load_tokenizer,
 )
 from revocab.training.recipe import ANSWERS
-from revocab.vocabulary.tokenizers.encoding import special_sentence
 from revocab.vocabulary.tokenizers.identity import ids_hash
 from revocab.vocabulary.tokenizers.load import tokenizer_file
 
@@ -228,13 +227,9 @@ def pack_folder(
 def cautions(packed: Packed, options: PackingJob, tokenizer: TextTokenizer) -> Iterator[str]:
     """Yield in words what of the rows is other than one may think."""
     for name, count in packed.corpora.items():
-        what = f"corpus {name}"
         if caution := repetition(name, count.described()):
             yield caution
-        if count.special_texts:
-            yield special_sentence(what, count.special_texts, options.special_tokens)
-        if count.unseen.size:
-            yield count.unseen.sentence(what, count.bytes)
+        yield from count.cautions(f"corpus {name}", options.special_tokens)
     if bos_is_eos(tokenizer, options):
         yield (
             f"{tokenizer.folder}: bos and eos are the same token, so that it stands once between"

@@ -30,6 +30,7 @@ from revocab.vocabulary.tokenizers.encoding import (
     TEXT,
     SpecialTexts,
     SpecialTokens,
+    special_sentence,
     text_encoder,
 )
 from revocab.vocabulary.tokenizers.unseen import Coverage, Unseen, size_of
@@ -239,6 +240,13 @@ class CorpusCount:
     def learned(self) -> tuple[int, int]:
         """Return the tokens that are predicted, and the bytes that they stand for."""
         return self.tokens, self.bytes - self.unseen.size
+
+    def cautions(self, what: str, special_tokens: SpecialTokens) -> Iterator[str]:
+        """Yield in words what of a text is other than one may think."""
+        if self.special_texts:
+            yield special_sentence(what, self.special_texts, special_tokens)
+        if self.unseen.size:
+            yield self.unseen.sentence(what, self.learned[1] + self.unseen.size)
 
     def described(self) -> dict[str, Any]:
         counts = {key: n for key, n in vars(self).items() if key not in ("name", "unseen")}

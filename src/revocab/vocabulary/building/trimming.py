@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from revocab.corpora.scripts import letters_of_others
+from revocab.corpora.scripts import others
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.languages import scripts_of
@@ -90,7 +90,7 @@ def digit_tokens(vocabulary: EditableVocabulary) -> set[str]:
 
 def tokens_in_scripts(vocabulary: EditableVocabulary, scripts: Iterable[str]) -> set[str]:
     """Return the tokens without a letter of any other script; parts of characters among them."""
-    foreign = letters_of_others(tuple(scripts))
+    foreign = others(tuple(scripts), emoji=False)
     return {
         token
         for token in vocabulary.ids
