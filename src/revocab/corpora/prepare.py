@@ -44,7 +44,7 @@ class Signatures:
 
     def __init__(self, options: NearDuplicates):
         self.options = options
-        self.kept: list[Any] = []
+        self.signatures: list[Any] = []
         self.having: dict[int, list[int]] = defaultdict(list)
         # With more bands than near signatures have values that differ, one band is the same in
         # both, so that none is missed. Bands of single values would propose too many documents.
@@ -69,11 +69,13 @@ class Signatures:
             hash((start, values[start : start + self.rows].tobytes())) for start in self.starts
         ]
         near = {number for band in bands for number in self.having.get(band, ())}
-        if any((values == self.kept[number]).mean() >= self.options.threshold for number in near):
+        if any(
+            (values == self.signatures[number]).mean() >= self.options.threshold for number in near
+        ):
             return False
         for band in bands:
-            self.having[band].append(len(self.kept))
-        self.kept.append(values)
+            self.having[band].append(len(self.signatures))
+        self.signatures.append(values)
         return True
 
 

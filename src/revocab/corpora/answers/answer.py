@@ -57,7 +57,7 @@ from revocab.training.chat.messages import (
 #: Batches of a piece: what a killed job loses at most.
 BATCHES = 8
 #: Fields of a question's row that its answer's row has, too, for judges.
-KEPT = ("checks",)
+COPIED_FIELDS = ("checks",)
 
 Prompts = Sequence[list[int]]
 
@@ -175,20 +175,20 @@ class Dialogue:
     id: str
     #: Messages up to each answer, in order.
     turns: list[list[Message]]
-    kept: dict[str, Any] = field(default_factory=dict)
-    said: list[Message] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
     #: How each answer ended.
     answers: list[dict[str, Any]] = field(default_factory=list)
 
     def take(self, output: Output, special: Mapping[str, Any]) -> None:
-        self.said += [*self.turns.pop(0), {"role": ASSISTANT, "content": output.text}]
+        self.messages += [*self.turns.pop(0), {"role": ASSISTANT, "content": output.text}]
         reason = output.finish_reason
         self.answers.append({"finish_reason": reason, "tokens": output.tokens, **special})
         if reason != "eos":
             self.turns.clear()
 
     def row(self) -> dict[str, Any]:
-        return {"id": self.id, MESSAGES: self.said, "answers": self.answers, **self.kept}
+        return {"id": self.id, MESSAGES: self.messages, "answers": self.answers, **self.fields}
 
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:
@@ -217,7 +217,7 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
         value = field_of(row, job.messages_field, at, "messages_field")
         questions = turns(messages.read(value, f"{at}, field {job.messages_field!r}"))
         if questions:
-            more = {key: row[key] for key in KEPT if key in row}
+            more = {key: row[key] for key in COPIED_FIELDS if key in row}
             dialogues.append(Dialogue(row["id"], questions, more))
     messages.check()
     wanted.check(where)
@@ -245,7 +245,7 @@ def answer_all(model: RecordedGenerator, dialogues: Sequence[Dialogue]) -> int:
     while waiting := [dialogue for dialogue in dialogues if dialogue.turns]:
         able, prompts = [], []
         for dialogue in waiting:
-            prompt = model.chat.encode(model.chat.text([*dialogue.said, *dialogue.turns[0]]))
+            prompt = model.chat.encode(model.chat.text([*dialogue.messages, *dialogue.turns[0]]))
             if len(prompt) <= model.room:
                 able.append(dialogue)
                 prompts.append(prompt)
@@ -347,15 +347,15 @@ def judge_folder(
         judged = iter(judge.judge(able, job, JudgeInputs(model, machine, records)))
         silent = Verdict(False, None, "empty answer")
         verdicts = [next(judged) if is_answered(row[MESSAGES]) else silent for row in rows]
-        kept = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict.kept]
+        good = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict.kept]
         left_out = Counter(verdict.reason for verdict in verdicts if not verdict.kept)
-        if not kept:
+        if not good:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.most_common())
             raise RevocabError(
                 f"{conversations}: judge {judge.name!r} keeps none of {len(rows)} conversations "
                 f"({reasons}); change its options, or let another model answer"
             )
-        write_jsonl(folder / CONVERSATIONS, kept)
+        write_jsonl(folder / CONVERSATIONS, good)
         by_row = (
             {"id": row["id"], **asdict(verdict)}
             for row, verdict in zip(rows, verdicts, strict=True)
@@ -366,7 +366,7 @@ def judge_folder(
             **({"model": model_hash(model)} if model else {}),
             "input": sha256(conversations),
             "conversations": len(rows),
-            "kept": len(kept),
+            "kept": len(good),
             "left_out": dict(sorted(left_out.items())),
         }
         write_json(folder / "manifest.json", manifest)

@@ -205,10 +205,10 @@ def check_recipe(manifest: Mapping[str, Any], settings: Settings) -> None:
             f"again with --loss {settings.loss}"
         )
     packed = [(stage["name"], stage["rows"]) for stage in manifest.get("stages", ())]
-    asked = [(stage.name, stage.steps * settings.batch_size) for stage in settings.plan.stages]
-    if packed and packed != asked:
+    recipe = [(stage.name, stage.steps * settings.batch_size) for stage in settings.plan.stages]
+    if packed and packed != recipe:
         rows, wanted = (
-            ", ".join(f"{name} {count}" for name, count in stages) for stages in (packed, asked)
+            ", ".join(f"{name} {count}" for name, count in stages) for stages in (packed, recipe)
         )
         raise RevocabError(
             f"packed rows are mixed for the stages {rows} (rows), but the recipe's are {wanted};"
