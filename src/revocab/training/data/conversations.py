@@ -81,7 +81,7 @@ class ConversationCount(CorpusCount):
     ``words`` those of whole messages; what is left out is counted in every pass.
     """
 
-    counted_if_any: ClassVar = (
+    counted_if_any: ClassVar[tuple[str, ...]] = (
         *CorpusCount.counted_if_any, "skipped_empty", "skipped_too_long", "skipped_special"
     )  # fmt: skip
 

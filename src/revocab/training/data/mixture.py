@@ -40,11 +40,11 @@ def resolved_shares(
     sizes = {
         name: manifests[name]["train"]["bytes"] for name, own in shares.items() if "size" in own
     }
-    fixed = [
-        {name: None if own[stage] == "size" else own[stage] for name, own in shares.items()}
-        for stage in range(stages)
-    ]
-    by_stage = [shares_by_size(stage, sizes) for stage in fixed]
+    by_stage = []
+    for stage in range(stages):
+        own_shares = {name: own[stage] for name, own in shares.items()}
+        fixed = {name: None if share == "size" else share for name, share in own_shares.items()}
+        by_stage.append(shares_by_size(fixed, sizes))
     return {name: [stage[name] for stage in by_stage] for name in shares}, sizes
 
 

@@ -209,7 +209,11 @@ class CorpusCount:
     """
 
     #: What a manifest has only where there is something to count.
-    counted_if_any: ClassVar = ("skipped_heldout", "skipped_tokens", "special_texts")
+    counted_if_any: ClassVar[tuple[str, ...]] = (
+        "skipped_heldout",
+        "skipped_tokens",
+        "special_texts",
+    )
 
     name: str
     #: Of all rows, or of the only mixture as it was asked for.
