@@ -99,7 +99,7 @@ def test_an_adapter_equals_a_plain_loop_over_its_two_factors(inputs, finished):
     weights = {name: one.detach().clone() for name, one in model.named_parameters()}
     trained = [first_RI, second_OR, weights[HEAD].requires_grad_()]
     optimizer = torch.optim.AdamW(trained, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
     expected = []
     for step in range(STAGES[0].steps):
         optimizer.param_groups[0]["lr"] = STAGES[0].learning_rate * STAGES[0].factor(step)

@@ -100,7 +100,7 @@ def test_steps_equal_a_plain_loop(trained):
         [{"params": rows, "weight_decay": 0.0}, {"params": norms, "weight_decay": 0.5}],
         betas=(0.9, 0.95), eps=1e-8,
     )  # fmt: skip
-    tokens = torch.from_numpy(np.load(root / "packed/tokens-00000.npy").astype(np.int64))
+    tokens = torch.from_numpy(np.load(root / "packed/tokens.npy").astype(np.int64))
     for step, row in enumerate(table(root / "out/losses.csv")[:6]):
         for group, peak in zip(optimizer.param_groups, (3e-2, 1e-2), strict=True):
             group["lr"] = peak * ROWS.factor(step)

@@ -96,5 +96,5 @@ def test_ids_of_padding_in_the_data_are_refused(inputs, tmp_path):
     with pytest.raises(RevocabError) as refused:
         train(changed(run_of(inputs, tmp_path / "out"), model=padded))
     packed, heldout = refused.value.problems
-    assert "padded: 40 vocabulary rows, but packed tokens contain id" in packed
-    assert "padded: 40 vocabulary rows, but held-out text was tokenised with 64" in heldout
+    assert "padded: 40 vocabulary rows, but packed rows" in packed
+    assert "padded: 40 vocabulary rows, but held-out windows have ids up to 63" in heldout

@@ -80,7 +80,7 @@ def test_stages_equal_a_plain_loop_with_an_optimizer_for_each(inputs, finished):
 
     out, manifest = finished
     model = AutoModelForCausalLM.from_pretrained(inputs / "model", dtype=torch.float32)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
     named = dict(model.named_parameters())
     matrices = [named[name] for name in named if name in MATRICES]
     rest = [named[name] for name in named if name not in MATRICES]

@@ -24,7 +24,6 @@ from training_pico import (
     run_of,
     table,
     weights,
-    write_packed,
 )
 from waiting import steps_made, wait_until
 
@@ -42,7 +41,7 @@ def plain_loop(inputs, settings):
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(inputs / "model", dtype=torch.float32)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
     optimizer = torch.optim.AdamW(
         model.parameters(),
         lr=settings.learning_rate,
@@ -174,17 +173,6 @@ def test_another_seed_reads_the_rows_in_an_order_of_its_own(inputs, finished, tm
     found = [losses(tmp_path / name) for name in ("one", "again", "two")]
     assert found[0] == found[1]
     assert len({tuple(one) for one in (*found, losses(finished[0]))}) == 3
-
-
-def test_shards_of_any_size_give_the_same_run(inputs, finished, tmp_path):
-    """Shards of seven rows end within batches of four; every byte of the run is the same."""
-    tokens = np.load(inputs / "packed" / "tokens-00000.npy")
-    for name in ("model", "heldout"):
-        (tmp_path / name).symlink_to(inputs / name)
-    write_packed(tmp_path / "packed", tokens, shard_bytes=7 * LENGTH * 2)
-    assert len(list((tmp_path / "packed").glob("tokens-*.npy"))) == 115
-    train(run_of(tmp_path, tmp_path / "out"))
-    assert_same(tmp_path / "out", finished[0])
 
 
 def test_bfloat16_autocast_trains(inputs, finished, tmp_path):

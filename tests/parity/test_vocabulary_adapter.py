@@ -65,7 +65,7 @@ def autograd(inputs, auxiliary, tied=False, shared=False):
     each = [a0_NV.clone().requires_grad_() for _ in (whichs[:1] if shared else whichs)]
     a = dict(zip(whichs, each * len(whichs) if shared else each, strict=True))
     optimizer = torch.optim.AdamW(each, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
     rows = []
     for step in range(STEPS):
         optimizer.param_groups[0]["lr"] = settings.learning_rate * settings.factor(step)

@@ -91,9 +91,9 @@ def chat_model(folder: Path) -> None:
 
 def write_inputs(root: Path, **options: object) -> Path:
     """Write a pico Mistral, packed conversations and held-out ones under ``root``."""
-    from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
+    from revocab.training.data.heldout import pack_heldout_folder
     from revocab.training.data.packed_folder import pack_folder
-    from revocab.training.data.packing import PackingJob
+    from revocab.training.data.packing import HeldoutJob, PackingJob
 
     chat_model(root / "model")
     tokenizer, corpora = write_tokenizer(root / "tokenizer"), {"it": write_chat(root / "it")}

@@ -86,7 +86,7 @@ VERBS = [
     Verb(
         "pack_tokens",
         f"--tokenizer {{given}}/source {CORPUS} --shares it=1.0 --sequence-length 16 --rows 8"
-        " --seed 1 --shard-bytes 128",
+        " --seed 1",
     ),
     Verb("pack_heldout", f"--tokenizer {{given}}/source {CORPUS} --sequence-length 16"),
     Verb(

@@ -22,7 +22,6 @@ from revocab.initialise.rows.source_weights import (
     write_source_weights,
 )
 from revocab.marker import MARKER
-from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.loop.trainer import RecipeTrainer
 from revocab.training.run import Settings, TrainingRun
 from revocab.training.train import train
@@ -120,16 +119,16 @@ def write_adapted(root: Path, **changes: object) -> None:
 
 
 def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
-    """Write rows of ids as a packed folder of one shard, or of more with ``shard_bytes``."""
-    shard_bytes = changes.pop("shard_bytes", SHARD_BYTES)
-    with new_shards(folder, *tokens.shape, tokens.dtype, shard_bytes=shard_bytes) as shards:
-        shards.arrays["tokens"][np.arange(len(tokens))] = tokens
+    """Write rows of ids as a packed folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / "tokens.npy", tokens)
     packed = {
         "rows": len(tokens), "sequence_length": tokens.shape[1], "tokens": tokens.size,
         "tokens_per_byte": 0.5, "largest_id": int(tokens.max()), "seed": RECIPE["seed"],
-        "corpora": {"it": {"rows": len(tokens)}}, **changes,
+        "corpora": {"it": {"rows": len(tokens)}}, "sha256": io.sha256(folder / "tokens.npy"),
+        **changes,
     }  # fmt: skip
-    io.write_json(folder / "manifest.json", {**packed, **shards.described()})
+    io.write_json(folder / "manifest.json", packed)
 
 
 def run_of(

@@ -9,11 +9,9 @@ import pytest
 from evaluation_toys import write_model
 from jobs import job_of
 
-from revocab.corpora.answers.answer import Dialogue, answer_all, read_dialogues, turns
-from revocab.corpora.answers.judge import JudgeInputs, JudgeJob, judges
-from revocab.corpora.answers.judged import judge_folder
+from revocab.corpora.answers.answer import Dialogue, answer_all, judge_folder, read_dialogues, turns
 from revocab.corpora.answers.judges.llm import grade
-from revocab.corpora.answers.options import AnswerJob
+from revocab.corpora.answers.options import AnswerJob, JudgeInputs, JudgeJob, judges
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.decoding import Output
@@ -88,7 +86,7 @@ def test_a_model_reads_its_own_earlier_answers_and_a_cut_one_is_its_last():
 def test_questions_that_are_none_are_told(tmp_path):
     write_jsonl(tmp_path / "a.jsonl", [{"id": "1", "talk": said("q")}])
     write_jsonl(tmp_path / "b.jsonl", [{"id": "1", "messages": []}])
-    with pytest.raises(RevocabError, match=r"row 1: no field 'messages' .* --messages-field"):
+    with pytest.raises(RevocabError, match=r"row 1: no field 'messages'; .* --messages-field"):
         read_dialogues(AnswerJob(), [tmp_path / "a.jsonl"])
     with pytest.raises(RevocabError, match="nothing is asked"):
         read_dialogues(AnswerJob(), [tmp_path / "b.jsonl"])

@@ -14,10 +14,9 @@ from safetensors.torch import load_file, save_file
 from waiting import wait_until
 
 from revocab.__main__ import main
-from revocab.corpora.answers.judge import JudgeJob
-from revocab.corpora.answers.judged import judge_folder
+from revocab.corpora.answers.answer import BATCHES, judge_folder, recorded
 from revocab.corpora.answers.judges import llm
-from revocab.corpora.answers.recorded import BATCHES, recorded
+from revocab.corpora.answers.options import JudgeJob
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import AnswerHardware

@@ -97,7 +97,7 @@ def test_a_run_stopped_before_its_end_keeps_the_same(inputs, tmp_path, monkeypat
 
 
 def test_nothing_to_judge_by_is_said_before_training(inputs, tmp_path):
-    rows = np.load(inputs / "packed/tokens-00000.npy")
+    rows = np.load(inputs / "packed/tokens.npy")
     pico.write_packed(tmp_path / "packed", rows, corpora={"ru": {"rows": len(rows)}})
     run = pico.changed(run_of(inputs, tmp_path / "run"), packed=tmp_path / "packed")
     with pytest.raises(RevocabError, match=r"keep_best: no held-out text .*trained on: ru"):

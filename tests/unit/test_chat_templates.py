@@ -9,7 +9,11 @@ from chat_toys import messages_of, write_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.training.chat.template import FOLDER, find_template, load_template
-from revocab.training.data.conversations import ConversationCount, encoded, load_chat_tokenizer
+from revocab.training.data.conversations import (
+    ConversationCount,
+    conversations_of,
+    load_chat_tokenizer,
+)
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 MESSAGES = [
@@ -50,6 +54,10 @@ TEXTS = {
         "GPT4 Correct User: Where?<|end_of_turn|>GPT4 Correct Assistant:« A Pieve.<|end_of_turn|>»"
     ),
 }
+
+
+def encoded(chat, rows):
+    return list(conversations_of(chat, rows, ConversationCount("it", share=1.0, rows=0)))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +104,7 @@ def test_tokens_and_masks_are_those_of_apply_chat_template(name, tokenizer, fold
     chat = load_chat_tokenizer(folder, name)
     conversations = [messages_of(n, 1 + n % 3) for n in range(20)]
     rows = [{"id": str(n), "text": "", "messages": one} for n, one in enumerate(conversations)]
-    ours = list(encoded(chat, rows))
+    ours = encoded(chat, rows)
     theirs = tokenizer.apply_chat_template(
         conversations,
         chat_template=(FOLDER / f"{name}.jinja").read_text(),
@@ -119,16 +127,6 @@ def test_bos_is_what_the_template_writes_once(name, number, tokenizer, folder):
     (one,) = encoded(load_chat_tokenizer(folder, name), rows)
     assert one.ids.count(tokenizer.bos_token_id) == number
     assert one.ids[:number] == [tokenizer.bos_token_id] * number
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_the_end_of_every_answer_is_learned(name, tokenizer, folder):
-    rows = [{"id": "0", "text": "", "messages": messages_of(2, 3)}]
-    (one,) = encoded(load_chat_tokenizer(folder, name), rows)
-    learned = [token for token, bit in zip(one.ids, one.learned, strict=True) if bit]
-    ends = {"chatml": "<|im_end|>", "llama-3": "<|eot_id|>", "openchat": "<|end_of_turn|>"}
-    end = tokenizer.convert_tokens_to_ids(ends.get(name, "</s>"))
-    assert learned.count(end) == 3 and learned[-1] == end
 
 
 @pytest.mark.parametrize("name", ["plain", "completion"])
@@ -207,8 +205,8 @@ def test_a_message_with_the_text_of_a_special_token_is_left_out(folder):
         {"id": "1", "text": "",
          "messages": [*messages_of(1), {"role": "user", "content": "a</s>b"}]},
     ]  # fmt: skip
-    count = ConversationCount(share=1.0, rows=0)
-    assert [conversation.id for conversation in encoded(chat, rows, count)] == ["0"]
+    count = ConversationCount("it", share=1.0, rows=0)
+    assert [conversation.id for conversation in conversations_of(chat, rows, count)] == ["0"]
     assert count.skipped_special == 1
 
 
@@ -218,4 +216,4 @@ def test_what_a_template_refuses_names_the_conversation(folder):
         {"id": "x7", "text": "", "messages": [{"role": "tool", "content": "1"}, *messages_of(0)]}
     ]
     with pytest.raises(RevocabError, match=r"mistral.jinja: conversation 'x7': .*received tool"):
-        list(encoded(chat, rows))
+        encoded(chat, rows)

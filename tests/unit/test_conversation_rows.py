@@ -12,12 +12,15 @@ from torch.nn import functional
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.data.conversations import encoded, load_chat_tokenizer
-from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.data.conversations import (
+    ConversationCount,
+    conversations_of,
+    load_chat_tokenizer,
+)
+from revocab.training.data.heldout import pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packed_rows import open_packed, positions_of
-from revocab.training.data.packing import PackingJob
-from revocab.training.data.shards import MARKS
+from revocab.training.data.packed_rows import MARKS, open_packed, positions_of
+from revocab.training.data.packing import HeldoutJob, PackingJob
 from revocab.training.loop.heldout_loss import heldout_losses, open_heldout
 from revocab.training.loop.loss import next_token_loss
 
@@ -33,7 +36,7 @@ def folders(tmp_path_factory):
     return root
 
 
-def packed(folders, out, corpora=("it",), template="plain", shard_bytes=None, **options):
+def packed(folders, out, corpora=("it",), template="plain", **options):
     values = {"sequence_length": LENGTH, "rows": ROWS, "seed": 3, "loss": "answers", **options}
     shares = dict.fromkeys(corpora, 1 / len(corpora))
     return pack_folder(
@@ -41,16 +44,15 @@ def packed(folders, out, corpora=("it",), template="plain", shard_bytes=None, **
         {name: folders / name for name in corpora},
         PackingJob(**values, shares=shares),
         out,
-        shard_bytes=shard_bytes,
         chat_template=template,
     )
 
 
 def rows_of(folder, length=LENGTH):
-    """Return tokens, starts and learned tokens of a packed folder of one shard."""
-    tokens = np.load(folder / "tokens-00000.npy")
+    """Return tokens, starts and learned tokens of a packed folder."""
+    tokens = np.load(folder / "tokens.npy")
     bits = [
-        np.unpackbits(np.load(folder / f"{stem}-00000.npy"), axis=1, count=length).astype(bool)
+        np.unpackbits(np.load(folder / f"{stem}.npy"), axis=1, count=length).astype(bool)
         for stem in MARKS
     ]
     return tokens, *bits
@@ -58,7 +60,8 @@ def rows_of(folder, length=LENGTH):
 
 def conversations(folders, corpus="it", split="train", template="plain"):
     chat = load_chat_tokenizer(folders / "tokenizer", template)
-    return list(encoded(chat, io.read_jsonl(folders / corpus / f"{split}.jsonl.gz")))
+    rows = io.read_jsonl(folders / corpus / f"{split}.jsonl.gz")
+    return list(conversations_of(chat, rows, ConversationCount(corpus, 1, 0)))
 
 
 def test_rows_hold_whole_conversations_in_order(folders, tmp_path):
@@ -93,18 +96,11 @@ def test_one_conversation_per_row(folders, tmp_path):
         assert np.flatnonzero(begun).tolist() == [0, len(one.ids)]
 
 
-def test_packing_is_deterministic_whatever_the_shards(folders, tmp_path):
-    whole = packed(folders, tmp_path / "a", corpora=("it", "en"), shuffle_rows=True)
-    again = packed(folders, tmp_path / "b", corpora=("it", "en"), shuffle_rows=True)
-    parts = packed(
-        folders, tmp_path / "c", corpora=("it", "en"), shuffle_rows=True, shard_bytes=300
+def test_packing_is_deterministic(folders, tmp_path):
+    first, again = (
+        packed(folders, tmp_path / name, corpora=("it", "en"), shuffle_rows=True) for name in "ab"
     )
-    assert whole == again and len(parts["shards"]) > 1
-    for key in ("sha256", "starts_sha256", "answers_sha256"):
-        assert whole[key] == parts[key]
-    one, many = (open_packed(tmp_path / name, ROWS, 4) for name in "ac")
-    for name, values in one.__getitems__([5, 1, 6]).items():
-        assert torch.equal(values, many.__getitems__([5, 1, 6])[name]), name
+    assert first == again and {"sha256", "starts_sha256", "answers_sha256"} <= {*first}
 
 
 def test_a_corpus_may_begin_again(folders, tmp_path):
@@ -155,9 +151,8 @@ def test_what_is_longer_than_a_row_may_be_cut(folders, tmp_path):
 def test_of_a_cut_answer_the_bytes_before_the_cut_count(folders):
     chat = load_chat_tokenizer(folders / "tokenizer", "plain")
     (whole,) = conversations(folders)[:1]
-    row = next(iter(io.read_jsonl(folders / "it" / "train.jsonl.gz")))
     first = int(np.flatnonzero(whole.learned)[0])
-    (cut,) = encoded(chat, [row], cut_at=first + 1)
+    cut = whole.cut(first + 1)
     assert (len(cut.ids), int(cut.learned.sum())) == (first + 1, 1)
     spelt = chat.backend.decode(cut.ids[-1:])
     assert 0 < cut.answer_bytes <= len(spelt.encode()) + 1
@@ -217,8 +212,7 @@ def plain_loop(model, found):
     return total / count, count
 
 
-@pytest.mark.parametrize("one_per_row", [False, True])
-@pytest.mark.parametrize("family", ["Mistral", "GPTNeoX"])
+@pytest.mark.parametrize(("family", "one_per_row"), [("Mistral", False), ("GPTNeoX", True)])
 def test_loss_and_gradients_are_those_of_a_plain_loop_for_any_micro_batch(
     folders, tmp_path, family, one_per_row
 ):
@@ -229,7 +223,7 @@ def test_loss_and_gradients_are_those_of_a_plain_loop_for_any_micro_batch(
     expected, count = plain_loop(model, found)
     expected.backward()
     gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
-    for parts in ([[0, 1, 2, 3]], [[0], [1, 2], [3]], [[0], [1], [2], [3]]):
+    for parts in ([[0, 1, 2, 3]], [[0], [1, 2], [3]]):
         model.zero_grad()
         batches = [rows.__getitems__(part) for part in parts]
         assert {int(n) for batch in batches for n in batch["predicted"]} == {count}

@@ -255,7 +255,7 @@ def test_a_corpus_of_copying_tasks(tmp_path):
     job = job.model_copy(update={"limit_documents": None})
     manifest = prepare_corpus(rows, {"label": "rows"}, job, tmp_path / "all")
     assert manifest["train"]["documents"] == 3 and manifest["skipped"]["duplicate"] == 5 + 3 + 5
-    with pytest.raises(ValueError, match="leave messages_field out"):
+    with pytest.raises(ValueError, match="messages_field and copying"):
         CorpusJob(corpus="c", language="it", copying="sentence", messages_field="messages")
 
 

@@ -41,7 +41,8 @@ RECIPE = (
 FOUND = """
 import json
 
-from revocab.training.chat.template import template_names as chats
+from revocab.extensions import files_in
+from revocab.training.chat.template import FOLDER as CHATS
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.inference.engine import engines
 from revocab.evaluation.multiple_choice.tasks import find_template, load_template
@@ -55,7 +56,8 @@ from revocab.training.named_recipes import named_recipe
 
 print(json.dumps({
     "names": [*methods(), *engines(), *table_kinds(), *figure_kinds(), *claim_kinds(),
-              *generation_kinds(), *languages(), *chats(), *constructions(), *changes()],
+              *generation_kinds(), *languages(), *files_in(CHATS, ".jinja"), *constructions(),
+              *changes()],
     "recipe": named_recipe("recipes.a", {"like": "mine"})[0],
     "template": load_template(find_template("riddle")),
     "words": fill(["<<question>>"], "nds"),

@@ -10,8 +10,8 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.data.document_tokens import Document
-from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder, windows_of
+from revocab.training.data.heldout import pack_heldout_folder, windows_of
+from revocab.training.data.packing import Document, HeldoutJob
 from revocab.training.loop import heldout_loss
 from revocab.training.loop.heldout_loss import (
     HeldoutCorpus,
@@ -64,7 +64,7 @@ def test_windows_by_hand():
     windows = windows_of([Document("0", "abcde", [5, 6, 7, 8, 9])], 1, 3)
     assert windows.input_ids.tolist() == [[1, 5, 6], [1, 7, 8], [1, 9, 0]]
     assert windows.lengths.tolist() == [3, 3, 2]
-    assert (windows.documents, windows.bytes, windows.tokens) == (1, 5, 5)
+    assert (windows.count.documents, windows.bytes, windows.tokens) == (1, 5, 5)
 
 
 @pytest.mark.parametrize("length", [2, 3, 5, 16])
@@ -78,7 +78,7 @@ def test_each_text_token_is_predicted_once_and_in_order(length):
     assert predicted == [token for document in documents() for token in document.ids]
     assert windows.tokens == len(predicted) == 19
     assert (windows.input_ids[:, 0] == 1).all()
-    assert windows.documents == 4  # the empty one is no document
+    assert windows.count.documents == 4  # the empty one is no document
 
 
 def test_loss_is_the_sum_over_windows_taken_alone(model):

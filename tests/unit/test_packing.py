@@ -1,10 +1,14 @@
-"""Packing: hand-computed rows, mixture by tokens, counts of the text packed, errors."""
+"""Packing: rows by hand, mixtures, counts, held-out text, errors, disks that fill, kills."""
 
 from __future__ import annotations
 
 import dataclasses
 import gzip
 import itertools
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from waiting import wait_until
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.data.document_tokens import TextTokenizer
-from revocab.training.data.mixture import interleave, rows_by_share, shuffled
-from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packing import PackingJob, pack
+from revocab.training.data.mixture import interleave, rows_by_share, shares_by_size
+from revocab.training.data.packed_folder import pack, pack_folder
+from revocab.training.data.packing import PackingJob, TextTokenizer
 
 WORDS = ["[unk]", "<s>", "</s>", *"abcdefgh", "è", "città"]
 IDS = {word: number for number, word in enumerate(WORDS)}
@@ -49,7 +53,7 @@ def packed(tokenizer, corpora, **options):
         name: (share if isinstance(share, tuple) else (share,), read)
         for name, (share, read) in corpora.items()
     }
-    return array, pack(array, corpora, tokenizer, options)
+    return array, pack({"tokens": array}, corpora, tokenizer, options)
 
 
 def ids(text):
@@ -116,14 +120,16 @@ def test_text_of_special_tokens_is_text_unless_it_is_parsed(tokenizer):
 @pytest.mark.parametrize(
     ("texts", "options", "said"),
     [
+        (["a"], {"document_start": False, "document_end": True}, "toy: tokenizer has no eos token"),
         (["a b c"], {}, "corpus x: ends after 4 tokens, 8 needed.*repeat_corp"),
         ([""], {"repeat_corpora": True}, "corpus x: no text"),
-        (["a b", "\ud800"], {}, "document '1': text is not valid Unicode"),
+        (["a b", "\ud800"], {}, "document '1': a lone surrogate"),
     ],
 )
 def test_a_corpus_that_does_not_do_is_named(tokenizer, texts, options, said):
+    endless = dataclasses.replace(tokenizer, end_id=None)
     with pytest.raises(RevocabError, match=said):
-        packed(tokenizer, {"x": (1.0, reader(*texts))}, **options)
+        packed(endless, {"x": (1.0, reader(*texts))}, **options)
 
 
 def test_all_corpora_that_are_too_short_are_named(tokenizer):
@@ -131,23 +137,6 @@ def test_all_corpora_that_are_too_short_are_named(tokenizer):
     with pytest.raises(RevocabError) as raised:
         packed(tokenizer, short, rows=8)
     assert [problem[:10] for problem in raised.value.problems] == ["corpus x: ", "corpus y: "]
-
-
-def test_tokenizer_without_bos(tokenizer):
-    without = TextTokenizer(tokenizer.backend, len(WORDS), None, END, Path("toy"))
-    with pytest.raises(RevocabError, match="toy: tokenizer has no bos token"):
-        packed(without, {"x": (1.0, reader("a b c"))})
-
-
-def test_two_corpora_keep_document_order_and_shares(tokenizer):
-    corpora = {
-        "it": (0.75, reader(*["a b c"] * 10, *["c b a"] * 10)),
-        "en": (0.25, reader(*["d e f"] * 5)),
-    }
-    array, result = packed(tokenizer, corpora, rows=16)
-    assert {name: count.rows for name, count in result.corpora.items()} == {"it": 12, "en": 4}
-    italian = [row for row in array.tolist() if IDS["a"] in row]
-    assert italian == [ids("<s> a b c")] * 10 + [ids("<s> c b a")] * 2
 
 
 def test_stages_have_shares_of_their_own_and_corpora_go_on(tokenizer):
@@ -252,7 +241,8 @@ def folders(tmp_path):
     for name, text in {"it": "a b c", "en": "d e f"}.items():
         rows = [{"id": f"{name}{number}", "text": text} for number in range(30)]
         io.write_jsonl(tmp_path / name / "train.jsonl.gz", rows)
-        io.write_json(tmp_path / name / "manifest.json", {"language": name})
+        manifest = {"language": name, "train": {"bytes": 150}}
+        io.write_json(tmp_path / name / "manifest.json", manifest)
     return tmp_path
 
 
@@ -263,19 +253,16 @@ def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(fol
     places = [folders / "x", folders / "y"]
     manifests = [pack_folder(folders / "tokenizer", corpora, options, out) for out in places]
     assert manifests[0] == manifests[1] == io.read_json(folders / "x" / "manifest.json")
-    for name in ("tokens-00000.npy", "manifest.json"):
+    for name in ("tokens.npy", "manifest.json"):
         assert len({(place / name).read_bytes() for place in places}) == 1
-    tokens, manifest = np.load(folders / "x" / "tokens-00000.npy"), manifests[0]
+    tokens, manifest = np.load(folders / "x" / "tokens.npy"), manifests[0]
     assert (tokens.dtype, tokens.shape) == (np.uint16, (20, 4))
     assert (manifest["tokens"], manifest["tokens_per_byte"]) == (80, 80 / (20 * 5))
     assert manifest["corpora"]["it"] == {
         "share": 0.75, "rows": 15, "tokens": 60, "bytes": 75, "words": 45, "documents": 15,
         "passes": 1, "skipped_empty": 0,
     }  # fmt: skip
-    digest = io.sha256(folders / "x" / "tokens-00000.npy")
-    assert manifest["shards"] == [
-        {"first_row": 0, "rows": 20, "tokens": "tokens-00000.npy", "sha256": digest}
-    ]
+    digest = io.sha256(folders / "x" / "tokens.npy")
     assert manifest["sha256"] == digest
 
 
@@ -297,9 +284,6 @@ def test_counts_are_summed_by_language(folders, english):
 def test_a_manifest_tells_rows_of_stages(folders):
     shares = {"it": [0.75, "size"], "en": [0.25, 0.5]}
     corpora = {name: folders / name for name in shares}
-    for name in corpora:
-        described = {"language": name, "train": {"bytes": 150}}
-        io.write_json(folders / name / "manifest.json", described)
     stages = {"first": 8, "second": 4}
     options = PackingJob(sequence_length=4, rows=12, seed=17, stages=stages, shares=shares)
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
@@ -311,7 +295,7 @@ def test_a_manifest_tells_rows_of_stages(folders):
          "corpora": {"it": {"share": 0.5, "rows": 2}, "en": {"share": 0.5, "rows": 2}},
          "tokens_per_byte": 0.8},
     ]  # fmt: skip
-    tokens = np.load(folders / "x" / "tokens-00000.npy")
+    tokens = np.load(folders / "x" / "tokens.npy")
     italian = (tokens == IDS["a"]).any(axis=1)
     assert (italian[:8].sum(), italian[8:].sum()) == (6, 2)
     uneven = options.model_copy(update={"shares": {"it": [1.0], "en": [0.0, 1.0]}})
@@ -354,20 +338,103 @@ def test_a_packing_that_fails_names_the_corpus_and_leaves_nothing(folders, harm,
 
 def test_rows_are_shuffled_by_the_seed_within_their_stage(tokenizer):
     text = [" ".join("abcdefg"[n % 7] for n in range(k, k + 40)) for k in range(20)]
-    corpora = {"x": (0.75, reader(*text)), "y": (0.25, reader(*reversed(text)))}
+    corpora = {"x": ((0.75, 1), reader(*text)), "y": ((0.25, 0), reader(*reversed(text)))}
 
     def rows(**options):
-        values = {"rows": 80, **options}
+        values = {"rows": 80, "stages": {"one": 60, "two": 20}, **options}
         return [tuple(row) for row in packed(tokenizer, corpora, **values)[0].tolist()]
 
     plain, mixed = rows(), rows(shuffle_rows=True)
-    assert sorted(mixed) == sorted(plain) and mixed != plain
+    for stage in (slice(60), slice(60, 80)):
+        assert sorted(mixed[stage]) == sorted(plain[stage]) and mixed[stage] != plain[stage]
     assert mixed == rows(shuffle_rows=True) != rows(shuffle_rows=True, seed=99)
 
 
-def test_shuffled_places_stay_in_their_stage():
-    stages = [np.arange(0, 50), np.arange(50, 60), np.arange(0)]
-    found = shuffled(stages, 17, 0)
-    assert [sorted(one.tolist()) for one in found] == [one.tolist() for one in stages]
-    assert found[0].tolist() != stages[0].tolist()
-    assert shuffled(stages, 17, 1)[0].tolist() != found[0].tolist()
+# Mixtures by size, held-out text ------------------------------------------------------------------
+
+
+def test_shares_by_size_by_hand():
+    sizes = {"sw": 100, "id": 400}
+    shares = shares_by_size({"en": 0.2, "sw": None, "id": None}, sizes)
+    assert shares == pytest.approx({"en": 0.2, "sw": 0.16, "id": 0.64})
+    with pytest.raises(RevocabError, match="0 is left for the corpora drawn by size"):
+        shares_by_size({"en": 1.0, "sw": None}, sizes)
+
+
+def test_packing_by_size_reads_the_corpora_s_sizes(folders):
+    io.write_json(folders / "en/manifest.json", {"language": "en", "train": {"bytes": 75}})
+    shares = {"it": "size", "en": "size"}
+    options = PackingJob(sequence_length=4, rows=16, seed=3, shares=shares)
+    corpora = {name: folders / name for name in shares}
+    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "out")
+    assert {name: one["rows"] for name, one in manifest["corpora"].items()} == {"it": 11, "en": 5}
+    assert set(manifest["sizes"]) == {"it", "en"}
+
+
+def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
+    """A copy in another corpus, with other whitespace, is met too."""
+    corpora = {name: folders / name for name in ("it", "en")}
+    options = PackingJob(sequence_length=4, rows=8, seed=3, shares={"it": 0.5, "en": 0.5})
+    io.write_jsonl(folders / "it/heldout.jsonl.gz", [{"id": "secret", "text": "g h g"}])
+
+    def digest(out, heldout=()):
+        manifest = pack_folder(folders / "tokenizer", corpora, options, folders / out, heldout)
+        counts = manifest["corpora"].items()
+        return manifest["sha256"], {name: one.get("skipped_heldout") for name, one in counts}
+
+    clean, _ = digest("clean")
+    english = list(io.read_jsonl(folders / "en/train.jsonl.gz"))
+    copy = {"id": "copy", "text": "  g\n h g"}
+    io.write_jsonl(folders / "en/train.jsonl.gz", [copy, *english])
+    assert digest("leaking")[0] != clean
+    assert digest("safe", [folders / "it"]) == (clean, {"it": None, "en": 1})
+
+
+# Workers, disks that fill, kills ------------------------------------------------------------------
+
+
+def command(folders, out, rows=600):
+    return [
+        sys.executable, "-m", "revocab", "pack",
+        "--tokenizer", folders / "tokenizer", "--corpora", f"it={folders / 'it'}",
+        f"en={folders / 'en'}", "--shares", "it=0.5", "en=0.5", "--sequence-length", "4",
+        "--rows", str(rows), "--seed", "3", "--repeat-corpora", "--out", folders / out,
+    ]  # fmt: skip
+
+
+def test_any_number_of_workers_gives_the_same_bytes(folders):
+    for threads in ("1", "2"):
+        environment = {
+            **os.environ, "RAYON_NUM_THREADS": threads, "TOKENIZERS_PARALLELISM": "true"
+        }  # fmt: skip
+        subprocess.run(command(folders, threads), env=environment, check=True)
+    for name in ("tokens.npy", "manifest.json"):
+        assert (folders / "1" / name).read_bytes() == (folders / "2" / name).read_bytes()
+
+
+def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders):
+    """The limit on a file's size stands in for the disk: the same errors, from the same calls."""
+    full = command(folders, "full")
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *full]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "no room for" in done.stderr and "no partial output was kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(folders.glob("*full*"))
+
+
+@pytest.mark.long
+def test_a_killed_packing_leaves_nothing_that_is_read(folders):
+    """Its folder never got its name; the next packing clears it away."""
+    killed = subprocess.Popen(command(folders, "out", 1_000_000))
+    wait_until(lambda: any(folders.glob(".out.*.part/tokens.npy")), killed)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    assert not (folders / "out").exists()
+    for name in ("out", "fresh"):
+        subprocess.run(command(folders, name), check=True)
+    names = sorted(path.name for path in (folders / "fresh").iterdir())
+    assert sorted(path.name for path in (folders / "out").iterdir()) == names
+    assert len(names) == 3 and not list(folders.glob(".out*"))
+    for name in names:
+        assert (folders / "out" / name).read_bytes() == (folders / "fresh" / name).read_bytes()

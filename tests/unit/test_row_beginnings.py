@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from revocab.errors import RevocabError
-from revocab.training.data.document_tokens import TextTokenizer, paragraph_starts, token_spans
-from revocab.training.data.packing import PackingJob, pack
+from revocab.training.data.packed_folder import pack
+from revocab.training.data.packing import PackingJob, TextTokenizer, paragraph_starts
 
 WORDS = ["[unk]", "<s>", "</s>", *"abcdefgh", "\n"]
 IDS = {word: number for number, word in enumerate(WORDS)}
@@ -35,7 +35,7 @@ def packed(*texts, rows=2, length=6, **options):
     job = PackingJob(sequence_length=length, rows=rows, seed=1, **options)
     array = np.zeros((rows, length), dtype=np.uint16)
     corpora = {"x": ((1.0,), lambda: [{"id": str(n), "text": one} for n, one in enumerate(texts)])}
-    count = pack(array, corpora, word_tokenizer(), job).corpora["x"]
+    count = pack({"tokens": array}, corpora, word_tokenizer(), job).corpora["x"]
     return ["".join(WORDS[one] for one in row) for row in array], count
 
 
@@ -147,7 +147,7 @@ def sentencepiece_like():
 
 @pytest.mark.parametrize("backend", [byte_level, sentencepiece_like])
 def test_paragraphs_are_found_behind_indents_and_before_characters_of_several_bytes(backend):
-    spans = token_spans(TextTokenizer(backend(), 300, None, None, Path("toy")), TEXT)
+    spans = backend().encode(TEXT, add_special_tokens=False).offsets
     found = [TEXT[spans[place][0] :].strip() for place in paragraph_starts(TEXT, spans)]
     assert len(found) == len(BEGINNINGS)
     assert all(one.startswith(text) for one, text in zip(found, BEGINNINGS, strict=True))

@@ -23,6 +23,10 @@ from revocab.corpora.source import (
     HubData,
     Kind,
     Source,
+    aligned_rows,
+    joined,
+    read_rows,
+    renamed,
 )
 from revocab.errors import RevocabError
 from revocab.experiment import Experiment, options, validate
@@ -182,18 +186,18 @@ def extra_corpus(**source) -> CorpusJob:
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("form", [name for name in OFFLINE if name != "file"])
-def test_every_local_form_for_every_reader(job, place, values, toys, expected, reader, form):
-    if reader == "task" and form in REFUSED:
-        with pytest.raises(RevocabError) as caught:
-            validate(laid(values, READERS[reader][0], SOURCES[form]))
-        (line,) = caught.value.problems
-        assert line.startswith(READERS[reader][0] + REFUSED[form]), line
-        return
+def test_every_local_form_for_every_reader(job, place, values, toys, expected, reader):
     plain = expected(reader)
-    command, words, out = call_of(values, reader, SOURCES[form], place, toys)
-    job(command, *words)
-    assert found_by(reader, out) == plain
+    for form in OFFLINE:
+        if reader == "task" and form in REFUSED:
+            with pytest.raises(RevocabError) as caught:
+                validate(laid(values, READERS[reader][0], SOURCES[form]))
+            (line,) = caught.value.problems
+            assert line.startswith(READERS[reader][0] + REFUSED[form]), line
+        elif form != "file":
+            command, words, out = call_of(values, reader, SOURCES[form], place / form, toys)
+            job(command, *words)
+            assert found_by(reader, out) == plain, form
     if reader == "corpus":
         assert plain == [row["it"] for row in ROWS]
 
@@ -254,7 +258,7 @@ def test_what_the_harness_cannot_read_is_an_error_of_the_file(place, values, sou
     assert found.startswith(key + line), found
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", ["corpus", "task"])
 @pytest.mark.parametrize(
     ("source", "said"),
     [
@@ -315,3 +319,76 @@ def test_the_kind_of_a_form_comes_from_what_is_given():
         assert source.form.kind == source.kind
     with pytest.raises(ValidationError):
         Form(kind="folder")
+
+
+# Rows -------------------------------------------------------------------------------------------
+
+
+def test_a_pattern_names_files_in_order(place):
+    assert Source(pattern="parts/*.jsonl").files("w") == ["parts/a.jsonl", "parts/b.jsonl"]
+    assert Source(pattern=f"{place}/**/a.jsonl").files("w") == [f"{place}/parts/a.jsonl"]
+    with pytest.raises(RevocabError, match=r"'\*\.csv': no file matches"):
+        Source(pattern="*.csv").files("w")
+
+
+def test_aligned_text_files(place):
+    """Of which one begins with a byte-order mark."""
+    (place / "it.txt").write_text("uno\u2028ancora\ndue\n", encoding="utf-8-sig")
+    (place / "en.txt").write_text("one\r\ntwo", encoding="utf-8")
+    form = Source(lines={"it": "it.txt", "en": "en.txt"}).form
+    assert list(read_rows(form, [Path("it.txt"), Path("en.txt")])) == [
+        {"id": "0", "it": "uno\u2028ancora", "en": "one"},
+        {"id": "1", "it": "due", "en": "two"},
+    ]
+    (place / "en.txt").write_text("one\n", encoding="utf-8")
+    with pytest.raises(RevocabError, match=r"it\.txt: 2, .*en\.txt: 1"):
+        list(aligned_rows({"it": Path("it.txt"), "en": Path("en.txt")}))
+    (place / "en.txt").write_bytes("è\n".encode("latin-1"))
+    with pytest.raises(RevocabError, match=r"en\.txt.*not UTF-8"):
+        list(aligned_rows({"it": Path("it.txt"), "en": Path("en.txt")}))
+
+
+def test_fields_are_renamed():
+    row = {"sentence_ita_Latn": "ciao", "answers": {"text": ["x"]}}
+    found = renamed(row, {"it": "sentence_ita_Latn", "answers": "answers.text"}, "o/d")
+    assert (found["it"], found["answers"]) == ("ciao", ["x"])
+    with pytest.raises(RevocabError, match=r"o/d: no field 'answers\.start'"):
+        renamed(row, {"answers": "answers.start"}, "o/d")
+
+
+@pytest.mark.parametrize(
+    ("italian", "english", "said"),
+    [
+        (
+            [{"id": 1, "text": "a"}, {"id": 1, "text": "b"}],
+            [{"id": 1, "text": "a"}],
+            "o/d, it: 'id' is not unique",
+        ),
+        (
+            [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}],
+            [{"id": 1, "text": "a"}, {"id": 3, "text": "b"}],
+            r"o/d: 2 values of 'id' are in it or in en only \(2, 3\)",
+        ),
+    ],
+)
+def test_configurations_that_cannot_be_joined(italian, english, said):
+    with pytest.raises(RevocabError, match=said):
+        list(joined({"it": italian, "en": english}, "o/d"))
+
+
+def test_configurations_are_joined_by_their_key_in_the_order_of_the_first():
+    italian = [{"id": 2, "text": "due"}, {"id": 1, "text": "uno"}]
+    english = [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]
+    assert list(joined({"it": italian, "en": english}, "o/d")) == [
+        {"id": "2", "it": "due", "en": "two"},
+        {"id": "1", "it": "uno", "en": "one"},
+    ]
+
+
+def test_a_path_of_fields_goes_through_lists():
+    row = {"outputs": [{"segment": "a"}, {"segment": "b"}], "inputs": {"text": "c"}}
+    fields = {"answers": "outputs.segment", "text": "inputs.text"}
+    found = renamed(row, fields, "o/d")
+    assert (found["answers"], found["text"]) == (["a", "b"], "c")
+    with pytest.raises(RevocabError, match=r"o/d: no field 'outputs.start' \(a row has: inputs, o"):
+        renamed(row, {"answers": "outputs.start"}, "o/d")

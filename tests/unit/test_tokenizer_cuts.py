@@ -14,9 +14,10 @@ from revocab.evaluation.inference.shared_contexts import tokenizer_fingerprint
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import EfficiencyJob, Hardware, Scoring
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.training.data.document_tokens import load_tokenizer as load_for_packing
-from revocab.training.data.document_tokens import tokenise
-from revocab.vocabulary.fertility import Text, measure_fertility
+from revocab.vocabulary.fertility import Text
+from revocab.vocabulary.fertility import measure_fertility
+from revocab.training.data.packing import load_tokenizer as load_for_packing
+from revocab.training.data.packing import tokenise
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 TRUNCATION = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}

@@ -8,12 +8,10 @@ import torch
 import training_pico as pico
 from torch.nn import functional
 
-from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_csv
 from revocab.training.data.packed_rows import check_fit, open_packed
-from revocab.training.data.shards import new_shards
 from revocab.training.loop.loss import linear_cross_entropy, next_token_loss
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
@@ -132,13 +130,7 @@ def test_the_fingerprint_follows_settings_and_inputs():
 
 @pytest.fixture
 def packed_folder(tmp_path):
-    with new_shards(tmp_path, 6, 4, np.uint16, shard_bytes=32) as shards:
-        shards.arrays["tokens"][np.arange(6)] = np.arange(24, dtype=np.uint16).reshape(6, 4)
-    manifest = {
-        "rows": 6, "sequence_length": 4, "tokens": 24, "tokens_per_byte": 0.5, "largest_id": 23,
-        **shards.described(),
-    }  # fmt: skip
-    io.write_json(tmp_path / "manifest.json", manifest)
+    pico.write_packed(tmp_path, np.arange(24, dtype=np.uint16).reshape(6, 4))
     return tmp_path
 
 
@@ -160,7 +152,7 @@ def test_data_that_does_not_fit_the_model(packed_folder):
     with pytest.raises(RevocabError) as caught:
         check_fit(packed, config, packed_folder, {"vocabulary_size": 24, "sequence_length": 4})
     assert len(caught.value.problems) == 4
-    assert "contain id 23" in caught.value.problems[0]
+    assert "ids up to 23" in caught.value.problems[0]
 
 
 # Tables and resume state ------------------------------------------------------------------------

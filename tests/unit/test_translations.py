@@ -21,10 +21,14 @@ from revocab.errors import RevocabError
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
 from revocab.training.chat.template import find_template
-from revocab.training.data.conversations import encoded, load_chat_tokenizer
-from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.data.conversations import (
+    ConversationCount,
+    conversations_of,
+    load_chat_tokenizer,
+)
+from revocab.training.data.heldout import pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packing import PackingJob
+from revocab.training.data.packing import HeldoutJob, PackingJob
 from revocab.training.named_recipes import named_recipe
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.run import Settings, TrainingRun
@@ -99,7 +103,8 @@ def test_the_translation_and_its_end_alone_are_learned(tmp_path):
     write_tokenizer(tmp_path / "tokenizer")
     prepare_corpus(ROWS, {"label": "rows"}, job(), tmp_path / "corpus")
     chat = load_chat_tokenizer(tmp_path / "tokenizer", "completion")
-    one = next(encoded(chat, documents(tmp_path / "corpus")))
+    count = ConversationCount("pairs", 1, 0)
+    one = next(conversations_of(chat, documents(tmp_path / "corpus"), count))
     learned = [token for token, bit in zip(one.ids, one.learned, strict=True) if bit]
     masked = [token for token, bit in zip(one.ids, one.learned, strict=True) if not bit]
     assert [*masked, *learned] == one.ids
@@ -110,23 +115,6 @@ def test_the_translation_and_its_end_alone_are_learned(tmp_path):
     )
     assert chat.backend.decode(learned, skip_special_tokens=False) == " Il pane è caldo.</s>"
     assert one.answer_bytes == len("Il pane è caldo.".encode())
-
-
-def test_rows_of_one_pair_each(tmp_path):
-    """As ALMA trains: a row is a pair and padding."""
-    write_tokenizer(tmp_path / "tokenizer")
-    prepare_corpus(ROWS, {"label": "rows"}, job(both_directions=True), tmp_path / "pairs")
-    options = PackingJob(
-        sequence_length=128, rows=6, seed=1, loss="answers", one_per_row=True, shares={"pairs": [1]}
-    )
-    manifest = pack_folder(
-        tmp_path / "tokenizer",
-        {"pairs": tmp_path / "pairs"},
-        options,
-        tmp_path / "packed",
-        chat_template="completion",
-    )
-    assert manifest["corpora"]["pairs"]["documents"] == 6
 
 
 def test_the_highest_scores_are_kept_in_the_order_of_the_rows(tmp_path):
@@ -252,7 +240,7 @@ def test_rows_that_are_no_scored_pairs_are_named(tmp_path, row, message):
     ("options", "message"),
     [
         ({"language": "sw"}, "language: 'sw' is none of the languages of translation .en, it"),
-        ({"messages_field": "said"}, "leave messages_field and copying out"),
+        ({"messages_field": "said"}, "messages_field and translation"),
         ({"near_duplicates": {}}, "leave near_duplicates or both_directions out"),
         ({"translation": {"languages": ["en", "en"]}}, "and both are equal"),
         ({"translation": {"languages": ["en", "it"], "fields": {"sw": "x"}}}, "fields: sw is none"),

@@ -211,7 +211,6 @@ MACHINES = {
         "overwrite_resources": {"adapt_model": {"accelerate": "fsdp-one-node", "gpu": 8}}
     },
     "nodes": {"overwrite_resources": {"adapt_model": {"nodes": 2, "gpu": 4}}},
-    "shards": {"default_resources": {"shard_bytes": 1000}},
 }  # fmt: skip
 
 

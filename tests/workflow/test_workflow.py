@@ -38,8 +38,7 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     target = "results/demo-stages/packed/target--adaptation--{}/manifest.json"
     files = ("config/demos/demo.yaml", "config/overlays/stage-mixtures.yaml")
     settings = DAGSettings(targets={*map(target.format, ("adapt", "pretrain"))})
-    config, resources = config_of(repository, *files), {"default_resources": {"shard_bytes": 1000}}
-    given = {"settings": settings, "resources": resources, "forceall": True}
+    config, given = config_of(repository, *files), {"settings": settings, "forceall": True}
     with workflow_of(repository, config, **given) as workflow:
         found = [
             call_of(job).arguments for job in workflow.dag.jobs if job.rule.name == "pack_tokens"
@@ -52,7 +51,6 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     rows = recipe.steps * recipe.batch_size
     assert job.stages == {"embeddings": rows // 4, "everything": rows * 3 // 4}
     assert (job.sequence_length, job.rows) == (recipe.sequence_length, rows)
-    assert packing.shard_bytes == 1000
     assert plain.options.stages == {}
 
 

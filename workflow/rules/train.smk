@@ -15,12 +15,11 @@ rule pack_tokens:
         CORE
     params:
         **decided("pack_tokens", lambda w: options.packing(LAYOUT, w.mixture, w.recipe)),
-        machine=machine("pack_tokens"),
     shell:
         "{params.python:q} -m revocab pack_tokens --tokenizer {input.tokenizer:q}"
         " --corpora {input.corpora:q} --heldout {input.heldout:q}"
         " --chat-template {input.chat_template:q} --out {output:q}"
-        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+        " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('pack_tokens')}"
 
 

@@ -69,6 +69,6 @@ def copying_task(text: str, language: str) -> list[Message]:
     It asks as generation tasks of kind ``copying`` do through a chat template. Raises
     :class:`RevocabError` for a language that lacks the words.
     """
-    instruction, given, copied = fill((INSTRUCTION, TEXT, COPY), language)
-    question = f"{instruction}\n{given}: {text}\n{copied}:"
+    instruction, label, copy_label = fill((INSTRUCTION, TEXT, COPY), language)
+    question = f"{instruction}\n{label}: {text}\n{copy_label}:"
     return [{"role": "user", "content": question}, {"role": ASSISTANT, "content": text}]

@@ -105,7 +105,7 @@ class Document(NamedTuple):
     held_with: str | None = None
 
 
-def _value(row: Any, key: str, where: str, option: str) -> Any:
+def field_of(row: Any, key: str, where: str, option: str) -> Any:
     """Return a field of a row; say which row has none, and which option names the field."""
     if not isinstance(row, dict):
         raise RevocabError(f"{where}: a {type(row).__name__}, expected an object")
@@ -126,9 +126,9 @@ def _document(
     The text is empty where nothing is to be kept. Raises :class:`RevocabError` naming ``where``.
     """
     if options.messages_field is not None:
-        value = _value(row, options.messages_field, where, "messages_field")
+        value = field_of(row, options.messages_field, where, "messages_field")
         return _conversation(messages.read(value, f"{where}, field {options.messages_field!r}"))
-    text = _value(row, options.text_field, where, "text_field")
+    text = field_of(row, options.text_field, where, "text_field")
     if text is not None and not isinstance(text, str):
         raise RevocabError(
             f"{where}: field {options.text_field!r} is a {type(text).__name__}, expected text"
@@ -140,7 +140,7 @@ def _document(
 
 
 def documents_of(
-    rows: Iterable[Any], label: str, options: CorpusJob, kept: RowFilter
+    rows: Iterable[Any], label: str, options: CorpusJob, wanted: RowFilter
 ) -> Iterator[Document]:
     """Yield every document of the rows that are kept; see :func:`_document`.
 
@@ -154,7 +154,7 @@ def documents_of(
     messages = MessageReader(options.message_roles)
     for number, row in enumerate(rows, 1):
         where = f"{label}, row {number}"
-        if not kept.keeps(row, where):
+        if not wanted.keeps(row, where):
             continue
         document = _document(row, where, options, messages)
         identifier = _own_id(row, number, options.corpus)
@@ -165,17 +165,17 @@ def documents_of(
             conversation = copying_task(text, options.language)
             yield Document(where, f"{identifier}.{part}", _conversation(conversation))
     messages.check()
-    kept.check(label)
+    wanted.check(label)
 
 
 def _translations(
     rows: Iterable[Any], label: str, options: Translations, corpus: str
 ) -> Iterator[Document]:
-    asked = [*zip(options.directions, options.layouts, strict=True)]
+    layouts = dict(zip(options.directions, options.layouts, strict=True))
     for pair in pairs(rows, label, options):
         identifier = _own_id(pair.row, pair.number, corpus)
         together = json.dumps(pair.texts, ensure_ascii=False)
-        for (source, target), layout in asked:
+        for (source, target), layout in layouts.items():
             texts = (pair.texts[source], pair.texts[target])
             messages = translation_task(texts, layout) if all(texts) else []
             own, where = f"{identifier}.{source}-{target}", f"{label}, row {pair.number}"

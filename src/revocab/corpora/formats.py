@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import io
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.io import parse_json, read_lines, sha256
@@ -54,21 +53,24 @@ def content_of(path: Path) -> tuple[str, str | None] | None:
 def data_files(path: str | Path) -> list[Path]:
     """Return a file, or a folder's files of known kinds, sorted by their path in it.
 
-    Raises :class:`RevocabError` for a place that is not there or holds no such file, and for links
-    out of it (:mod:`revocab.links`).
+    Raises :class:`RevocabError` for a place that is not there or holds no such file, for a folder
+    with other files that might be text, and for links out of it (:mod:`revocab.links`).
     """
     path = Path(path)
     if path.is_dir():
         below = files_in_tree(path)
         files = [file for file in below if content_of(file)]
-        if files and (others := [file for file in below if is_left_out(file.relative_to(path))]):
-            raise RevocabError(
-                f"{path}: beside text it holds {some(others)}, which would not be read; give"
-                f" {ALLOWED}, take them away, or name the files (pattern: '{path}/**/*.txt')"
-            )
         if not files:
             raise RevocabError(
                 f"{path}: no file of a supported format in this folder; give {ALLOWED}"
+            )
+        others = [file.name for file in below if is_left_out(file.relative_to(path))]
+        if others:
+            more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
+            raise RevocabError(
+                f"{path}: beside text it holds {', '.join(others[:3])}{more}, which would not be"
+                f" read; give {ALLOWED}, take them away, or name the files (pattern:"
+                f" '{path}/**/*.txt')"
             )
         return files
     if not path.is_file():
@@ -87,11 +89,6 @@ def is_left_out(file: Path) -> bool:
     return not (content_of(file) or hidden or BESIDE_DATA.fullmatch(file.name.lower()))
 
 
-def some(files: list[Path]) -> str:
-    more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
-    return ", ".join(file.name for file in files[:3]) + more
-
-
 def checksum(path: str | Path) -> str:
     """Return the SHA-256 of a file, or of a folder's files' names and checksums."""
     path = Path(path)
@@ -106,43 +103,43 @@ def file_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file or of all files of a folder.
 
-    A text file's rows have ``text`` only; columns of a TSV file are called 1, 2, 3 and so on.
-
-    Memory holds one row (one batch of a parquet file). Raises :class:`RevocabError` naming file and
-    line for broken compression, broken UTF-8, or broken JSON.
+    A text file's rows have ``text`` only; columns of a TSV file are called 1, 2, 3 and so on: it
+    has no header, and no quoting. Memory holds one row (one batch of a parquet file). Raises
+    :class:`RevocabError` naming file and line for broken compression, UTF-8, JSON or parquet.
     """
     for file in data_files(path):
-        known = content_of(file)
-        assert known is not None  # data_files gives no others
-        content, compression = known
+        content, _ = content_of(file) or (None, None)
+        lines = numbered_lines(file)
         if content == "parquet":
             yield from parquet_rows(file)
-            continue
-        lines = numbered_lines(file, compression)
-        if content == "jsonl":
+        elif content == "text":
+            yield from text_rows(lines, documents, str(file))
+        elif content == "jsonl":
             for number, line in lines:
                 if line.strip():
                     yield parse_json(line, f"{file}, line {number}")
-        elif content == "text":
-            yield from text_rows(lines, documents, str(file))
-        else:  # a line as it stands between tabs; there is no header, and no quoting
+        else:
             for _, line in lines:
                 if line.strip():
                     yield {str(number): cell for number, cell in enumerate(line.split("\t"), 1)}
 
 
-def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers; a byte-order mark is no part of the first."""
+    import pyarrow
+
+    compression = COMPRESSIONS.get(path.suffix.lower())
     number = 0
     try:
-        with opened(path, compression) as handle:
-            for number, line in enumerate(read_lines(handle, str(path)), 1):
+        with pyarrow.input_stream(str(path), compression=compression) as stream:
+            lines = read_lines(io.BufferedReader(stream, 1 << 20), str(path))
+            for number, line in enumerate(lines, 1):
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise RevocabError(
             f"{path}, line {number}: not UTF-8 ({error.reason}); convert the file to UTF-8"
         ) from None
-    except (gzip.BadGzipFile, EOFError, zlib.error, OSError) as error:
+    except OSError as error:
         if compression is None:
             raise
         raise RevocabError(
@@ -150,17 +147,16 @@ def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, s
         ) from None
 
 
-def opened(path: Path, compression: str | None) -> IO[bytes]:
-    if compression == "gzip":
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    if compression == "zstd":
-        import io
-
-        import pyarrow
-
-        # The library is pyarrow's own: Python 3.11 has none.
-        return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"), 1 << 20)
-    return path.open("rb")
+def utf8(text: Any, where: str) -> bytes:
+    """Return a text's bytes; raise :class:`RevocabError`, naming ``where``, for what is no text."""
+    if not isinstance(text, str):
+        raise RevocabError(f"{where}: a {type(text).__name__}, expected text")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise RevocabError(
+            f"{where}: a lone surrogate at character {error.start} is not text; repair the source"
+        ) from None
 
 
 def check_length(characters: int, where: str) -> None:
@@ -216,8 +212,8 @@ def reading_of(files: Sequence[Path], documents: TextDocuments) -> TextDocuments
     sentences. Several files keep theirs together, each as a document or more. Raises
     :class:`RevocabError` for another value where no file is text.
     """
-    known = [(file, content_of(file)) for path in files for file in data_files(path)]
-    texts = [(file, content[1]) for file, content in known if content and content[0] == "text"]
+    data = [file for path in files for file in data_files(path)]
+    texts = [file for file in data if (content_of(file) or ("", None))[0] == "text"]
     if not texts and documents != "auto":
         names = ", ".join(path.name for path in files) or "no file"
         raise RevocabError(
@@ -228,7 +224,7 @@ def reading_of(files: Sequence[Path], documents: TextDocuments) -> TextDocuments
         return documents if texts else None
     if len(texts) > 1:
         return "empty_lines"
-    return reading_of_lines(line for _, line in numbered_lines(*texts[0]))
+    return reading_of_lines(line for _, line in numbered_lines(texts[0]))
 
 
 def reading_of_lines(lines: Iterable[str]) -> TextDocuments:
@@ -237,8 +233,7 @@ def reading_of_lines(lines: Iterable[str]) -> TextDocuments:
     """
     number = ended = 0
     empty = False
-    for line in lines:
-        text = line.strip()
+    for text in map(str.strip, lines):
         if text and number and empty:
             return "empty_lines"
         empty = not text

@@ -10,6 +10,7 @@ from revocab.closed import Closed, Id, Job, Language, OneLine
 from revocab.corpora.copies import Unit
 from revocab.corpora.documents import Condition
 from revocab.corpora.formats import TextDocuments
+from revocab.corpora.read import CONVERSATION_KEYS
 from revocab.corpora.scripts import others
 from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations
@@ -95,22 +96,17 @@ class CorpusOptions(Closed):
 
     @model_validator(mode="after")
     def _one_content(self) -> CorpusOptions:
-        if self.copying is not None and self.messages_field is not None:
-            raise ValueError("copying makes conversations of text; leave messages_field out")
+        contents = [key for key in CONVERSATION_KEYS if getattr(self, key) is not None]
+        if len(contents) > 1:
+            raise ValueError(f"{' and '.join(contents)}: a row makes one of them; give one")
         others(self.scripts)  # says which names are none
-        for_text = {"escaped_line_ends": self.escaped_line_ends, "scripts": self.scripts}
-        for name, value in for_text.items():
-            if value and (self.messages_field or self.translation):
+        for name in ("escaped_line_ends", "scripts"):
+            if getattr(self, name) and (self.messages_field or self.translation):
                 raise ValueError(
                     f"{name} is for rows of text; leave it out, or messages_field and translation"
                 )
         if self.translation is None:
             return self
-        if self.copying is not None or self.messages_field is not None:
-            raise ValueError(
-                "translation makes conversations of parallel text; leave messages_field and"
-                " copying out"
-            )
         if self.language not in self.translation.languages:
             raise ValueError(
                 f"language: {self.language!r} is none of the languages of translation"
@@ -127,8 +123,7 @@ class CorpusOptions(Closed):
 
     @property
     def holds_conversations(self) -> bool:
-        made = (self.messages_field, self.copying, self.translation)
-        return any(option is not None for option in made)
+        return any(getattr(self, key) is not None for key in CONVERSATION_KEYS)
 
 
 class CorpusJob(CorpusOptions, Job):

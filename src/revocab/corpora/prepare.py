@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from revocab.corpora.documents import RowFilter, documents_of, identity
-from revocab.corpora.formats import check_length, checksum, data_files, reading_of
+from revocab.corpora.formats import check_length, checksum, data_files, reading_of, utf8
 from revocab.corpora.options import CorpusJob, NearDuplicates
 from revocab.corpora.source import check_number, names_of, origin, read_rows
 from revocab.errors import RevocabError
@@ -44,7 +44,7 @@ class Signatures:
 
     def __init__(self, options: NearDuplicates):
         self.options = options
-        self.kept: list[Any] = []
+        self.signatures: list[Any] = []
         self.having: dict[int, list[int]] = defaultdict(list)
         # With more bands than near signatures have values that differ, one band is the same in
         # both, so that none is missed. Bands of single values would propose too many documents.
@@ -69,66 +69,62 @@ class Signatures:
             hash((start, values[start : start + self.rows].tobytes())) for start in self.starts
         ]
         near = {number for band in bands for number in self.having.get(band, ())}
-        if any((values == self.kept[number]).mean() >= self.options.threshold for number in near):
+        if any(
+            (values == self.signatures[number]).mean() >= self.options.threshold for number in near
+        ):
             return False
         for band in bands:
-            self.having[band].append(len(self.kept))
-        self.kept.append(values)
+            self.having[band].append(len(self.signatures))
+        self.signatures.append(values)
         return True
 
 
 @dataclass
-class _Kept:
-    """The documents kept, in source order: what each is held out by, and size in bytes."""
+class _Spooled:
+    """The documents that stay, in source order: what each is held out by, and size in bytes."""
 
     #: First halves of SHA-256; equal ones are held out together.
     hashes: list[bytes] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=lambda: {"empty": 0, "duplicate": 0})
+    skipped: dict[str, int] = field(default_factory=dict)
 
 
-def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Kept:
-    kept, seen, total = _Kept(), set(), 0
+def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Spooled:
+    spooled, seen, total = _Spooled(), set(), 0
+    skipped = spooled.skipped
+    skipped |= {"empty": 0, "duplicate": 0}
     signatures = Signatures(options.near_duplicates) if options.near_duplicates else None
-    if signatures:
-        kept.skipped["near_duplicate"] = 0
-    if options.messages_field is not None:
-        kept.skipped["unanswered"] = 0
+    skipped |= {"near_duplicate": 0} if signatures else {}
+    skipped |= {"unanswered": 0} if options.messages_field is not None else {}
     wanted = RowFilter(options.keep)
     for where, identifier, document, held_with in documents_of(rows, label, options, wanted):
         if not document["text"].strip():
-            kept.skipped["empty"] += 1
+            skipped["empty"] += 1
             continue
         if "messages" in document and not is_answered(document["messages"]):
-            kept.skipped["unanswered"] += 1
+            skipped["unanswered"] += 1
             continue
         check_length(len(document["text"]), where)
-        try:
-            data = document["text"].encode()
-        except UnicodeEncodeError as error:
-            raise RevocabError(
-                f"{where}: a lone surrogate at character {error.start} is not text;"
-                " repair the source"
-            ) from None
+        size = len(utf8(document["text"], where))
         digest = _digest(identity(document))
         if digest in seen:
-            kept.skipped["duplicate"] += 1
+            skipped["duplicate"] += 1
             continue
         if signatures and not signatures.add(document["text"]):
-            kept.skipped["near_duplicate"] += 1
+            skipped["near_duplicate"] += 1
             continue
-        total += len(data)
-        if options.limit_bytes is not None and total > options.limit_bytes and kept.sizes:
+        total += size
+        if options.limit_bytes is not None and total > options.limit_bytes and spooled.sizes:
             break
         seen.add(digest)
-        kept.hashes.append(digest if held_with is None else _digest(held_with))
-        kept.sizes.append(len(data))
+        spooled.hashes.append(digest if held_with is None else _digest(held_with))
+        spooled.sizes.append(size)
         spool.write(json.dumps({"id": identifier, **document}).encode() + b"\n")
-        if len(kept.sizes) == options.limit_documents:
+        if len(spooled.sizes) == options.limit_documents:
             break
     if options.keep:
-        kept.skipped["not kept"] = wanted.skipped
-    return kept
+        skipped["not kept"] = wanted.skipped
+    return spooled
 
 
 def _digest(text: str) -> bytes:
@@ -188,54 +184,50 @@ def prepare_corpus(
     output = OutputFolder(Path(out), CORPUS, read)
     label = source["label"]
     with tempfile.TemporaryFile() as spool:
-        kept = _spool(rows, spool, label, options)
-        if not kept.sizes:
+        spooled = _spool(rows, spool, label, options)
+        count = len(spooled.sizes)
+        if not count:
             raise RevocabError(
-                f"{label}: no documents (skipped: {skipped_counts(kept.skipped)}); give a source"
+                f"{label}: no documents (skipped: {skipped_counts(spooled.skipped)}); give a source"
                 " with text"
             )
-        heldout = heldout_documents(kept.hashes, kept.sizes, options.heldout_bytes)
-        if len(heldout) == len(kept.sizes):
-            if len(heldout) == 1:
-                raise RevocabError(
-                    f"{label}: is one document, and heldout_bytes leaves none to train on; of a"
-                    " text file each line may be one: text_documents: lines (--text-documents"
-                    " lines), or give JSONL"
-                )
+        heldout = heldout_documents(spooled.hashes, spooled.sizes, options.heldout_bytes)
+        if len(heldout) == count == 1:
             raise RevocabError(
-                f"{label}: heldout_bytes {options.heldout_bytes} takes all {len(heldout)} documents"
-                f" ({sum(kept.sizes)} bytes), none is left to train on; lower it or give more text"
+                f"{label}: is one document, and heldout_bytes leaves none to train on; of a"
+                " text file each line may be one: text_documents: lines (--text-documents"
+                " lines), or give JSONL"
+            )
+        if len(heldout) == count:
+            raise RevocabError(
+                f"{label}: heldout_bytes {options.heldout_bytes} takes all {count} documents"
+                f" ({sum(spooled.sizes)} bytes), none is left to train on; lower it or give more"
+                " text"
             )
         with output.replaced() as folder:
             train = _write_split(spool, folder / "train.jsonl.gz", heldout, inside=False)
             aside = _write_split(spool, folder / "heldout.jsonl.gz", heldout, inside=True)
-            sums = {name: sha256(folder / f"{name}.jsonl.gz") for name in ("train", "heldout")}
+            content = "text_field" if options.messages_field is None else "messages_field"
             if options.translation is not None:
-                content: dict[str, Any] = {
-                    "translation": options.translation.model_dump(exclude_none=True)
-                }
-            elif options.messages_field is not None:
-                content = {"messages_field": options.messages_field}
-            else:
-                content = {"text_field": options.text_field}
-            near = options.near_duplicates
+                content = "translation"
+            keys = {
+                content, "limit_documents", "limit_bytes", "heldout_bytes", "escaped_line_ends",
+                "scripts", "message_roles", "keep",
+            }  # fmt: skip
+            keys |= {key for key in ("copying", "near_duplicates") if getattr(options, key)}
             manifest = {
                 "corpus": options.corpus,
                 "language": options.language,
                 "source": source,
-                **content,
-                "limit_documents": options.limit_documents,
-                "limit_bytes": options.limit_bytes,
-                "heldout_bytes": options.heldout_bytes,
-                **({"copying": options.copying} if options.copying else {}),
-                **({"escaped_line_ends": True} if options.escaped_line_ends else {}),
-                **({"near_duplicates": near.model_dump()} if near else {}),
-                **options.model_dump(include={"scripts", "message_roles", "keep"}),
+                **options.model_dump(include=keys, exclude={"translation"}),
+                **options.model_dump(include={content}, exclude_none=True),
                 "words": "separated by whitespace",
                 "train": train,
                 "heldout": aside,
-                "skipped": kept.skipped,
-                "sha256": sums,
+                "skipped": spooled.skipped,
+                "sha256": {
+                    name: sha256(folder / f"{name}.jsonl.gz") for name in ("train", "heldout")
+                },
             }
             write_json(folder / "manifest.json", manifest)
     return manifest

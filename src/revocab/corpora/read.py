@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from revocab.errors import RevocabError
+from revocab.corpora.formats import utf8
+from revocab.errors import refuse
 from revocab.io import read_jsonl
 from revocab.marker import CORPUS, read_manifest
 
 Split = Literal["train", "heldout"]
+#: The options that make conversations of rows; without them rows are text.
+CONVERSATION_KEYS = ("messages_field", "copying", "translation")
 
 
 def corpus_manifest(folder: str | Path) -> dict[str, Any]:
@@ -25,25 +28,20 @@ def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> 
     wrong = [
         name for name, folder in folders.items() if holds_conversations(folder) != conversations
     ]
-    if wrong and conversations:
-        raise RevocabError(
-            f"corpus {name}: holds text, and loss: answers needs conversations; prepare it with "
-            "messages_field (--messages-field), copying or translation, or set loss: all"
-            for name in wrong
-        )
-    if wrong:
-        raise RevocabError(
-            f"corpus {name}: holds conversations, whose answers are trained on; set loss:"
-            " answers (--loss answers), or prepare it without messages_field, copying and"
-            " translation"
-            for name in wrong
-        )
+    ways = "messages_field (--messages-field), copying or translation"
+    advice = (
+        f"holds text, and loss: answers needs conversations; prepare it with {ways}, or set loss:"
+        " all"
+        if conversations
+        else "holds conversations, whose answers are trained on; set loss: answers (--loss"
+        f" answers), or prepare it without {ways}"
+    )
+    refuse(f"corpus {name}: {advice}" for name in wrong)
 
 
 def holds_conversations(folder: str | Path) -> bool:
     manifest = corpus_manifest(folder)
-    kinds = ("messages_field", "copying", "translation")
-    return any(manifest.get(key) is not None for key in kinds)
+    return any(manifest.get(key) is not None for key in CONVERSATION_KEYS)
 
 
 def documents(folder: str | Path, split: Split = "train") -> Iterator[dict[str, Any]]:
@@ -67,13 +65,7 @@ def texts(
     for number, document in enumerate(documents(folder, split)):
         if limit_documents is not None and number >= limit_documents:
             return
-        try:
-            used += len(document["text"].encode())
-        except UnicodeEncodeError as error:
-            raise RevocabError(
-                f"{folder}, {split} document {number + 1}: a lone surrogate at character"
-                f" {error.start} is not text; repair the source and prepare the corpus again"
-            ) from None
+        used += len(utf8(document["text"], f"{folder}, {split} document {number + 1}"))
         if limit_bytes is not None and used > limit_bytes and number:
             return
         yield document["text"]

@@ -22,27 +22,14 @@ EMOJI = rf"\p{{Regional_Indicator}}+|{PICTOGRAPH}(?:\u200D{PICTOGRAPH})*"
 
 
 @cache
-def others(scripts: Sequence[str]) -> regex.Pattern[str]:
-    """Return the pattern of what text in these scripts is without: other letters, and emoji.
+def others(scripts: Sequence[str], *, emoji: bool = True) -> regex.Pattern[str]:
+    """Return the pattern of what text in these scripts is without: other letters, and ``emoji``.
 
     Raises :class:`ValueError` for a name that is no script of Unicode's.
     """
     import regex
 
-    return regex.compile(rf"{EMOJI}|{_outside(scripts)}", regex.VERSION1)
-
-
-@cache
-def letters_of_others(scripts: Sequence[str]) -> regex.Pattern[str]:
-    import regex
-
-    return regex.compile(_outside(scripts), regex.VERSION1)
-
-
-def _outside(scripts: Sequence[str]) -> str:
-    import regex
-
-    kept = ""
+    allowed = ""
     for name in (*scripts, *SHARED):
         try:
             regex.compile(rf"\p{{Script={name}}}")
@@ -54,8 +41,8 @@ def _outside(scripts: Sequence[str]) -> str:
                 f"{name!r} is no script; give Unicode's names, such as Latin, Cyrillic, Greek,"
                 " Arabic, Devanagari, Han"
             )
-        kept += rf"\p{{Script={name}}}"
-    return f"[^{kept}]"
+        allowed += rf"\p{{Script={name}}}"
+    return regex.compile(f"{EMOJI}|[^{allowed}]" if emoji else f"[^{allowed}]", regex.VERSION1)
 
 
 def in_scripts(text: str, scripts: Sequence[str]) -> str:

@@ -83,11 +83,10 @@ class Form(Closed):
     @model_validator(mode="before")
     @classmethod
     def _kind_by_content(cls, values: Any) -> Any:
-        if isinstance(values, dict) and "kind" not in values:
-            kinds = {"hub": "hub", "languages": "lines"}
-            kinds_given = [kind for key, kind in kinds.items() if values.get(key)]
-            return {**values, "kind": kinds_given[0] if kinds_given else "path"}
-        return values
+        if not isinstance(values, dict) or "kind" in values:
+            return values
+        kind = "hub" if values.get("hub") else "lines" if values.get("languages") else "path"
+        return {**values, "kind": kind}
 
 
 class Source(Closed):
@@ -168,16 +167,14 @@ def read_rows(
 
 def check_number(form: Form, files: Sequence[Path]) -> None:
     """Raise :class:`RevocabError` unless there are as many files as a source has."""
-    names = ", ".join(map(str, files)) or "none"
-    if form.kind == "hub":
-        fits, due = not files, "no file, because its rows come from the Hub"
-    elif form.kind == "lines":
-        fits, due = len(files) == len(form.languages), "a file for each language"
-    elif form.kind == "pattern":
-        fits, due = bool(files), "at least one file"
-    else:
-        fits, due = len(files) == 1, "one file or folder"
+    by_kind = {
+        "hub": (not files, "no file, because its rows come from the Hub"),
+        "lines": (len(files) == len(form.languages), "a file for each language"),
+        "pattern": (bool(files), "at least one file"),
+    }
+    fits, due = by_kind.get(form.kind, (len(files) == 1, "one file or folder"))
     if not fits:
+        names = ", ".join(map(str, files)) or "none"
         raise RevocabError(f"source of kind {form.kind!r}: files received: {names}; give {due}")
 
 
@@ -221,65 +218,56 @@ def names_of(files: Sequence[Path]) -> list[str]:
 
 def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Hub data set, fields renamed; of several configurations, joined rows."""
-    taken = resolve(hub.id, hub.revision, "dataset")
+    commit = resolve(hub.id, hub.revision, "dataset")
     if hub.names is None:
-        for row in configuration(taken, hub.name, hub, streaming=streaming):
+        for row in configuration(commit, hub.name, hub, streaming=streaming):
             yield renamed(row, hub.fields, hub.id)
         return
-    by_language = {}
+    fields, by_language = {"id": "id", "text": "text", **hub.fields}, {}
     for language, name in hub.names.items():
-        rows, place = configuration(taken, name, hub, streaming=False), f"{hub.id} ({name})"
-        by_language[language] = [renamed(row, hub.fields, place) for row in rows]
+        rows, place = configuration(commit, name, hub, streaming=False), f"{hub.id} ({name})"
+        by_language[language] = [renamed(row, fields, place) for row in rows]
     yield from joined(by_language, hub.id)
-
-
-def configuration(
-    taken: dict[str, Any], name: str | None, hub: HubData, *, streaming: bool
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one configuration; what breaks while it is streamed is explained."""
-    rows = dataset_rows(taken, name, hub.split, hub.files, streaming=streaming)
-    if not streaming:
-        yield from rows
-        return
-    number = 0
-    try:
-        for number, row in enumerate(rows, 1):  # noqa: B007
-            yield row
-    except Exception as error:
-        raise RevocabError(explain_streamed(error, hub.id, number)) from error
 
 
 def joined(by_language: dict[str, list[dict[str, Any]]], where: str) -> Iterator[dict[str, Any]]:
     """Yield one row per id: each language's ``text`` under the language's name.
 
-    In the order of the first language. Raises :class:`RevocabError` for an id that is missing,
-    repeated, or not there in every language.
+    In the order of the first language. Raises :class:`RevocabError` for an id that is repeated, or
+    not there in every language.
     """
-    indexed: dict[str, dict[Any, str]] = {}
+    texts: dict[str, dict[Any, str]] = {}
     for language, rows in by_language.items():
-        for row in rows:
-            missing = [field for field in ("id", "text") if field not in row]
-            if missing:
-                raise RevocabError(
-                    f"{where}, {language}: no field {missing[0]!r} (a row has: "
-                    f"{', '.join(sorted(row))}); name it under 'fields'"
-                )
-        indexed[language] = {row["id"]: row["text"] for row in rows}
-        if len(indexed[language]) < len(rows):
+        texts[language] = {row["id"]: row["text"] for row in rows}
+        if len(texts[language]) < len(rows):
             raise RevocabError(
                 f"{where}, {language}: 'id' is not unique; name another field under 'fields'"
             )
-    first, *others = indexed
+    first, *others = texts
     for other in others:
-        differing = indexed[first].keys() ^ indexed[other].keys()
+        differing = sorted(map(str, texts[first].keys() ^ texts[other].keys()))
         if differing:
-            shown = ", ".join(sorted(map(str, differing))[:3])
             raise RevocabError(
                 f"{where}: {len(differing)} values of 'id' are in {first} or in {other} only "
-                f"({shown}); name a field that both share under 'fields'"
+                f"({', '.join(differing[:3])}); name a field that both share under 'fields'"
             )
-    for value in indexed[first]:
-        yield {"id": str(value), **{language: texts[value] for language, texts in indexed.items()}}
+    for value in texts[first]:
+        yield {"id": str(value), **{language: own[value] for language, own in texts.items()}}
+
+
+def configuration(
+    commit: dict[str, Any], name: str | None, hub: HubData, *, streaming: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one configuration; what breaks while it is streamed is explained."""
+    rows = dataset_rows(commit, name, hub.split, hub.files, streaming=streaming)
+    number = 0
+    try:
+        for number, row in enumerate(rows, 1):  # noqa: B007
+            yield row
+    except Exception as error:
+        if not streaming:
+            raise
+        raise RevocabError(explain_streamed(error, hub.id, number)) from error
 
 
 def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str, Any]:
@@ -299,13 +287,13 @@ def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str
 
 def nested(value: Any, path: Sequence[str]) -> Any:
     """Return what a path leads to; raise ``KeyError`` where it leads nowhere."""
-    if not path:
-        return value
-    if isinstance(value, list):
-        return [nested(element, path) for element in value]
-    if not isinstance(value, dict):
-        raise KeyError(path[0])
-    return nested(value[path[0]], path[1:])
+    for position, name in enumerate(path):
+        if isinstance(value, list):
+            return [nested(element, path[position:]) for element in value]
+        if not isinstance(value, dict):
+            raise KeyError(name)
+        value = value[name]
+    return value
 
 
 def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
@@ -313,7 +301,7 @@ def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
     lines: dict[str, list[str]] = {}
     for language, path in files.items():
         check_file(path)
-        lines[language] = [line for _, line in numbered_lines(path, None)]
+        lines[language] = [line for _, line in numbered_lines(path)]
     counts = {files[language]: len(texts) for language, texts in lines.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{path}: {count}" for path, count in counts.items())

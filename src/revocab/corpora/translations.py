@@ -128,10 +128,10 @@ def _pair(row: Any, number: int, label: str, options: Translations) -> Pair:
 def _highest(pairs: Iterable[Pair], label: str, top: TopPairs) -> list[Pair]:
     """Return the ``top`` pairs in the order of the rows; one that is among them counts once."""
     heap: list[tuple[float, int, Pair]] = []
-    kept: set[tuple[str, ...]] = set()
+    chosen: set[tuple[str, ...]] = set()
     for pair in pairs:
         texts = tuple(pair.texts.values())
-        if not all(texts) or texts in kept:
+        if not all(texts) or texts in chosen:
             continue
         # The number tells entries apart before pairs are compared; an earlier one is greater.
         entry = (_score(pair, label, top.field), -pair.number, pair)
@@ -141,8 +141,8 @@ def _highest(pairs: Iterable[Pair], label: str, top: TopPairs) -> list[Pair]:
             continue
         else:
             *_, dropped = heapq.heapreplace(heap, entry)
-            kept.remove(tuple(dropped.texts.values()))
-        kept.add(texts)
+            chosen.remove(tuple(dropped.texts.values()))
+        chosen.add(texts)
     return sorted(pair for *_, pair in heap)
 
 

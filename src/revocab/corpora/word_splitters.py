@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -20,7 +19,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Literal
 
-from revocab.errors import RevocabError, ending
+from revocab.errors import RevocabError
 
 #: NLTK's names of the languages it has sentence data for, by ISO 639-1 code.
 PUNKT_LANGUAGES = {
@@ -91,13 +90,11 @@ class Words:
 
 
 def _split(texts: Sequence[str], splitter: str, language: str) -> Words:
-    tokenize = tokenizer_of(splitter, language)
-    counts: list[int] = []
-    frequencies = Counter[str]()
-    for words in map(tokenize, texts):
-        counts.append(len(words))
-        frequencies.update(words)
-    return Words(counts, frequencies)
+    words = Words([], Counter())
+    for split in map(tokenizer_of(splitter, language), texts):
+        words.counts.append(len(split))
+        words.frequencies.update(split)
+    return words
 
 
 def start_splitting(
@@ -119,23 +116,17 @@ def start_splitting(
     ]
 
     def wait() -> Words:
-        counts: list[int] = []
-        frequencies: Counter[str] = Counter()
-        workers = list(pool._processes.values())
+        words = Words([], Counter())
         try:
             with pool:
                 for part in started:
-                    counts += part.result().counts
-                    frequencies.update(part.result().frequencies)
+                    words.counts.extend(part.result().counts)
+                    words.frequencies.update(part.result().frequencies)
         except BrokenProcessPool:
-            # The pool ends the others with SIGTERM.
-            statuses = [worker.exitcode or 0 for worker in workers]
-            first = [status for status in statuses if status not in (0, -signal.SIGTERM)]
-            ended = min(first, default=-signal.SIGTERM)
             raise RevocabError(
-                f"words could not be counted: a process ended ({ending(ended)}); use fewer cores,"
-                " or free memory"
+                "words could not be counted: a process was ended, as for want of memory; use fewer"
+                " cores, or free memory"
             ) from None
-        return Words(counts, frequencies)
+        return words
 
     return wait

@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from revocab.closed import RunStep
-from revocab.corpora.answers.judge import judges
+from revocab.corpora.answers.options import judges
 from revocab.errors import RevocabError, refused
 from revocab.experiment.check_ids import references
 from revocab.experiment.check_runs import checkpoint_problems

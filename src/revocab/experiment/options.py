@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from revocab.closed import Job, models_of
-from revocab.corpora.answers.judge import JudgeJob
-from revocab.corpora.answers.options import MESSAGES, AnswerJob
+from revocab.corpora.answers.options import MESSAGES, AnswerJob, JudgeJob
 from revocab.corpora.options import CorpusJob
 from revocab.corpora.source import Form
 from revocab.demoworld.build import WorldJob
@@ -31,8 +30,7 @@ from revocab.models.change import ChangeJob
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import ParametersJob, StandInJob
 from revocab.report.inputs import ExperimentJob, ScoresJob
-from revocab.training.data.heldout import HeldoutJob
-from revocab.training.data.packing import PackingJob
+from revocab.training.data.packing import HeldoutJob, PackingJob
 from revocab.training.recipe import DropJob, TrainingOptions
 from revocab.training.run import Settings
 from revocab.vocabulary.building.construction import SHARES, TokenizerJob

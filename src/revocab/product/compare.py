@@ -243,8 +243,8 @@ def measured_loss(
 
     from revocab.device import choose_device
     from revocab.models.load import load_causal_lm
-    from revocab.training.data.document_tokens import load_tokenizer, tokenise
     from revocab.training.data.heldout import windows_of
+    from revocab.training.data.packing import load_tokenizer, tokenise
     from revocab.training.loop.heldout_loss import HeldoutCorpus, heldout_losses
 
     tokenizer = load_tokenizer(folder)

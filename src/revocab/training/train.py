@@ -28,8 +28,7 @@ from revocab.models.load import load_causal_lm
 from revocab.models.weights import tensor_bytes
 from revocab.output import ResumableFolder
 from revocab.training.adapters import lora
-from revocab.training.data.packed_rows import packed_manifest
-from revocab.training.data.shards import MARKS
+from revocab.training.data.packed_rows import MARKS, packed_manifest
 from revocab.training.machine.micro_batch import STATE_KEPT, MicroBatch, largest_micro_batch
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.corpora.answers.judge import JudgeJob
-from revocab.corpora.answers.options import AnswerJob
+from revocab.corpora.answers.options import AnswerJob, JudgeJob
 from revocab.corpora.options import CorpusJob
 from revocab.demoworld.build import WorldJob
 from revocab.evaluation.inference.chat_prompts import chat_template_input
@@ -78,6 +77,6 @@ def judge_answers(
     out: Path,
 ) -> None:
     """Keep the conversations that a judge finds good: a rule, or a chat model."""
-    from revocab.corpora.answers.judged import judge_folder
+    from revocab.corpora.answers.answer import judge_folder
 
     judge_folder(conversations, model, options, machine, out)

@@ -9,11 +9,9 @@ from pathlib import Path
 from pydantic import Field
 
 from revocab.closed import Folder, Id
-from revocab.limits import Bytes
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.training.chat.template import chat_template_field
-from revocab.training.data.heldout import HeldoutJob
-from revocab.training.data.packing import PackingJob
+from revocab.training.data.packing import HeldoutJob, PackingJob
 from revocab.training.machine.startup import pretend_absent, process_variables
 from revocab.training.named_recipes import NamedRecipe, RowBudget
 from revocab.training.recipe import DropJob
@@ -32,16 +30,13 @@ def pack_tokens(
     ),
     chat_template: Path | None = chat_template_field(),
     options: PackingJob,
-    shard_bytes: Bytes | None = Field(
-        default=None, description="maximum bytes of tokens in a file; default: 256 MB"
-    ),
     out: Path,
 ) -> str:
-    """Pack training text into shards of token rows, mixed by tokens, in training order."""
+    """Pack training text into rows of tokens, mixed by tokens, in training order."""
     pretend_absent("torch", "datasets", "scipy")
     from revocab.training.data.packed_folder import pack_folder
 
-    packed = pack_folder(tokenizer, corpora, options, out, heldout, shard_bytes, chat_template)
+    packed = pack_folder(tokenizer, corpora, options, out, heldout, chat_template)
     parts = ", ".join(
         f"{name} {count['rows']:,} rows ({count['share']:.3g} of them, {count['bytes']:,} bytes)"
         for name, count in packed["corpora"].items()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, create_model, model_validator
 
 from revocab.closed import Closed, HubId, OneLine, Revision, any_of, exactly_one
-from revocab.corpora.answers.judge import JudgeOptions
-from revocab.corpora.answers.options import AnswerOptions
+from revocab.corpora.answers.options import AnswerOptions, JudgeOptions
 from revocab.corpora.options import CorpusOptions
 from revocab.corpora.source import Source
 from revocab.models.change import ModelReference

@@ -58,7 +58,7 @@ class LayoutOptions(Closed):
         return text
 
     def given(self) -> dict[str, Any]:
-        return {key: value for key, value in self.model_dump().items() if value is not None}
+        return self.model_dump(exclude_none=True)
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,6 @@ PROBE: tuple[Message, ...] = (
 )
 
 
-def template_names() -> list[str]:
-    return [*files_in(FOLDER, ".jinja")]
-
-
 def chat_template_field() -> Any:
     return Field(
         default=None,
@@ -53,18 +49,18 @@ def find_template(named: str | Path) -> Path:
     path = Path(named)
     if path.is_file():
         return path
-    if str(named) in template_names():
-        return files_in(FOLDER, ".jinja")[str(named)]
-    raise RevocabError(
-        f"chat_template: no file {str(named)!r}, and no template of this name (known: "
-        f"{', '.join(template_names())}); give a Jinja file, or one of these"
-    )
+    templates = files_in(FOLDER, ".jinja")
+    if str(named) not in templates:
+        raise RevocabError(
+            f"chat_template: no file {str(named)!r}, and no template of this name (known: "
+            f"{', '.join(templates)}); give a Jinja file, or one of these"
+        )
+    return templates[str(named)]
 
 
 def read_template(named: str | Path) -> str:
-    """Return the text of a template that :func:`find_template` finds.
-
-    Raises :class:`RevocabError` with file and line for what is no template.
+    """Return the text of a template by file or name; raise :class:`RevocabError` for what is none,
+    with file and line.
     """
     from jinja2 import Environment, TemplateSyntaxError
 
@@ -157,7 +153,7 @@ def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None)
 def advice() -> str:
     return (
         "give a file that marks answers with {% generation %} … {% endgeneration %}, or the name of"
-        f" a template of the package (chat_template: NAME; {', '.join(template_names())})"
+        f" a template of the package (chat_template: NAME; {', '.join(files_in(FOLDER, '.jinja'))})"
     )
 
 

@@ -3,12 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from revocab.errors import RevocabError, refuse
 
 if TYPE_CHECKING:
-    import numpy as np
+    from revocab.training.data.packing import PackingJob, Share
+
+
+def resolved_shares(
+    manifests: Mapping[str, Mapping[str, Any]], options: PackingJob
+) -> tuple[dict[str, list[float]], dict[str, int]]:
+    """Return each corpus' share of every stage, and the bytes of those drawn by size.
+
+    ``manifests`` are the corpora's. Raises :class:`RevocabError` where a corpus has not one share
+    per stage.
+    """
+    stages = len(options.parts)
+    alone: list[Share] = [1.0] * stages if len(manifests) == 1 else []
+    shares = {name: options.shares.get(name, alone) for name in manifests}
+    problems = [
+        f"shares.{name}: no corpus folder of this id is given"
+        for name in options.shares
+        if name not in manifests
+    ]
+    problems += [
+        f"shares.{name}: {len(own)} shares for {stages} stages; give one each"
+        if own
+        else f"--shares: none for {name!r}; for two corpora: --shares sw=0.5 el=0.5"
+        for name, own in shares.items()
+        if len(own) != stages
+    ]
+    refuse(problems)
+    sizes = {
+        name: manifests[name]["train"]["bytes"] for name, own in shares.items() if "size" in own
+    }
+    by_stage = []
+    for stage in range(stages):
+        own_shares = {name: own[stage] for name, own in shares.items()}
+        fixed = {name: None if share == "size" else share for name, share in own_shares.items()}
+        by_stage.append(shares_by_size(fixed, sizes))
+    return {name: [stage[name] for stage in by_stage] for name in shares}, sizes
 
 
 def shares_by_size(
@@ -20,9 +57,7 @@ def shares_by_size(
     """
     left = 1.0 - sum(share for share in shares.values() if share is not None)
     weights = {name: sizes[name] for name, share in shares.items() if share is None}
-    if not weights:
-        return {name: share for name, share in shares.items() if share is not None}
-    if left <= 0 or min(weights.values()) <= 0:
+    if weights and (left <= 0 or min(weights.values()) <= 0):
         raise RevocabError(
             f"shares: {left:g} is left for the corpora drawn by size ({', '.join(weights)}); lower"
             " the fixed shares, and give corpora with text"
@@ -66,8 +101,6 @@ def interleave(counts: Mapping[str, int], seed: int, stage: int = 0) -> dict[str
     shuffle strays by about sqrt(rows)), without a rhythm that could beat against the batch size.
     Every ``stage`` has an order of its own.
     """
-    import numpy as np
-
     places, owners = [], []
     for number, count in enumerate(counts.values()):
         random = np.random.default_rng([seed, number, stage] if stage else [seed, number])
@@ -76,19 +109,6 @@ def interleave(counts: Mapping[str, int], seed: int, stage: int = 0) -> dict[str
     order = np.argsort(np.concatenate(places), kind="stable")
     owner_of_row = np.concatenate(owners)[order]
     return {name: np.flatnonzero(owner_of_row == number) for number, name in enumerate(counts)}
-
-
-def shuffled(places: Sequence[np.ndarray], seed: int, corpus: int) -> list[np.ndarray]:
-    """Return one corpus's positions, stage by stage, each stage's in an order drawn by the seed.
-
-    The rows of a stage stay its own; ``corpus`` is the corpus's number.
-    """
-    import numpy as np
-
-    return [
-        np.random.default_rng([seed, corpus, stage, 1]).permutation(own)
-        for stage, own in enumerate(places)
-    ]
 
 
 def layout(
@@ -100,8 +120,6 @@ def layout(
     are names and rows; the rows of a stage lie after those of the one before it. Raises
     :class:`RevocabError` as :func:`rows_by_share` does, for all stages at once.
     """
-    import numpy as np
-
     nothing = np.zeros(0, dtype=np.int64)
     positions: dict[str, list[np.ndarray]] = {name: [] for name in shares}
     problems, begin = [], 0
@@ -121,3 +139,24 @@ def layout(
         begin += rows
     refuse(problems)
     return positions
+
+
+def drawn_order(manifest: Mapping[str, Any], rows: int, seed: int) -> np.ndarray:
+    """Return the packed row (int64) that is read at each place of a training on the first ``rows``.
+
+    Rows were packed once, by the seed in ``manifest``. A run with another ``seed`` reads the same
+    ones in another order: corpora take turns as packing with that seed would have them, each in its
+    share at every point (:func:`interleave`), and the rows of each corpus come in an order of their
+    own. Rows of a stage with a mixture of its own stay in that stage.
+    """
+    order, begin = np.empty(rows, dtype=np.int64), 0
+    for stage, part in enumerate(manifest.get("stages", [manifest])):
+        counts = {corpus: entry["rows"] for corpus, entry in part["corpora"].items()}
+        packed = interleave(counts, manifest["seed"], stage)
+        used = {name: places[places < rows - begin] for name, places in packed.items()}
+        places = interleave({name: len(own) for name, own in used.items()}, seed, stage)
+        for number, name in enumerate(used):
+            own = np.random.default_rng([seed, number, stage, 2]).permutation(used[name])
+            order[begin + places[name]] = begin + own
+        begin += sum(counts.values())
+    return order

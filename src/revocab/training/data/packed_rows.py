@@ -1,4 +1,8 @@
-"""Packed token rows as a dataset that is read front to back from memory maps."""
+"""Packed token rows as a dataset that is read front to back from memory maps.
+
+``tokens.npy`` has the rows; of conversations ``starts.npy`` and ``answers.npy`` beside it hold one
+bit a token.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
+from revocab import io
 from revocab.errors import RevocabError, refuse
 from revocab.marker import PACKED_TOKENS, read_manifest
 from revocab.models.token_rows import token_rows
-from revocab.training.data.mixture import interleave
-from revocab.training.data.shards import ShardedRows, open_shards
+from revocab.training.data.mixture import drawn_order
 from revocab.training.recipe import ALL
 
 if TYPE_CHECKING:
+    import torch
+
     from revocab.training.run import Settings
+
+#: What is marked of each token of a conversation: where one begins, and what is learned.
+MARKS = ("starts", "answers")
 
 
 @dataclass(frozen=True)
@@ -29,12 +37,12 @@ class PackedRows:
     Indices are places in the training; ``order`` says which row is read there.
     """
 
-    tokens: np.ndarray | ShardedRows
+    tokens: np.ndarray
     manifest: dict[str, Any]
     rows: int
     #: Of conversations ``starts`` and ``answers`` [rows, ceil(L / 8)], one bit a token: 1 where one
     #: begins, and where a token is learned.
-    marks: Mapping[str, np.ndarray | ShardedRows] = field(default_factory=dict)
+    marks: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: Rows of a step, over which a loss is a mean.
     batch_size: int = 1
     #: Row at each place [rows], int64; none: as they were packed.
@@ -53,6 +61,8 @@ class PackedRows:
         [B, L], the tokens that are predicted, and ``predicted`` [B], how many of them each row's
         whole step has.
         """
+        import torch
+
         rows = self.rows_at(indices)
         batch = {"input_ids": torch.from_numpy(self.tokens[rows].astype(np.int64))}
         if self.marks:
@@ -119,8 +129,8 @@ def open_packed(
     """Open a folder written by ``pack_tokens`` for ``rows`` rows of training.
 
     They come in an order drawn by ``seed``; without one, or with that of the packing, as they were
-    packed. Only the shards that hold those rows are read. Raises :class:`RevocabError` naming every
-    damaged one, or if there are too few rows.
+    packed. Raises :class:`RevocabError` naming every missing or damaged file, or if there are too
+    few rows.
     """
     folder = Path(folder)
     manifest = packed_manifest(folder)
@@ -129,11 +139,19 @@ def open_packed(
             f"{folder}: {manifest['rows']} rows, {rows} needed (steps x batch size); "
             f"pack again with --rows {rows}"
         )
-    opened = open_shards(folder, manifest, rows)
+    keys = {"tokens": "sha256", **{stem: f"{stem}_sha256" for stem in MARKS}}
+    files = {stem: folder / f"{stem}.npy" for stem, key in keys.items() if key in manifest}
+    refuse(
+        f"{file}: missing or damaged (its SHA-256 is not that of the manifest); put a good copy in"
+        f" its place, or delete {folder} and pack again"
+        for stem, file in files.items()
+        if not file.is_file() or io.sha256(file) != manifest[keys[stem]]
+    )
+    arrays = {stem: np.load(file, mmap_mode="r") for stem, file in files.items()}
     order = None
     if seed is not None and seed != manifest["seed"]:
         order = drawn_order(manifest, rows, seed)
-    return PackedRows(opened.pop("tokens"), manifest, rows, opened, batch_size, order)
+    return PackedRows(arrays.pop("tokens"), manifest, rows, arrays, batch_size, order)
 
 
 def check_fit(
@@ -147,29 +165,27 @@ def check_fit(
 
     ``foreign``: what :func:`revocab.vocabulary.tokenizers.identity.foreign_ids` says of the data.
     """
-    problems = [*foreign]
-    largest, rows = packed.manifest["largest_id"], token_rows(config) or config.vocab_size
-    if largest >= rows:
-        problems.append(
-            f"{model_folder}: {rows} vocabulary rows, but packed tokens contain id"
-            f" {largest}; pack with the model's own tokenizer"
-        )
-    problems += too_long("packed rows", packed.sequence_length, config, model_folder)
-    problems += heldout_problems(config, model_folder, heldout)
-    refuse(problems)
+    rows = {**packed.manifest, "vocabulary_size": packed.manifest["largest_id"] + 1}
+    refuse(
+        [
+            *foreign,
+            *misfits("packed rows", rows, config, model_folder),
+            *misfits("held-out windows", heldout, config, model_folder),
+        ]
+    )
 
 
-def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -> Iterator[str]:
-    vocabulary, rows = heldout["vocabulary_size"], token_rows(config) or config.vocab_size
-    if vocabulary > rows:
+def misfits(
+    what: str, manifest: Mapping[str, Any], config: Any, model_folder: Path
+) -> Iterator[str]:
+    """Yield how data of a number of ids and a length of rows does not fit a model."""
+    ids, length = manifest["vocabulary_size"], manifest["sequence_length"]
+    rows = token_rows(config) or config.vocab_size
+    if ids > rows:
         yield (
-            f"{model_folder}: {rows} vocabulary rows, but held-out text was tokenised "
-            f"with {vocabulary} tokens; use the model's own tokenizer"
+            f"{model_folder}: {rows} vocabulary rows, but {what} have ids up to {ids - 1}; pack"
+            " with the model's own tokenizer"
         )
-    yield from too_long("held-out windows", heldout["sequence_length"], config, model_folder)
-
-
-def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterator[str]:
     allowed = getattr(config, "max_position_embeddings", None)
     if allowed is not None and length > allowed:
         yield (
@@ -189,33 +205,12 @@ def check_recipe(manifest: Mapping[str, Any], settings: Settings) -> None:
             f"again with --loss {settings.loss}"
         )
     packed = [(stage["name"], stage["rows"]) for stage in manifest.get("stages", ())]
-    asked = [(stage.name, stage.steps * settings.batch_size) for stage in settings.plan.stages]
-    if packed and packed != asked:
+    recipe = [(stage.name, stage.steps * settings.batch_size) for stage in settings.plan.stages]
+    if packed and packed != recipe:
         rows, wanted = (
-            ", ".join(f"{name} {count}" for name, count in stages) for stages in (packed, asked)
+            ", ".join(f"{name} {count}" for name, count in stages) for stages in (packed, recipe)
         )
         raise RevocabError(
             f"packed rows are mixed for the stages {rows} (rows), but the recipe's are {wanted};"
             " pack again with --stages"
         )
-
-
-def drawn_order(manifest: Mapping[str, Any], rows: int, seed: int) -> np.ndarray:
-    """Return the packed row (int64) that is read at each place of a training on the first ``rows``.
-
-    Rows were packed once, by the seed in ``manifest``. A run with another ``seed`` reads the same
-    ones in another order: corpora take turns as packing with that seed would have them, each in its
-    share at every point (:func:`interleave`), and the rows of each corpus come in an order of their
-    own. Rows of a stage with a mixture of its own stay in that stage.
-    """
-    order, begin = np.empty(rows, dtype=np.int64), 0
-    for stage, part in enumerate(manifest.get("stages", [manifest])):
-        counts = {corpus: entry["rows"] for corpus, entry in part["corpora"].items()}
-        packed = interleave(counts, manifest["seed"], stage)
-        used = {name: places[places < rows - begin] for name, places in packed.items()}
-        places = interleave({name: len(own) for name, own in used.items()}, seed, stage)
-        for number, name in enumerate(used):
-            own = np.random.default_rng([seed, number, stage, 2]).permutation(used[name])
-            order[begin + places[name]] = begin + own
-        begin += sum(counts.values())
-    return order

@@ -15,7 +15,7 @@ from revocab import io
 from revocab.errors import RevocabError, refuse
 from revocab.marker import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
-from revocab.training.data.packed_rows import heldout_problems
+from revocab.training.data.packed_rows import misfits
 from revocab.training.loop.loss import summed_loss
 from revocab.training.machine.micro_batch import in_halves
 from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
@@ -196,7 +196,7 @@ def measure_heldout(
         for step, folder in sorted(models.items())
         for problem in (
             *foreign_ids(folder, {heldout: ("held-out windows", manifest)}),
-            *heldout_problems(configs[step], folder, manifest),
+            *misfits("held-out windows", manifest, configs[step], folder),
         )
     ]
     refuse(problems)

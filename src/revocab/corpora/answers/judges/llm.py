@@ -12,8 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from revocab.corpora.answers.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdict
-from revocab.corpora.answers.options import MESSAGES
+from revocab.corpora.answers.options import MESSAGES, Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.evaluation.options import GenerationOptions
 from revocab.limits import Positions
 from revocab.training.chat.messages import Message
@@ -55,7 +54,7 @@ def grade(answer: str) -> int | None:
 
 
 def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
-    from revocab.corpora.answers.recorded import RecordedGenerator
+    from revocab.corpora.answers.answer import RecordedGenerator
 
     assert inputs.model is not None  # needs_model
     model = RecordedGenerator(inputs.model, options, inputs.machine, inputs.records)

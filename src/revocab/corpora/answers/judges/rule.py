@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from revocab.corpora.answers.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdict
-from revocab.corpora.answers.options import MESSAGES
+from revocab.corpora.answers.options import MESSAGES, Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.errors import refuse
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import passes
@@ -65,17 +64,17 @@ def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
 
 
 def broken_rule(row: Row, options: RuleOptions) -> str:
-    said = answers(row[MESSAGES])
+    texts = answers(row[MESSAGES])
     if options.ended and any(
         answer["finish_reason"] != "eos" or answer["other_special_tokens"]
         for answer in row["answers"]
     ):
         return "ended"
     for name, wanted in options.checks.items():
-        if not all(passes(answer, {name: wanted}) for answer in said):
+        if not all(passes(answer, {name: wanted}) for answer in texts):
             return name
     for name, wanted in row.get("checks", {}).items() if options.own_checks else ():
-        if not passes(said[-1], {name: wanted}):
+        if not passes(texts[-1], {name: wanted}):
             return name
     return ""
 
