@@ -16,17 +16,14 @@ from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import documents, holds_conversations
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.generate import generate_task
+from revocab.evaluation.generation.generate import generate_task, task_scores
 from revocab.evaluation.generation.kinds.copying import (
     KIND,
     common_length,
-    copied_tokens,
-    copy_length,
     is_released_copy,
     units,
 )
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
-from revocab.evaluation.generation.task_scores import task_scores
 from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating
@@ -180,8 +177,9 @@ def test_lengths_count_either_way_and_nothing_counts_as_nothing():
             (10, 6, 5, True), (10, 20, 10, False), (10, 1, 0, True), (4, 4, 1, False),
         )
     ]  # fmt: skip
-    assert copy_length(rows, ["it"]).value() == pytest.approx((50 + 50 + 0 + 100) / 4)
-    assert copied_tokens(rows, ["it"]).value() == pytest.approx((50 + 100 + 0 + 25) / 4)
+    found = KIND.items([{**row, "output": "", "references": [""]} for row in rows], ["it"])
+    assert found["copy_length"].value() == pytest.approx((50 + 50 + 0 + 100) / 4)
+    assert found["copied_tokens"].value() == pytest.approx((50 + 100 + 0 + 25) / 4)
 
 
 TEXT = "Кот спит на окне, а пёс лежит у двери и ждёт."
@@ -224,7 +222,7 @@ def test_of_an_original_counts_what_may_be_written():
     row |= KIND.counts(row, str.split)
     for written, share in ((4, 100), (3, 75)):
         cut = {**row, "output_tokens": written, "finish_reason": "length"}
-        assert copy_length([cut], ["it"]).value() == pytest.approx(share)
+        assert KIND.items([cut], ["it"])["copy_length"].value() == pytest.approx(share)
 
 
 def test_whole_texts_are_copied_however_long(files):

@@ -8,9 +8,9 @@ import pytest
 from jobs import job_of
 
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kinds.exam import KIND, Exam, marked, points
+from revocab.evaluation.generation.generate import task_scores
+from revocab.evaluation.generation.kinds.darumeru import EXAM, Exam, points
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
-from revocab.evaluation.generation.task_scores import task_scores
 from revocab.io import write_jsonl
 
 
@@ -59,9 +59,9 @@ OPTIONS = Exam(kind="exam", direction=["ru"], shots=0, maximum=34, penalised=["1
 
 def grade(answer):
     """Return the score of two papers that ``answer`` answers, and its standard error."""
-    rows = marked([row for variant in (0, 1) for row in paper(variant)], OPTIONS, "rows")
+    rows = OPTIONS.usable([row for variant in (0, 1) for row in paper(variant)], "rows")
     rows = [
-        {**row, "references": KIND.right_answers(row, ["ru"]), "output": answer(row)}
+        {**row, "references": EXAM.right_answers(row, ["ru"]), "output": answer(row)}
         for row in rows
     ]
     (score,) = task_scores("exam", ["ru"], rows)
@@ -94,7 +94,7 @@ def test_rows_keep_how_they_are_marked(tmp_path):
     files = [[tmp_path / "rows.jsonl"]] * 2
     matching, penalised = build_prompts(job_of(PromptJob, **options, **own), *files)
     assert matching["prompt"] == "Вопрос: q0.28\nОтвет:"
-    kept = {name: penalised["query"][name] for name in KIND.kept}
+    kept = {name: penalised["query"][name] for name in EXAM.stored}
     assert kept == {"rule": "penalised", "variant": "0", "maximum": "34"}
     with pytest.raises(RevocabError, match="limit: a variant is marked as a whole"):
         build_prompts(job_of(PromptJob, **options, **own, limit=3), *files)

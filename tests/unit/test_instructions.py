@@ -10,10 +10,8 @@ from test_chat_prompts import LLAMA
 
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import generate_task, load_generator
-from revocab.evaluation.generation.instruction_checks import passes, problems
-from revocab.evaluation.generation.kinds.instructions import KIND
+from revocab.evaluation.generation.kinds.instructions import KIND, passes, problems
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts, messages, render
-from revocab.evaluation.generation.task_scores import task_items
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import Generating
@@ -128,7 +126,7 @@ def outputs(*texts, **fields):
 
 
 def values(rows):
-    return {name: items.value() for name, items in task_items(KIND.name, ["it"], rows).items()}
+    return {name: items.value() for name, items in KIND.items(rows, ["it"]).items()}
 
 
 def test_right_answers_follow_and_chance_is_what_others_answers_get():

@@ -8,15 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.evaluation.measures import (
+from revocab.evaluation.multiple_choice.task_keys import Metadata
+from revocab.evaluation.resampling import (
     OF_LABELS,
+    bootstrap,
     category_weights,
+    compare,
     items_of,
     label_items,
+    mean_items,
+    mean_of_tasks,
     together,
 )
-from revocab.evaluation.multiple_choice.task_keys import Metadata
-from revocab.evaluation.resampling import bootstrap, compare, mean_items, mean_of_tasks
 
 #: Gold 0 0 0 1 1 2, predicted 0 0 1 1 0 0; the fourth of the labels is neither.
 PAIRS = [[0, 0], [0, 0], [0, 1], [1, 1], [1, 0], [2, 0]]

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.evaluation.generation.metrics import (
-    EXACT_MATCH,
+from revocab.evaluation.generation.generate import task_scores
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.metrics import (
     ROUGE_L,
     WordTokenizer,
     exact_match,
     normalise_answer,
     token_f1,
 )
-from revocab.evaluation.generation.task_scores import scored, task_items, task_scores
 
 
 def answered(**references):
@@ -113,7 +113,7 @@ def test_best_reference_and_standard_error():
 
 
 def test_one_item_has_no_standard_error():
-    score = scored("exact_match", EXACT_MATCH.items(answered(a=["a"]), ["it"]))
+    score = task_scores("question_answering", ["it"], answered(a=["a"]))[1]
     assert (score["value"], score["stderr"], score["low"]) == (100, None, None)
 
 
@@ -134,9 +134,11 @@ def test_the_mean_of_f1_and_exact_match_takes_the_best_of_each():
         {"output": "городе Москве", "references": ["в городе Москве", "Москва", "х"]},
         {"output": "", "references": ["Москва"]},
     ]
-    found = task_items("question_answering", ["ru"], rows)
+    found = find_kind("question_answering").items(rows, ["ru"])
     assert found["f1_exact_match"].value() == pytest.approx(100 * (1 + 0.8 / 2 + 0) / 3)
-    constant = task_items("question_answering", ["ru"], [{**row, "output": "и"} for row in rows])
+    constant = find_kind("question_answering").items(
+        [{**row, "output": "и"} for row in rows], ["ru"]
+    )
     assert constant["f1_exact_match"].value() == 0
 
 
@@ -162,7 +164,7 @@ def test_copying_by_hand():
     ]
     said = {"finish_reason": "blank_line", "output": "x", "references": ["x"]}
     rows = [{**row, **said, "writable_tokens": row["reference_tokens"]} for row in rows]
-    items = task_items("copying", ["it"], rows)
+    items = find_kind("copying").items(rows, ["it"])
     assert items["copy_ratio"].value() == pytest.approx(100 * 310 / 310)
     assert items["copied"].value() == pytest.approx(200 / 3)  # 99 of 100 is not more than 99 %
 
@@ -170,7 +172,7 @@ def test_copying_by_hand():
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
 def test_answer_scores_stay_within_bounds(pairs):
     rows = [{"output": output, "references": [reference]} for output, reference in pairs]
-    for items in task_items("question_answering", ["it"], rows).values():
+    for items in find_kind("question_answering").items(rows, ["it"]).values():
         assert 0 <= items.value() <= 100 + 1e-9
 
 

@@ -8,7 +8,7 @@ from jobs import job_of
 
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.generate import asked, generate_task
+from revocab.evaluation.generation.generate import encoded_prompt, generate_task
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts, layout_of, messages
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
 from revocab.evaluation.inference.decoding import Output
@@ -119,7 +119,7 @@ def test_a_label_of_a_layout_may_begin_the_answer_too(tmp_path, folder):
     assert f"{whole['content']}\n{label['content']}" == first["prompt"]
     engine = Silent(Checkpoint(folder, "cpu", "float32", 2), 2048)
     engine.chat = ChatFormat(engine.tokenizer, folder, ChatOptions())
-    assert asked(engine, first, 0)[0].endswith(
+    assert encoded_prompt(engine, first, 0)[0].endswith(
         f"{passages[1]}<|im_end|>\n<|im_start|>assistant\nОтвет:"
     )
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jobs import job_of
 
+from revocab.evaluation.generation.generate import task_scores
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
-from revocab.evaluation.generation.task_scores import task_scores
 from revocab.io import write_jsonl
 
 

@@ -49,7 +49,7 @@ class Records:
         try:
             record = read_json(path)
             value = record["value"]
-            if record["made_from"] == _plain(parts) and record["checksum"] == digest(value):
+            if record == self._record(parts, value):
                 return value
             reason = "names other inputs, or was changed"
         except (RevocabError, KeyError, TypeError) as error:
@@ -58,12 +58,11 @@ class Records:
         return None
 
     def write(self, parts: Parts, value: Any) -> None:
-        record = {"made_from": _plain(parts), "checksum": digest(value), "value": value}
-        write_json(self.path(parts), record)
+        write_json(self.path(parts), self._record(parts, value))
 
-
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value))
+    def _record(self, parts: Parts, value: Any) -> dict[str, Any]:
+        plain = json.loads(json.dumps(parts))
+        return {"made_from": plain, "checksum": digest(value), "value": value}
 
 
 def digest(value: Any) -> str:
