@@ -96,9 +96,6 @@ class AskingAll(Asking):
     chat_template: str | None = Field(default=None, description="text; none: each model's own")
 
 
-# Multiple choice ----------------------------------------------------------------------------------
-
-
 class ScoringOptions(Closed):
     """How every multiple-choice task is scored."""
 
@@ -128,9 +125,6 @@ class ScoringJob(ScoringOptions, Asking, Job):
 
 class Scoring(ScoringOptions, AskingAll, ScoringHardware):
     """Both together: what scoring reads."""
-
-
-# Generation ---------------------------------------------------------------------------------------
 
 
 class GenerationOptions(Closed):
@@ -210,9 +204,6 @@ class CometJob(Job):
     models: dict[CometMetric, OneLine] = Field(
         min_length=1, description="a .ckpt file, a folder that holds one, or a Hub id"
     )
-
-
-# Speed, and comparisons ---------------------------------------------------------------------------
 
 
 class EfficiencyOptions(Closed):

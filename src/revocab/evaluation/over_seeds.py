@@ -1,14 +1,12 @@
 """When a difference is real: over seeds, and among several comparisons; and orders of methods.
 
 There are two sources of chance. Which items are in a task is resampled
-(:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here. A
-difference is real where it is larger than both together. Arrays ``values_S`` have one value per
-seed.
+(:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here.
+``values_S`` have one value per seed. Of methods that are ranked, losses are compared, of which
+lower is better; a sample has those of one method by seed. Curves are (place, loss) pairs with
+ascending places, straight between them.
 
-Of methods that are ranked, losses are compared, of which lower is better; a sample has those of one
-method by seed. Curves are (place, loss) pairs with ascending places, straight between them.
-
-An experiment is read with this, so scipy is imported where it is needed.
+An experiment is read with this, so numpy and scipy are imported where they are needed.
 """
 
 from __future__ import annotations
@@ -66,8 +64,8 @@ class Difference:
         """Return the interval, one of so many that hold at once; None where no error is known."""
         if not self.known:
             return None
-        level = level_of(comparisons)
-        reach = reach_of_both(self.item_error, self.deviation, self.seeds, level)
+        errors = self.item_error, self.deviation, self.seeds
+        reach = reach_of_both(*errors, level_of(comparisons))
         return self.value - reach, self.value + reach
 
 
@@ -167,9 +165,6 @@ def most_exchanges(resamples: int, comparisons: int) -> int:
     return max(resamples, math.ceil(FEW * comparisons / SIGNIFICANT))
 
 
-# Orders of methods --------------------------------------------------------------------------------
-
-
 def paired_difference(
     first: Sample, second: Sample, *, comparisons: int = 1
 ) -> tuple[float | None, SeedInterval | None]:
@@ -203,9 +198,6 @@ def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
         not any(beaten(sample, other) for other in samples_N if other is not sample)
         for sample in samples_N
     ]
-
-
-# Curves -------------------------------------------------------------------------------------------
 
 
 def losses_at(curve: Curve, places: Sequence[float]) -> list[float]:

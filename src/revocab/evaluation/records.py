@@ -1,7 +1,6 @@
-"""Finished work, each piece stored with all that it was made from.
+"""Finished work, each piece stored with what it was made from, and read only if that is unchanged.
 
-A record outlives the table that it was made for: another task or checkpoint costs what is new, and
-nothing else. It is read only if everything that it depends on is as it was.
+A record outlives its table: another task or checkpoint costs what is new, and nothing else.
 """
 
 from __future__ import annotations
