@@ -52,7 +52,7 @@ def answer(output, *references):
 def test_a_perfect_translation_scores_100_and_comet_says_why_it_is_empty():
     texts = ["il gatto dorme sul tappeto", "il cane corre nel parco", "piove forte"]
     found = scores("translation", ["en", "it"], answer(texts[0], texts[0]))
-    assert found["chrf++"]["value"] == found["bleu"]["value"] == pytest.approx(100)
+    assert found["chrf++"]["value"] == pytest.approx(100) == found["bleu"]["value"]
     assert found["comet22"]["value"] is None
     assert found["comet22"]["reason"] == "comet not configured"
     rows = [answer(text, f"{text} già") for text in texts]
@@ -282,7 +282,7 @@ def test_prompts_ask_for_a_copy_as_models_are_calibrated(tmp_path):
     assert question == {"role": "user", "content": render(row, 0)}
     (whole,) = prompts_of(tmp_path, "copying", [{"text": "Una  riga."}], unit="text")
     assert whole["references"] == ["Una riga."]  # however short
-    with pytest.raises(RevocabError, match=r"test\.jsonl: no paragraph of 40 to 200 words"):
+    with pytest.raises(RevocabError, match=r"pool\.jsonl\.gz: no paragraph of 40 to 200 words"):
         prompts_of(tmp_path, "copying", rows, unit="paragraph")
     job = {"task": "c", "kind": "copying", "direction": ["it"], "shots": 0, "seed": 1}
     with pytest.raises(RevocabError, match="unit: required"):
@@ -377,7 +377,7 @@ def test_rows_of_exams_have_how_they_are_marked(tmp_path):
 
 
 def precision(chosen, extracted):
-    return r_precision([{"chosen": chosen, "extracted": extracted}], ["it"]).value()
+    return r_precision({"chosen": chosen, "extracted": extracted})
 
 
 def test_r_precision_by_hand_and_of_a_random_choice():

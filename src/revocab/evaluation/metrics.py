@@ -89,6 +89,18 @@ def mean_of(values: Sequence[float]) -> Items:
     return mean_items(values)
 
 
+def mean_metric(
+    name: str, label: str, value: Callable[[Row], float | None], high: float = 100
+) -> Metric:
+    """Return a metric that is the mean of a value of each output row, of those that have one."""
+
+    def items(rows: Sequence[Row], languages: Sequence[str]) -> Items | None:
+        values = [of_row for row in rows if (of_row := value(row)) is not None]
+        return mean_of(values) if values else None
+
+    return Metric(name, label, 0, high, items)
+
+
 def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Items:
     """Return items of an output's score, from 0 to 1, against its best reference, in per cent."""
     best = [max(score(row["output"], right) for right in row["references"]) for row in rows]

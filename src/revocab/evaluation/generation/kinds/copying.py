@@ -19,7 +19,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -28,7 +27,7 @@ from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
 from revocab.corpora.copies import units as units_of
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
-from revocab.evaluation.metrics import Metric, Row, mean_of
+from revocab.evaluation.metrics import Metric, Row, mean_metric
 from revocab.training.chat.layout import Languages, Layout
 
 if TYPE_CHECKING:
@@ -96,61 +95,6 @@ def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
     }
 
 
-# Metrics ------------------------------------------------------------------------------------------
-
-
-def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is 100 × tokens of all originals / tokens generated for them.
-
-    Above 100: fewer tokens were written than the originals have, so text is missing.
-    """
-    import numpy as np
-
-    from revocab.evaluation.resampling import Items
-
-    return Items.of(
-        [[row["reference_tokens"], row["output_tokens"]] for row in rows],
-        lambda sums_RK: 100 * sums_RK[:, 0] / np.maximum(sums_RK[:, 1], 1),
-    )
-
-
-def of_each(value: Callable[[Row], float], rows: Sequence[Row], languages: Languages) -> Items:
-    return mean_of([value(row) for row in rows])
-
-
-def copied(row: Row) -> float:
-    return 100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"])
-
-
-def copy_length(row: Row) -> float:
-    """Return the percentage that the shorter of original and copy is of the longer, in tokens
-    without the end token; 0 where nothing was written. Of an original no more counts than may be
-    written.
-    """
-    pair = row["writable_tokens"], tokens_written(row)
-    return 100.0 * min(pair) / max(1, *pair)
-
-
-def copied_tokens(row: Row) -> float:
-    """Return the percentage of an original's tokens that came back in order."""
-    return 100.0 * row["copied_tokens"] / max(1, row["reference_tokens"])
-
-
-def released_copy(row: Row) -> float:
-    return 100.0 * is_released_copy(row["references"][0], row["output"])
-
-
-def characters_per_token(row: Row) -> float:
-    """Return the characters of an output over one more than its tokens, the end token left out, as
-    the code of LEP's authors counts them.
-    """
-    return len(row["output"]) / (1 + tokens_written(row))
-
-
-def tokens_written(row: Row) -> int:
-    return row["output_tokens"] - (row["finish_reason"] == "eos")
-
-
 def is_released_copy(original: str, written: str) -> bool:
     """Return whether what was written is a copy by the code that LEP's authors released.
 
@@ -168,6 +112,33 @@ def is_released_copy(original: str, written: str) -> bool:
     return sum(block.size for block in blocks) >= least
 
 
+def tokens_written(row: Row) -> int:
+    return row["output_tokens"] - (row["finish_reason"] == "eos")
+
+
+def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is 100 × tokens of all originals / tokens generated for them.
+
+    Above 100: fewer tokens were written than the originals have, so text is missing.
+    """
+    import numpy as np
+
+    from revocab.evaluation.resampling import Items
+
+    return Items.of(
+        [[row["reference_tokens"], row["output_tokens"]] for row in rows],
+        lambda sums_RK: 100 * sums_RK[:, 0] / np.maximum(sums_RK[:, 1], 1),
+    )
+
+
+def copy_length(row: Row) -> float:
+    """Return the percentage that the shorter of original and copy is of the longer; 0 where nothing
+    was written. Of an original no more counts than may be written.
+    """
+    pair = row["writable_tokens"], tokens_written(row)
+    return 100.0 * min(pair) / max(1, *pair)
+
+
 KIND = GenerationKind(
     options=Copying,
     layout=Layout(instruction=INSTRUCTION, labels=(TEXT, COPY)),
@@ -176,15 +147,29 @@ KIND = GenerationKind(
     counts=counts,
     metrics=(
         Metric("copy_ratio", "Copy ratio", 0, math.inf, copy_ratio),
-        *(
-            Metric(name, label, 0, high, partial(of_each, value))
-            for name, label, high, value in (
-                ("copied", "Copied", 100, copied),
-                ("copy_length", "Copy length", 100, copy_length),
-                ("copied_tokens", "Copied tokens", 100, copied_tokens),
-                ("copied_released", "Copied, as released", 100, released_copy),
-                ("characters_per_token", "Characters per token", math.inf, characters_per_token),
-            )
+        mean_metric(
+            "copied",
+            "Copied",
+            lambda row: 100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"]),
+        ),
+        mean_metric("copy_length", "Copy length", copy_length),
+        # The percentage of an original's tokens that came back in order.
+        mean_metric(
+            "copied_tokens",
+            "Copied tokens",
+            lambda row: 100.0 * row["copied_tokens"] / max(1, row["reference_tokens"]),
+        ),
+        mean_metric(
+            "copied_released",
+            "Copied, as released",
+            lambda row: 100.0 * is_released_copy(row["references"][0], row["output"]),
+        ),
+        # As the code of LEP's authors counts them.
+        mean_metric(
+            "characters_per_token",
+            "Characters per token",
+            lambda row: len(row["output"]) / (1 + tokens_written(row)),
+            math.inf,
         ),
     ),
     in_tables=("copy_ratio", "copied", "copied_released"),

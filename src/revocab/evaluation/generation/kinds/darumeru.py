@@ -30,7 +30,7 @@ from pydantic import Field, model_validator
 from revocab.closed import OneLine
 from revocab.errors import refuse
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
-from revocab.evaluation.metrics import Metric, Row, mean_of
+from revocab.evaluation.metrics import Metric, Row, mean_metric, mean_of
 from revocab.limits import Count
 from revocab.training.chat.layout import Languages, Layout
 
@@ -161,13 +161,9 @@ def right_sentences(row: Row) -> list[str]:
     return [text for place, text in enumerate(row[SENTENCES]) if place in row[EXTRACTED]]
 
 
-def r_precision(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is the percentage of the important sentences, K of a text, that are
-    among the K that were chosen. Mean over texts.
-    """
-    return mean_of(
-        [100 * len(set(row["chosen"]) & set(row[EXTRACTED])) / len(row[EXTRACTED]) for row in rows]
-    )
+def r_precision(row: Row) -> float:
+    """Return the percentage of the K important sentences of a text that are among the K chosen."""
+    return 100 * len(set(row["chosen"]) & set(row[EXTRACTED])) / len(row[EXTRACTED])
 
 
 EXTRACTION = GenerationKind(
@@ -180,7 +176,7 @@ EXTRACTION = GenerationKind(
     texts=lambda row, languages: [row["text"], " ".join(right_sentences(row))],
     references=right_sentences,
     candidates=SENTENCES,
-    metrics=(Metric("r_precision", "R-precision", 0, 100, r_precision),),
+    metrics=(mean_metric("r_precision", "R-precision", r_precision),),
     caption="R-precision: per cent of a text's important sentences among as many that the model "
     "finds the likeliest.",
     place=60,

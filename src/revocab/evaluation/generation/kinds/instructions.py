@@ -18,7 +18,7 @@ from revocab.closed import unknown
 from revocab.corpora.copies import sentences
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
-from revocab.evaluation.metrics import Metric, Row, mean_of
+from revocab.evaluation.metrics import Metric, Row, mean_metric, mean_of
 from revocab.languages import frequent_words, languages
 from revocab.training.chat.layout import Languages, Layout
 from revocab.training.chat.messages import ASSISTANT, Message, checked_messages
@@ -72,17 +72,12 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(is_text, value))
-
-
-TEXT, COUNT, TEXTS = (
-    (is_text, "a text"), (is_count, "a number from 1"), (are_texts, "a list of texts")
-)  # fmt: skip
+TEXT = is_text, "a text"
+COUNT = (lambda value: type(value) is int and value >= 1), "a number from 1"
+TEXTS = (
+    (lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value))),
+    "a list of texts",
+)
 CHECKS: dict[str, Check] = {
     "language": Check(
         "language", is_in_language, lambda value: value in known_languages(),
@@ -177,35 +172,23 @@ def texts(row: Row, languages: Languages) -> list[str]:
 # Metrics ------------------------------------------------------------------------------------------
 
 
-def share(passed: Sequence[bool]) -> Items | None:
-    """Return items whose score is the percentage that passed; None where there are none."""
-    return mean_of([100.0 * answer_passed for answer_passed in passed]) if passed else None
-
-
-def ended(rows: Sequence[Row], languages: Languages) -> Items | None:
-    return share([row["finish_reason"] == "eos" for row in rows])
-
-
-def template_tokens(rows: Sequence[Row], languages: Languages) -> Items | None:
-    """Return the share of answers that end with the template's own end token, and have no special
-    token before it; None where models are not asked through a template.
+def template_tokens(row: Row) -> float | None:
+    """Return 100 for an answer that ends with the template's own end token and has no special token
+    before it, else 0; None where models are not asked through a template.
     """
-    through_template = [row for row in rows if "template_end" in row]
-    return share(
-        [row["template_end"] and not row["other_special_tokens"] for row in through_template]
-    )
+    if "template_end" not in row:
+        return None
+    return 100.0 * (row["template_end"] and not row["other_special_tokens"])
 
 
-def followed(group: str | None, rows: Sequence[Row], languages: Languages) -> Items | None:
-    """Return the share of answers that pass all checks, or those of one group, of those that have
-    any.
+def followed(group: str | None, row: Row) -> float | None:
+    """Return 100 for an answer that passes its checks (of one group; None: all), else 0; None where
+    it has no such checks.
     """
-
-    def checks_of(row: Row) -> dict[str, Any]:
-        checks = row["checks"].items()
-        return {name: value for name, value in checks if group in (None, CHECKS[name].group)}
-
-    return share([passes(row["output"], own) for row in rows if (own := checks_of(row))])
+    checks = {
+        name: value for name, value in row["checks"].items() if group in (None, CHECKS[name].group)
+    }
+    return 100.0 * passes(row["output"], checks) if checks else None
 
 
 def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
@@ -217,21 +200,12 @@ def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
     known = [(row["references"][0], row["checks"]) for row in rows if row["references"][0]]
     if len(known) < 2:
         return None
-    values = [
+    passed = [
         sum(passes(answer, checks) for j, (answer, _) in enumerate(known) if j != i)
-        / (len(known) - 1)
         for i, (_, checks) in enumerate(known)
     ]
-    return mean_of([100.0 * value for value in values])
+    return mean_of([100.0 * (number / (len(known) - 1)) for number in passed])
 
-
-METRICS: dict[str, tuple[str, Callable[..., Items | None]]] = {
-    "ended": ("Ended", ended),
-    "template_tokens": ("Template's tokens", template_tokens),
-    "followed": ("Followed", partial(followed, None)),
-    **{f"followed_{group}": (label, partial(followed, group)) for group, label in GROUPS.items()},
-    "followed_by_chance": ("By chance", by_chance),
-}
 
 KIND = GenerationKind(
     options=Instructions,
@@ -242,7 +216,16 @@ KIND = GenerationKind(
     stored=("checks",),
     texts=texts,
     conversation=conversation,
-    metrics=tuple(Metric(name, label, 0, 100, of) for name, (label, of) in METRICS.items()),
+    metrics=(
+        mean_metric("ended", "Ended", lambda row: 100.0 * (row["finish_reason"] == "eos")),
+        mean_metric("template_tokens", "Template's tokens", template_tokens),
+        mean_metric("followed", "Followed", partial(followed, None)),
+        *(
+            mean_metric(f"followed_{group}", label, partial(followed, group))
+            for group, label in GROUPS.items()
+        ),
+        Metric("followed_by_chance", "By chance", 0, 100, by_chance),
+    ),
     in_tables=("ended", "template_tokens", "followed", "followed_by_chance"),
     caption="Ended: per cent of answers that an end token ends. Template's tokens: of those asked "
     "through a chat template, per cent that end with its end token and have no other special token."
