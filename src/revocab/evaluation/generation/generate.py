@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,9 +26,9 @@ from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.engine import Engine, choose_engine
 from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET, UNKNOWN, Row
 from revocab.evaluation.options import AskingAll, Generating, GenerationHardware
-from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
+from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, first_sum, score_columns
-from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.io import read_jsonl, sha256, write_csv, write_json, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
 from revocab.output import ResumableFolder
@@ -61,7 +61,7 @@ def generate_checkpoints(
         out,
         "generated text",
         [*models.values(), *prompts.values()],
-        names=(*names, "scores.csv", "manifest.json", Finished.NAME),
+        names=(*names, "scores.csv", "manifest.json", f"{Finished.NAME}/*"),
         neighbours=NEIGHBOURS,
     )
     output.hold()
@@ -83,7 +83,6 @@ def generate_checkpoints(
                     values.append(f"{name} {row['metric']} {row['value']:.1f}")
         print(f"{run} step {step}: {', '.join(values)}", file=sys.stderr, flush=True)
     write_csv(out / "scores.csv", COLUMNS, scores)
-    finished.keep(names)
     libraries = ("torch", "transformers", "sacrebleu", "rouge_score", *engine.libraries)
     manifest = {
         "run": run,
@@ -118,17 +117,16 @@ def output_path(out: Path, step: int, task: str) -> Path:
     return out / f"step-{step:06d}" / f"{task}.jsonl"
 
 
-class Finished:
-    """Outputs already there, each with its checksum and all that it was made from.
+class Finished(Records):
+    """The checksum of each output that is there, recorded with all that the output was made from.
 
     It outlives the scores: a further task or checkpoint costs itself alone.
     """
 
-    NAME = ".finished.json"
+    NAME = ".finished"
 
     def __init__(self, out: Path, engine: Engine, options: Generating):
-        self.out = out
-        self.path = out / self.NAME
+        super().__init__(out / self.NAME)
         self.engine, self.options = engine, options
         self.shared = {
             "engine": engine.name,
@@ -140,24 +138,10 @@ class Finished:
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*engine.libraries),
         }
-        self.outputs: dict[str, Any] = read_json(self.path) if self.path.is_file() else {}
 
     def made_from(self, folder: Path, prompts: Path, kind: str) -> dict[str, Any]:
         own = {"kind": module_hash(find_kind(kind).options.__module__)}
         return {"model": model_hash(folder), "prompts": sha256(prompts), **own, **self.shared}
-
-    def has(self, path: Path, parts: dict[str, Any]) -> bool:
-        entry = self.outputs.get(path.relative_to(self.out).as_posix())
-        return path.is_file() and entry == {"made_from": parts, "sha256": sha256(path)}
-
-    def add(self, path: Path, parts: dict[str, Any]) -> None:
-        name = path.relative_to(self.out).as_posix()
-        self.outputs[name] = {"made_from": parts, "sha256": sha256(path)}
-        write_json(self.path, self.outputs)
-
-    def keep(self, paths: Collection[str]) -> None:
-        self.outputs = {name: entry for name, entry in self.outputs.items() if name in paths}
-        write_json(self.path, self.outputs)
 
 
 # Scores -------------------------------------------------------------------------------------------
@@ -212,25 +196,24 @@ def generate_checkpoint(
     """
     missing = {}
     for name, rows in tasks.items():
-        path = output_path(finished.out, step, name)
+        path = output_path(finished.folder.parent, step, name)
         parts = finished.made_from(folder, files[name], rows[0]["kind"])
-        if not finished.has(path, parts):
+        if not path.is_file() or finished.read(parts) != sha256(path):
             missing[name] = (path, parts)
     if not missing:
         return
     options = finished.options
     generator = load_generator(folder, finished.engine, options)
-
-    def needs_of(name: str) -> tuple[int, int]:
-        with naming(f"{name}, {folder}"):
-            return needs(generator, tasks[name], options)
-
-    sizes, counts = zip(*all_of(partial(needs_of, name) for name in missing), strict=True)
+    sizes_and_counts = all_of(
+        partial(naming(f"{name}, {folder}")(needs), generator, tasks[name], options)
+        for name in missing
+    )
+    sizes, counts = zip(*sizes_and_counts, strict=True)
     generator.expected = max(sizes), max(counts)
     for name, (path, parts) in missing.items():
         with naming(f"{name}, {folder}"):
             write_jsonl(path, generate_task(generator, tasks[name], options))
-        finished.add(path, parts)
+        finished.write(parts, sha256(path))
     generator.close()
 
 
@@ -264,22 +247,17 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
     return generator
 
 
-def most_new_tokens(rows: Sequence[Row], options: Generating) -> int:
-    return rows[0].get("max_new_tokens", options.max_new_tokens)
-
-
 def needs(engine: TextGenerator, rows: Sequence[Row], options: Generating) -> tuple[int, int]:
     """Return the most tokens of a prompt with its answer, and how many prompts a task has.
 
     Raises :class:`RevocabError` where none fits.
     """
-    kind = find_kind(rows[0]["kind"])
-    room = min(options.context_length, engine.context_length)
-    if kind.candidates:
-        return room, max(len(row["query"][kind.candidates]) for row in rows)
-    room -= most_new_tokens(rows, options)
-    sizes = [len(ids) for _, ids, _ in fitted_to(engine, rows, room, options) if len(ids) <= room]
-    return max(sizes) + most_new_tokens(rows, options), len(sizes)
+    if candidates := find_kind(rows[0]["kind"]).candidates:
+        room = min(options.context_length, engine.context_length)
+        return room, max(len(row["query"][candidates]) for row in rows)
+    fitted, most = fitted_to(engine, rows, options)
+    sizes = [len(ids) for _, ids, _, fits in fitted if fits]
+    return max(sizes) + most, len(sizes)
 
 
 def generate_task(engine: TextGenerator, rows: Sequence[Row], options: Generating) -> list[Row]:
@@ -289,22 +267,18 @@ def generate_task(engine: TextGenerator, rows: Sequence[Row], options: Generatin
     is too long without any is not generated (``finish_reason`` prompt_too_long, empty output).
     """
     kind = find_kind(rows[0]["kind"])
-    room = min(options.context_length, engine.context_length)
     if kind.candidates:
-        return [chosen_row(engine, row, room, options) for row in rows]
-    most = most_new_tokens(rows, options)
-    fitted = fitted_to(engine, rows, room - most, options)
-    prompts = {i: ids for i, (_, ids, _) in enumerate(fitted) if len(ids) <= room - most}
+        return [chosen_row(engine, row, options) for row in rows]
+    fitted, most = fitted_to(engine, rows, options)
     # In a chat end tokens alone end an answer.
     stop = None if engine.chat else layout_of(rows[0]).end
-    answers = dict(zip(prompts, engine.generate([*prompts.values()], most, stop), strict=True))
+    answers = iter(engine.generate([ids for _, ids, _, fits in fitted if fits], most, stop))
     outputs = []
-    for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True)):
-        answer = answers.get(i, Output("", 0, "prompt_too_long"))
+    for row, (text, ids, shots, fits) in zip(rows, fitted, strict=True):
+        answer = next(answers) if fits else Output("", 0, "prompt_too_long")
         special = engine.chat.special_tokens(answer.ids) if engine.chat else {}
         output = output_row(row, text, len(ids), answer, shots, special)
-        output |= kind.counts({**output, "max_new_tokens": most}, engine.encode_text)
-        outputs.append(output)
+        outputs.append(output | kind.counts({**output, "max_new_tokens": most}, engine.encode_text))
     return outputs
 
 
@@ -327,13 +301,15 @@ def output_row(
 
 
 def fitted_to(
-    engine: TextGenerator, rows: Sequence[Row], room: int, options: Generating
-) -> list[tuple[str, list[int], int]]:
-    """Return prompt, token ids and number of shots of each row: as many shots as fit in ``room``
-    tokens.
+    engine: TextGenerator, rows: Sequence[Row], options: Generating
+) -> tuple[list[tuple[str, list[int], int, bool]], int]:
+    """Return of each row its prompt, token ids, as many shots as fit, and whether it fits; and the
+    most tokens of an answer.
 
     Raises :class:`RevocabError` where no prompt leaves room for its answer.
     """
+    most = rows[0].get("max_new_tokens", options.max_new_tokens)
+    room = min(options.context_length, engine.context_length) - most
     fitted = []
     for row in rows:
         shots = options.shots_of(len(row["shots"]))
@@ -341,15 +317,15 @@ def fitted_to(
         while shots and len(ids) > room:
             shots -= 1
             text, ids = encoded_prompt(engine, row, shots)
-        fitted.append((text, ids, shots))
-    shortest = min(len(ids) for _, ids, _ in fitted)
-    if shortest > room:
+        fitted.append((text, ids, shots, len(ids) <= room))
+    if not any(fits for *_, fits in fitted):
+        shortest = min(len(ids) for _, ids, *_ in fitted)
         raise RevocabError(
             f"no prompt of this task fits: the shortest without examples has {shortest} tokens, "
             f"and {room} are left beside the answer; raise evaluation.generation.context_length, "
             "lower max_new_tokens, or leave the task out"
         )
-    return fitted
+    return fitted, most
 
 
 def encoded_prompt(engine: TextGenerator, row: Row, shots: int) -> tuple[str, list[int]]:
@@ -366,13 +342,14 @@ def encoded_prompt(engine: TextGenerator, row: Row, shots: int) -> tuple[str, li
 Encoded = tuple[list[int], int]
 
 
-def chosen_row(engine: TextGenerator, row: Row, room: int, options: Generating) -> Row:
+def chosen_row(engine: TextGenerator, row: Row, options: Generating) -> Row:
     """Return the output row of a prompt: as many candidates as there are right answers, best first.
 
     ``likelihoods`` are the candidates' in their order, ``chosen`` the places of the output's. A
-    prompt that is longer than ``room`` tokens with a candidate has none (``finish_reason``
-    prompt_too_long, empty output).
+    prompt that is too long with a candidate has none (``finish_reason`` prompt_too_long, empty
+    output).
     """
+    room = min(options.context_length, engine.context_length)
     shots = options.shots_of(len(row["shots"]))
     texts = row["query"][find_kind(row["kind"]).candidates]
     encoded = [encode(engine, row, shots, text) for text in texts]
