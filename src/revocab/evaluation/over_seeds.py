@@ -135,8 +135,9 @@ def reach_of_both(item_error: float, deviation_S: float, seeds: int, level: floa
 
 
 def p_of_both(difference: float, item_error: float, deviation_S: float, seeds: int) -> float:
-    """Return the two-sided p-value at which 0 is at the end of the interval of
-    :func:`reach_of_both`. Raises ``ValueError`` for fewer than two seeds.
+    """Return the two-sided p-value at which 0 ends the interval of :func:`reach_of_both`.
+
+    Raises ``ValueError`` for fewer than two seeds.
     """
     if seeds < 2:
         raise ValueError(f"{seeds} seeds have no spread")

@@ -77,11 +77,10 @@ def mean_items(
     parts: Sequence[int] | None = None,
     by_part: bool | Sequence[float] = False,
 ) -> Items:
-    """Return items whose score is their mean.
+    """Return items whose score is their mean; ``parts`` are the sizes of consecutive parts.
 
-    ``parts`` are the sizes of consecutive parts. With ``by_part`` the score is the mean of the
-    parts' means: unweighted, or by these weights, whose sum is 1. Raises ``ValueError`` if the
-    sizes do not add up.
+    With ``by_part`` it is the mean of the parts' means: unweighted, or by these weights, whose sum
+    is 1. Raises ``ValueError`` if the sizes do not add up.
     """
     values_N = np.asarray(values, dtype=np.float64)
     sizes = np.asarray(parts if parts else [len(values_N)])
@@ -153,9 +152,8 @@ OF_LABELS: dict[str, tuple[Score, ...]] = {
 
 
 def label_items(pairs: Iterable[Sequence[int]], labels: int, metric: str) -> Items:
-    """Return items whose score is a metric of :data:`OF_LABELS`.
-
-    ``pairs`` are the gold and predicted label of each item, from 0 to ``labels`` - 1.
+    """Return items of a metric of :data:`OF_LABELS`; ``pairs``: gold and predicted label of each,
+    from 0 to ``labels`` - 1.
     """
     pairs_N2 = np.array(list(pairs), dtype=int)
     counts_NK = np.zeros((len(pairs_N2), labels**2))
@@ -308,9 +306,8 @@ def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Int
 
 
 def score_columns(items: Items, whole: float = 1.0) -> dict[str, float | None]:
-    """Return a score as tables have it: its value, and None for what fewer than two items lack.
-
-    ``whole``: as in :func:`score_interval`.
+    """Return a score as tables have it: None for what fewer than two items lack. ``whole``: as in
+    :func:`score_interval`.
     """
     interval = score_interval(items, whole)
     bounds = asdict(interval) if interval else dict.fromkeys(("low", "high", "stderr"))

@@ -56,8 +56,7 @@ class Copying(OneLanguage):
 
 
 def units(rows: Sequence[Row], unit: Unit, language: str) -> list[Row]:
-    """Return ``{"id", "text"}`` for the sentences or paragraphs of documents that are neither too
-    short nor too long, without repeats.
+    """Return the sentences or paragraphs that are neither too short nor too long, without repeats.
 
     A row's text is its ``text`` or, in parallel text, the field of the language.
     """
