@@ -249,9 +249,10 @@ def test_folder(models, prompts, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == [
         generate.Finished.NAME, MARKER, "manifest.json", "scores.csv", "step-000000", "step-000004",
     ]  # fmt: skip
-    first = {path: path.read_bytes() for path in out.rglob("*.*")}
+    first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     generate_checkpoints("llama-sava", models, prompts, out, options)
-    assert {path: path.read_bytes() for path in out.rglob("*.*")} == first
+    assert {path: path.read_bytes() for path in first} == first
+    assert {path for path in out.rglob("*") if path.is_file()} == first.keys()
 
 
 def test_a_killed_run_continues(models, prompts, tmp_path, monkeypatch):
