@@ -167,9 +167,11 @@ class GenerationKind:
         return self.texts(row, languages)
 
     def right_answers(self, row: Row, languages: Languages) -> list[str]:
-        if self.references is None:
-            return [self.texts_of(row, languages)[-1]]
-        return self.references(row)
+        if self.references is not None:
+            return self.references(row)
+        if self.texts is None:  # where rows ask by themselves, the answer's field is there alone
+            return [row[(self.fields or languages)[-1]]]
+        return [self.texts(row, languages)[-1]]
 
     def columns(self, comet: Iterable[str] = ()) -> list[str]:
         """Return the metrics that tables show, those of COMET first where it applies."""
