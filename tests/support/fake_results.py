@@ -285,7 +285,7 @@ def fake_prompt(task: str, entry: PromptOptions) -> dict:
     shot, query = (
         {
             "id": str(place + 1),
-            **{f: TEXTS.get(f, "……")[place] for f in kind.fields(entry.direction)},
+            **{f: TEXTS.get(f, "……")[place] for f in kind.needed(entry)},
         }
         for place in (0, 1)
     )

@@ -10,7 +10,11 @@ import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.generate import asked, generate_checkpoints, load_generator
+from revocab.evaluation.generation.generate import (
+    encoded_prompt,
+    generate_checkpoints,
+    load_generator,
+)
 from revocab.evaluation.generation.prompts import messages, prompt_row
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
 from revocab.evaluation.inference.engine import choose_engine
@@ -95,7 +99,7 @@ def test_turns_and_one_turn_say_the_same(repeated):
 @pytest.mark.parametrize("shots", ["turns", "one_turn"])
 def test_token_ids_are_those_of_apply_chat_template(models, name, shots):
     engine, _ = generator(models[name], shots=shots)
-    text, ids = asked(engine, ROW, 2)
+    text, ids = encoded_prompt(engine, ROW, 2)
     said = messages(ROW, 2, turns=shots == "turns")
     assert len(said) == (5 if shots == "turns" else 1)
     expected = engine.tokenizer.apply_chat_template(said, add_generation_prompt=True)
@@ -220,7 +224,7 @@ def test_a_model_without_a_template_is_refused_in_one_line(models, task):
 def test_a_template_may_be_given_for_all_models(models, task):
     plain = find_template("plain").read_text(encoding="utf-8")
     engine, _ = generator(models["llama"], chat_template=plain)
-    text, ids = asked(engine, ROW, 0)
+    text, ids = encoded_prompt(engine, ROW, 0)
     assert text == "<s>user:\n" + messages(ROW, 0, turns=True)[0]["content"] + "\nassistant:\n"
     assert ids.count(engine.tokenizer.bos_token_id) == 1
     assert engine.tokenizer.convert_ids_to_tokens(engine.chat.ends) == ["</s>"]

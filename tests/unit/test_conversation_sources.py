@@ -117,8 +117,6 @@ def test_own_answers_replace_the_reference_answer(tmp_path):
 
 def test_evaluated_instructions_know_the_roles_too():
     (checked,) = checked_rows(
-        [{"id": "1", "messages": asked(1), "checks": {"contains": "1"}}],
-        None,
-        "saiga",
+        [{"id": "1", "messages": asked(1), "checks": {"contains": "1"}}], "saiga"
     )
     assert checked["messages"][-1]["role"] == "assistant"

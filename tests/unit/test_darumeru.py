@@ -11,12 +11,11 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.evaluation.measures import items_of
 from revocab.evaluation.multiple_choice import tasks
 from revocab.evaluation.multiple_choice.families import families, main_metric
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
-from revocab.evaluation.resampling import bootstrap
+from revocab.evaluation.resampling import bootstrap, items_of
 from revocab.training.chat.template import find_template
 
 ITEMS = 200

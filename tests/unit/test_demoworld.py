@@ -20,7 +20,7 @@ from revocab.demoworld.grammar import (
 )
 from revocab.demoworld.names import people, towns
 from revocab.demoworld.stories import build
-from revocab.evaluation.generation.instruction_checks import passes
+from revocab.evaluation.generation.kinds.instructions import passes
 from revocab.io import read_jsonl, sha256
 
 ITEMS = 120

@@ -41,7 +41,7 @@ def compare(first, second, anchors, relative):
 
 
 def test_by_hand():
-    anchors = Anchors(anchor_ids=[0, 1], token_ids=[0, 1, 2], found={})
+    anchors = Anchors(anchor_ids=[0, 1], token_ids=[0, 1, 2], numbers={})
     first = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
     # Products with the anchors: (1, 0), (0, 4), (1, 2).
     expected = torch.tensor([[1.0, 0.0], [0.0, 1.0], [5**-0.5, 2 * 5**-0.5]])
@@ -78,7 +78,7 @@ def test_anchors_by_kind_seeded_and_sorted():
 def test_fewer_tokens_than_asked_are_all_used_and_counted():
     anchors = choose_anchors(vocabulary(), 128, seed=1)
     assert anchors.anchor_ids == list(range(5, 13))
-    assert anchors.found == {"word_start": 5, "continuation": 3}
+    assert anchors.numbers == {"word_start": 5, "continuation": 3}
 
 
 JOB = EmbeddingSimilarityJob(group="mistral", helper="helper", anchors=8, last_step=100, seed=1)

@@ -7,13 +7,15 @@ import json
 import types
 
 import pytest
+import torch
 from evaluation_toys import write_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from revocab.device import Checkpoint
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_tokens, finished
+from revocab.evaluation.inference.decoding import BLANK_LINE, Output, end_tokens, finished
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.options import Generating
@@ -58,22 +60,23 @@ def load(folder, batch_size=4):
     return TransformersGenerator(Checkpoint(folder, "cpu", "float32", batch_size), 256)
 
 
-def greedy_text(folder, prompt, max_new_tokens):
+def greedy_texts(folder, prompts, max_new_tokens):
     """Return what the plainest loop says: the most probable token, one after another."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    ids = tokenizer(prompt)["input_ids"]
-    start = len(ids)
-    with torch.no_grad():
-        while len(ids) - start < max_new_tokens:
-            token = int(model(torch.tensor([ids])).logits[0, -1].argmax())
-            if token in (tokenizer.eos_token_id, tokenizer.bos_token_id):
-                break
-            ids.append(token)
-    return tokenizer.decode(ids[start:], skip_special_tokens=True).split("\n\n")[0].strip()
+    texts = []
+    for prompt in prompts:
+        ids = tokenizer(prompt)["input_ids"]
+        start = len(ids)
+        with torch.no_grad():
+            while len(ids) - start < max_new_tokens:
+                token = int(model(torch.tensor([ids])).logits[0, -1].argmax())
+                if token in (tokenizer.eos_token_id, tokenizer.bos_token_id):
+                    break
+                ids.append(token)
+        text = tokenizer.decode(ids[start:], skip_special_tokens=True)
+        texts.append(text.split("\n\n")[0].strip())
+    return texts
 
 
 class Words:
@@ -106,15 +109,14 @@ def test_end_tokens_are_all_that_are_named():
     assert end_tokens(nothing, nothing) == []
 
 
-@pytest.mark.parametrize("batch_size", [1, 4])
-def test_batches_equal_one_by_one_greedy(models, batch_size):
-    rows = PROMPTS["flores_en_it"] + PROMPTS["squad_it"]
+def test_batches_equal_one_by_one_greedy(models):
+    prompts = [row["prompt"] for row in PROMPTS["flores_en_it"] + PROMPTS["squad_it"]]
     for folder in models.values():
-        engine = load(folder, batch_size)
-        made = engine.generate([engine.encode(row["prompt"]) for row in rows], 20, "\n\n")
-        assert [one.text for one in made] == [
-            greedy_text(folder, row["prompt"], 20) for row in rows
-        ]
+        expected = greedy_texts(folder, prompts, 12)
+        for batch_size in (1, 4):
+            engine = load(folder, batch_size)
+            outputs = engine.generate(list(map(engine.encode, prompts)), 12, "\n\n")
+            assert [output.text for output in outputs] == expected
 
 
 def scripted(engine, monkeypatch, texts):
@@ -135,61 +137,48 @@ def scripted(engine, monkeypatch, texts):
     monkeypatch.setattr(engine.model, "forward", written)
 
 
-def test_each_row_ends_where_the_next_document_begins(models, monkeypatch):
-    engine = load(models[0])
-    bos = engine.tokenizer.bos_token
-    texts = [f"il pane{bos}il gatto", "il gatto il pane", "il pane"]
+def generated(engine, monkeypatch, texts, most, stop):
     scripted(engine, monkeypatch, texts)
-    made = engine.generate([engine.encode("il")] * 3, 12, BLANK_LINE)
-    assert [one.text for one in made] == ["il pane", "il gatto il pane", "il pane"]
-    assert [one.finish_reason for one in made] == ["eos"] * 3
+    return engine.generate([engine.encode("Text: uno\nTranslation:")] * len(texts), most, stop)
 
 
-def test_each_row_ends_where_its_text_ends(models, monkeypatch):
+def test_each_row_ends_where_its_text_or_document_does(models, monkeypatch):
     engine = load(models[0])
-    texts = [" il gatto\n\nText: altro", " il pane", " il cielo è azzurro e sereno, e così via"]
-    scripted(engine, monkeypatch, texts)
-    prompts = [engine.encode("Text: uno\nTranslation:")] * 3
-    made = engine.generate(prompts, 12, "\n\n")
-    assert [one.finish_reason for one in made] == ["blank_line", "eos", "length"]
-    assert made[0].text == "il gatto"
-    assert made[1].text == "il pane"
-    assert texts[2].strip().startswith(made[2].text)
-    assert [one.tokens for one in made][2] == 12
-    assert made[0].tokens < 12
+    texts = [
+        " il gatto\n\nText: altro", " il pane", " il cielo è azzurro e sereno, e così via",
+        f"il pane{engine.tokenizer.bos_token}il gatto",
+    ]  # fmt: skip
+    outputs = generated(engine, monkeypatch, texts, 12, BLANK_LINE)
+    reasons = [output.finish_reason for output in outputs]
+    assert reasons == ["blank_line", "eos", "length", "eos"]
+    written = [output.text for output in outputs]
+    assert (written[0], written[1], written[3]) == ("il gatto", "il pane", "il pane")
+    assert texts[2].strip().startswith(written[2])
+    assert outputs[2].tokens == 12 > outputs[0].tokens
 
 
-def test_generation_stops_when_every_row_has_its_blank_line(models, monkeypatch):
-    engine = load(models[0])
-    scripted(engine, monkeypatch, [" il gatto\n\nText: altro testo ancora"] * 2)
-    made = engine.generate([engine.encode("Text:")] * 2, 60, "\n\n")
-    with_mark = len(engine.tokenizer(" il gatto\n\n", add_special_tokens=False)["input_ids"])
-    assert {one.tokens for one in made} <= {with_mark, with_mark + 1}
-
-
-@pytest.mark.parametrize("stop", ["\n", "§ fine della risposta §"])
-def test_generation_stops_at_the_stop_of_its_kind(models, monkeypatch, stop):
+@pytest.mark.parametrize("stop", ["\n\n", "\n", "§ fine della risposta §"])
+def test_generation_stops_when_every_row_has_its_stop(models, monkeypatch, stop):
     """Also at one of many tokens, which are looked at together."""
     engine = load(models[0])
-    text = f" il gatto{stop}altro testo ancora"
-    scripted(engine, monkeypatch, [text])
-    (made,) = engine.generate([engine.encode("Text:")], 90, stop)
-    assert (made.text, made.finish_reason) == ("il gatto", "stop")
-    assert made.tokens < len(engine.tokenizer(text, add_special_tokens=False)["input_ids"])
+    texts = [f" il gatto{stop}altro testo ancora"] * 2
+    with_stop = len(engine.tokenizer(f" il gatto{stop}", add_special_tokens=False)["input_ids"])
+    for output in generated(engine, monkeypatch, texts, 90, stop):
+        reason = "blank_line" if stop == BLANK_LINE else "stop"
+        assert (output.text, output.finish_reason) == ("il gatto", reason)
+        assert output.tokens <= with_stop + 1
 
 
 def test_the_layout_says_where_an_answer_ends(models, monkeypatch):
     engine = load(models[0])
     scripted(engine, monkeypatch, [" uno\n\ndue\n##\ntre quattro cinque"])
     row = {**translation(0, 2), "layout": {"between_shots": "\n##\n"}}
-    (made,) = generate_task(engine, [row], Generating(max_new_tokens=40, context_length=256))
-    assert made["prompt"].count("\n##\n") == 2
-    assert (made["output"], made["finish_reason"]) == ("uno\n\ndue", "stop")
+    (output,) = generate_task(engine, [row], Generating(max_new_tokens=40, context_length=256))
+    assert output["prompt"].count("\n##\n") == 2
+    assert (output["output"], output["finish_reason"]) == ("uno\n\ndue", "stop")
 
 
 def test_stop_criterion_looks_past_the_prompt(models):
-    import torch
-
     engine = load(models[0])
     prompt = engine.tokenizer("a\n\n", add_special_tokens=False)["input_ids"]
     more = engine.tokenizer("b\n", add_special_tokens=False)["input_ids"]
@@ -198,10 +187,15 @@ def test_stop_criterion_looks_past_the_prompt(models):
     assert criterion(torch.tensor([prompt + more + more[-1:]]), None).tolist() == [True]
 
 
-def test_cut():
-    assert cut(" uno\ndue\n\ntre", "\n\n") == "uno\ndue"
-    assert cut(" uno\ndue\n\ntre", "\n") == "uno"
-    assert cut("\n\nuno", "\n\n") == ""
+def test_text_ends_at_the_stop(models):
+    tokenizer = load(models[0]).tokenizer
+    for text, stop, output in (
+        (" uno\ndue\n\ntre", "\n\n", "uno\ndue"),
+        (" uno\ndue\n\ntre", "\n", "uno"),
+        ("\n\nuno", "\n\n", ""),
+    ):
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert finished(ids, tokenizer, [], stop).text == output
 
 
 def test_long_prompts_lose_shots_and_say_so(models):
@@ -255,9 +249,10 @@ def test_folder(models, prompts, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == [
         generate.Finished.NAME, MARKER, "manifest.json", "scores.csv", "step-000000", "step-000004",
     ]  # fmt: skip
-    first = {path: path.read_bytes() for path in out.rglob("*.*")}
+    first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     generate_checkpoints("llama-sava", models, prompts, out, options)
-    assert {path: path.read_bytes() for path in out.rglob("*.*")} == first
+    assert {path: path.read_bytes() for path in first} == first
+    assert {path for path in out.rglob("*") if path.is_file()} == first.keys()
 
 
 def test_a_killed_run_continues(models, prompts, tmp_path, monkeypatch):

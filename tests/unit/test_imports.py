@@ -121,7 +121,7 @@ def test_registries_that_a_command_reads_are_its_code():
         ("inference/checkpoint.py", True),
         ("multiple_choice/scoring.py", True),
         ("inference/engines/vllm.py", False),
-        ("generation/kinds/translation.py", False),
+        ("generation/kinds/references.py", False),
     ],
 )
 def test_records_stand_on_all_of_the_evaluation_but_what_is_found(

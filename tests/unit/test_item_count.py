@@ -11,8 +11,8 @@ import yaml
 
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
-from revocab.evaluation.expected_items import ExpectedItems
 from revocab.evaluation.multiple_choice.tasks import check_items
+from revocab.evaluation.options import ExpectedItems
 
 PIQA = hub_itabench.DATA_SETS["piqa"]
 #: As printed scores tell: k of so many items (docs/papers/sava.md).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kinds.translation import KIND
+from revocab.evaluation.generation.kinds.references import TRANSLATION
 from revocab.experiment import as_json, options, read
 from revocab.experiment.check_tasks import unasked_layouts
 from revocab.experiment.layout import Layout
@@ -169,7 +169,7 @@ def test_models_of_table_2_are_asked_as_their_pairs_ask(repository, monkeypatch)
         taught = experiment.corpora[f"nllb-{language}"].translation
         for direction, layout in zip(taught.directions, taught.layouts, strict=True):
             job = options.prompts(experiment, "alma_" + "_".join(direction))
-            asked = KIND.layout_in(job.direction, KIND.changed(job))
+            asked = TRANSLATION.layout_in(job.direction, job.layout_changes())
             assert (asked, job.shots) == (layout, 0)
     values = read_values("config/vocadt.yaml")
     for direction in ("into", "from"):

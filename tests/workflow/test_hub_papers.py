@@ -26,7 +26,7 @@ from hub_experiments import (
 )
 from safetensors.torch import load_file
 
-from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.metrics import COMET_METRICS
 from revocab.experiment import read
 from revocab.experiment.layout import Layout
 from revocab.io import read_json

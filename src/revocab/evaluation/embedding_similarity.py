@@ -63,8 +63,8 @@ class Anchors:
 
     anchor_ids: list[int]
     token_ids: list[int]
-    #: Anchors found per kind: fewer than asked for where the vocabulary has fewer.
-    found: dict[str, int]
+    #: Anchors per kind: fewer than wanted where the vocabulary has fewer.
+    numbers: dict[str, int]
 
 
 def choose_anchors(
@@ -83,17 +83,17 @@ def choose_anchors(
     generator = torch.Generator().manual_seed(seed)
     allowed = range(len(vocabulary)) if known is None else known
     tokens = {n: token.kind for n, token in enumerate(vocabulary) if n in allowed}
-    anchor_ids, found = [], {}
+    anchor_ids, numbers = [], {}
     for kind in ANCHOR_KINDS:
         ids = [number for number, kind_of_token in tokens.items() if kind_of_token == kind]
         order = torch.randperm(len(ids), generator=generator)[:per_kind].tolist()
         anchor_ids += [ids[position] for position in order]
-        found[kind] = len(order)
+        numbers[kind] = len(order)
     if not anchor_ids:
         where = "the target vocabulary has" if known is None else "helper and target share"
         raise RevocabError(f"similarity: {where} no text token to use as anchor")
     token_ids = [number for number, kind in tokens.items() if kind in ANCHOR_KINDS]
-    return Anchors(sorted(anchor_ids), token_ids, found)
+    return Anchors(sorted(anchor_ids), token_ids, numbers)
 
 
 def relative_representation(
@@ -129,16 +129,6 @@ class RunModels:
     last: Path
 
 
-def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
-    """Return the matrix; raise :class:`RevocabError` naming rows that are not finite."""
-    if broken := broken_rows(matrix_VD):
-        raise RevocabError(
-            f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
-            f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
-        )
-    return matrix_VD
-
-
 def measure(
     job: EmbeddingSimilarityJob,
     runs: list[RunModels],
@@ -149,9 +139,10 @@ def measure(
     """Return the rows of ``similarity.csv`` for one group, the anchors between runs, the helper's.
 
     Input embeddings are compared: each run with the helper (if there is one; ``pairs`` is what it
-    shares with the target, none: found here) at both steps, then
-    each run with each other one (both orders) at the last step. With a helper of another tokenizer
-    runs are compared over the tokens that it shares with the target, anchors included.
+    shares with the target, none: found here) at both steps, then each run with each other one (both
+    orders) at the last step. With a helper of another tokenizer runs are compared over the tokens
+    that it shares with the target, anchors included. Raises :class:`RevocabError` naming rows that
+    are not finite.
     """
     from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
     from revocab.vocabulary.tokenizers.load import load_tokenizer
@@ -160,22 +151,27 @@ def measure(
     vocabulary = canonical_vocabulary(tokenizer)
     anchors = of_helper = choose_anchors(vocabulary, job.anchors, job.seed)
 
-    def represent(folder: Path, chosen: Anchors) -> torch.Tensor:
-        matrix_VD = ModelFolder(folder).matrix("input", len(vocabulary))
-        return relative_representation(checked_matrix(matrix_VD, folder), chosen, job.relative)
+    def represent(folder: Path, matrix_VD: torch.Tensor, chosen: Anchors) -> torch.Tensor:
+        if broken := broken_rows(matrix_VD):
+            raise RevocabError(
+                f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
+                f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
+            )
+        return relative_representation(matrix_VD, chosen, job.relative)
 
-    rows, last = [], {run.run: represent(run.last, anchors) for run in runs}
+    def of_run(folder: Path, chosen: Anchors) -> torch.Tensor:
+        return represent(folder, ModelFolder(folder).matrix("input", len(vocabulary)), chosen)
+
+    rows, last = [], {run.run: of_run(run.last, anchors) for run in runs}
     if helper is not None:
         opened = Helper.open(helper, tokenizer, pairs=pairs)
         if opened.pairs is not None:
             shared = {*opened.pairs.target_ids.tolist()}
             of_helper = choose_anchors(vocabulary, job.anchors, job.seed, shared)
-        helper_VD = checked_matrix(opened.matrix("input"), helper)
-        helper_TA = relative_representation(helper_VD, of_helper, job.relative)
+        helper_TA = represent(helper, opened.matrix("input"), of_helper)
         for run in runs:
-            first_TA = represent(run.first, of_helper)
-            same = of_helper is anchors
-            last_TA = last[run.run] if same else represent(run.last, of_helper)
+            first_TA = of_run(run.first, of_helper)
+            last_TA = last[run.run] if of_helper is anchors else of_run(run.last, of_helper)
             for step, run_TA in ((job.first_step, first_TA), (job.last_step, last_TA)):
                 row = (job.helper, step, similarity(run_TA, helper_TA))
                 rows.append(("helper", job.group, run.run, *row))
@@ -197,10 +193,10 @@ def measure_to(
     output = OutputFolder(out, KIND, [tokenizer, helper, pairs, *models])
     rows, anchors, of_helper = measure(job, runs, tokenizer, helper if job.helper else None, pairs)
     described = {key: getattr(job, key) for key in ("group", "helper", "relative", "seed")}
-    described |= {"anchors_wanted": job.anchors, "anchors": anchors.found}
+    described |= {"anchors_wanted": job.anchors, "anchors": anchors.numbers}
     described |= {"tokens_compared": len(anchors.token_ids), "libraries": library_versions()}
     if of_helper is not anchors:
-        described["helper_anchors"] = of_helper.found
+        described["helper_anchors"] = of_helper.numbers
         described["helper_tokens_compared"] = len(of_helper.token_ids)
     with output.replaced() as folder:
         write_csv(folder / "similarity.csv", COLUMNS, rows)

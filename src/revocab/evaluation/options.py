@@ -1,21 +1,23 @@
 """How checkpoints are scored, made to generate, and timed: options with their defaults.
 
 ``…Options`` decide results and are part of an experiment file; ``…Hardware`` is the machine's, and
-no result depends on it beyond rounding.
+no result depends on it beyond rounding; a ``…Job`` is what a verb reads.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from revocab import limits
-from revocab.closed import Closed, Id, Job, Language, OneLine, Step
+from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, Step
+from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.decoding import GREEDY, Decoding
-from revocab.evaluation.inference.engine import choices_for, decoding_engines
-from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.inference.engine import engines_for
+from revocab.evaluation.metrics import COMET_METRICS
 
 if TYPE_CHECKING:
     CometMetric = str
@@ -24,9 +26,41 @@ if TYPE_CHECKING:
     TimingEngine = str
 else:
     CometMetric = Literal[tuple(metric.name for metric in COMET_METRICS.values())]
-    ScoringEngine = choices_for("multiple_choice")
-    GenerationEngine = choices_for("generation")
-    TimingEngine = choices_for("efficiency")
+    ScoringEngine = Literal[tuple(engines_for("multiple_choice"))]
+    GenerationEngine = Literal[tuple(engines_for("generation"))]
+    TimingEngine = Literal[tuple(engines_for("efficiency"))]
+
+
+class ExpectedItems(Closed):
+    """How many rows a task's data should have, and which commit of a Hub data set has them."""
+
+    number: limits.Count = Field(description="number of rows that the scored split should have")
+    revision: Revision | None = Field(
+        default=None,
+        description="commit expected to have them, named in the warning if the data does not",
+    )
+    strict: bool = Field(
+        default=False,
+        description="stop at another number; else published values are shown and not compared",
+    )
+
+    def compare(self, task: str, where: str, number: int, advice: str = "") -> None:
+        """Warn where a task's data, which ``where`` names, have another number of rows.
+
+        Raises :class:`RevocabError` if that number is a must.
+        """
+        if number == self.number:
+            return
+        difference = (
+            f"task {task!r}: {where}, has {number:,} items, expected {self.number:,}: another "
+            f"version of the data{advice}"
+        )
+        if self.strict:
+            raise RevocabError(f"{difference}; drop 'strict' of the task's 'items' to score these")
+        print(
+            f"warning: {difference}; published values are not compared with its scores",
+            file=sys.stderr,
+        )
 
 
 class Hardware(Closed):
@@ -38,27 +72,6 @@ class Hardware(Closed):
     )
     gpus: limits.Times = Field(
         default=1, description="GPUs that a model is divided among, for one too large for one"
-    )
-
-
-class ScoringOptions(Closed):
-    """How every multiple-choice task is scored."""
-
-    shots: limits.ShotCount = Field(default=0, description="examples in a prompt")
-    limit: limits.Count | None = Field(default=None, description="items per task; default: all")
-    engine: ScoringEngine = Field(default="hf", description="hf: transformers")
-    long_prompts: Literal["error", "cut"] = Field(
-        default="error",
-        description="prompts longer than the context: stop and list them, or truncate them on"
-        " the left as the harness does and count them",
-    )
-
-
-class ScoringHardware(Hardware):
-    """Where and in which batches choices are scored."""
-
-    batch_size: limits.BatchSize = Field(
-        default=64, description="choices per batch; some engines choose their own"
     )
 
 
@@ -81,6 +94,27 @@ class AskingAll(Asking):
     """The same, when it is known by which template."""
 
     chat_template: str | None = Field(default=None, description="text; none: each model's own")
+
+
+class ScoringOptions(Closed):
+    """How every multiple-choice task is scored."""
+
+    shots: limits.ShotCount = Field(default=0, description="examples in a prompt")
+    limit: limits.Count | None = Field(default=None, description="items per task; default: all")
+    engine: ScoringEngine = Field(default="hf", description="hf: transformers")
+    long_prompts: Literal["error", "cut"] = Field(
+        default="error",
+        description="prompts longer than the context: stop and list them, or truncate them on"
+        " the left as the harness does and count them",
+    )
+
+
+class ScoringHardware(Hardware):
+    """Where and in which batches choices are scored."""
+
+    batch_size: limits.BatchSize = Field(
+        default=64, description="choices per batch; some engines choose their own"
+    )
 
 
 class ScoringJob(ScoringOptions, Asking, Job):
@@ -111,17 +145,13 @@ class GenerationOptions(Closed):
     )
 
     @model_validator(mode="after")
-    def _a_prompt_fits(self) -> GenerationOptions:
+    def _a_prompt_fits_and_the_engine_decodes(self) -> GenerationOptions:
         if self.max_new_tokens >= self.context_length:
             raise ValueError(
                 f"max_new_tokens: {self.max_new_tokens} must be less than context_length"
                 f" {self.context_length}, or no prompt fits"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _engine_decodes(self) -> GenerationOptions:
-        able = decoding_engines()
+        able = [name for name, engine in engines_for("generation").items() if engine.decodes]
         if self.decoding != GREEDY and self.engine not in able:
             raise ValueError(
                 f"engine: {self.engine} decodes greedily alone; for beams or a temperature give"
@@ -160,6 +190,22 @@ class Generating(GenerationOptions, AskingAll, GenerationHardware):
     limit: limits.Count | None = None
 
 
+class CometHardware(Closed):
+    """Where and in which batches COMET scores translations."""
+
+    device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
+    batch_size: limits.BatchSize = Field(default=16, description="translations per batch")
+
+
+class CometJob(Job):
+    """COMET scores of one run's translations."""
+
+    run: Id = Field(description="name of the run in the table")
+    models: dict[CometMetric, OneLine] = Field(
+        min_length=1, description="a .ckpt file, a folder that holds one, or a Hub id"
+    )
+
+
 class EfficiencyOptions(Closed):
     """How much is read and written when speed is measured; the median of repeats counts."""
 
@@ -183,22 +229,6 @@ class EfficiencyJob(EfficiencyOptions, Job):
     corpus: Id = Field(description="only recorded")
     language: Language = Field(description="language whose words are counted")
     engine: TimingEngine = "transformers"
-
-
-class CometHardware(Closed):
-    """Where and in which batches COMET scores translations."""
-
-    device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
-    batch_size: limits.BatchSize = Field(default=16, description="translations per batch")
-
-
-class CometJob(Job):
-    """COMET scores of one run's translations."""
-
-    run: Id = Field(description="name of the run in the table")
-    models: dict[CometMetric, OneLine] = Field(
-        min_length=1, description="a .ckpt file, a folder that holds one, or a Hub id"
-    )
 
 
 class SignificanceOptions(Closed):

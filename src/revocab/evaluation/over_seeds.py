@@ -1,14 +1,12 @@
 """When a difference is real: over seeds, and among several comparisons; and orders of methods.
 
 There are two sources of chance. Which items are in a task is resampled
-(:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here. A
-difference is real where it is larger than both together. Arrays ``values_S`` have one value per
-seed.
+(:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here.
+``values_S`` have one value per seed. Of methods that are ranked, losses are compared, of which
+lower is better; a sample has those of one method by seed. Curves are (place, loss) pairs with
+ascending places, straight between them.
 
-Of methods that are ranked, losses are compared, of which lower is better; a sample has those of one
-method by seed. Curves are (place, loss) pairs with ascending places, straight between them.
-
-An experiment is read with this, so scipy is imported where it is needed.
+An experiment is read with this, so numpy and scipy are imported where they are needed.
 """
 
 from __future__ import annotations
@@ -66,8 +64,8 @@ class Difference:
         """Return the interval, one of so many that hold at once; None where no error is known."""
         if not self.known:
             return None
-        level = level_of(comparisons)
-        reach = reach_of_both(self.item_error, self.deviation, self.seeds, level)
+        errors = self.item_error, self.deviation, self.seeds
+        reach = reach_of_both(*errors, level_of(comparisons))
         return self.value - reach, self.value + reach
 
 
@@ -97,20 +95,17 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 def paired_interval(
     first_S: Sequence[float], second_S: Sequence[float], *, comparisons: int = 1
 ) -> SeedInterval | None:
-    """Return the t interval of the mean difference of scores with equal seeds, in the same order.
-
-    It is one of ``comparisons`` intervals that all hold at once with :data:`LEVEL` (Bonferroni).
-    None for fewer than two seeds. Raises ``ValueError`` if the numbers of seeds differ.
+    """Return the t interval of the mean difference of scores with equal seeds, in the same order,
+    as of :func:`mean_interval`. Raises ``ValueError`` if the numbers of seeds differ.
     """
-    if len(first_S) != len(second_S):
-        raise ValueError(f"{len(first_S)} seeds against {len(second_S)}")
     differences_S = [first - other for first, other in zip(first_S, second_S, strict=True)]
     return mean_interval(differences_S, comparisons=comparisons)
 
 
 def mean_interval(values_S: Sequence[float], *, comparisons: int = 1) -> SeedInterval | None:
-    """Return the t interval of a mean over seeds, one of ``comparisons`` as in
-    :func:`paired_interval`; None for fewer than two.
+    """Return the t interval of a mean over seeds; None for fewer than two.
+
+    It is one of ``comparisons`` intervals that all hold at once with :data:`LEVEL` (Bonferroni).
     """
     spread = deviation(values_S)
     if spread is None:
@@ -140,8 +135,9 @@ def reach_of_both(item_error: float, deviation_S: float, seeds: int, level: floa
 
 
 def p_of_both(difference: float, item_error: float, deviation_S: float, seeds: int) -> float:
-    """Return the two-sided p-value at which 0 is at the end of the interval of
-    :func:`reach_of_both`. Raises ``ValueError`` for fewer than two seeds.
+    """Return the two-sided p-value at which 0 ends the interval of :func:`reach_of_both`.
+
+    Raises ``ValueError`` for fewer than two seeds.
     """
     if seeds < 2:
         raise ValueError(f"{seeds} seeds have no spread")
@@ -168,9 +164,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def most_exchanges(resamples: int, comparisons: int) -> int:
     """Return how many exchanges tell a p-value that is adjusted for so many comparisons."""
     return max(resamples, math.ceil(FEW * comparisons / SIGNIFICANT))
-
-
-# Orders of methods --------------------------------------------------------------------------------
 
 
 def paired_difference(
@@ -208,39 +201,30 @@ def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
     ]
 
 
-# Curves -------------------------------------------------------------------------------------------
+def losses_at(curve: Curve, places: Sequence[float]) -> list[float]:
+    import numpy as np
+
+    known_places, losses = zip(*curve, strict=True)
+    return np.interp(places, known_places, losses).tolist()
 
 
 def at_place(curve: Curve, place: float) -> float | None:
     """Return the loss at a place, on the straight line between the points around it; None outside
     of the curve, of whose ends :data:`SAME_PLACE` is taken off or on.
     """
-    if not curve or place < curve[0][0] * (1 - SAME_PLACE):
+    if not curve or not curve[0][0] * (1 - SAME_PLACE) <= place <= curve[-1][0] * (1 + SAME_PLACE):
         return None
-    before = curve[0]
-    for point in curve:
-        if place <= point[0]:
-            width = point[0] - before[0]
-            share = (place - before[0]) / width if width and place > before[0] else 1.0
-            return before[1] + share * (point[1] - before[1])
-        before = point
-    return before[1] if place <= before[0] * (1 + SAME_PLACE) else None
+    return losses_at(curve, [place])[0]
 
 
 def mean_curve(curves: Sequence[Curve]) -> list[tuple[float, float]]:
     """Return the mean of curves where all of them are, at every place of any; empty: nowhere."""
     if not curves or not all(curves):
         return []
-
-    def loss(curve: Curve, place: float) -> float:
-        value = at_place(curve, place)
-        assert value is not None  # between the curve's ends
-        return value
-
-    low = max(curve[0][0] for curve in curves)
-    high = min(curve[-1][0] for curve in curves)
+    low, high = max(curve[0][0] for curve in curves), min(curve[-1][0] for curve in curves)
     places = sorted({place for curve in curves for place, _ in curve if low <= place <= high})
-    return [(place, fmean(loss(curve, place) for curve in curves)) for place in places]
+    losses = zip(*(losses_at(curve, places) for curve in curves), strict=True)
+    return list(zip(places, map(fmean, losses), strict=True))
 
 
 def crossing(curve: Curve, reference: Curve) -> float | None:

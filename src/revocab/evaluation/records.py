@@ -1,7 +1,6 @@
-"""Finished work, each piece stored with all that it was made from.
+"""Finished work, each piece stored with what it was made from, and read only if that is unchanged.
 
-A record outlives the table that it was made for: another task or checkpoint costs what is new, and
-nothing else. It is read only if everything that it depends on is as it was.
+A record outlives its table: another task or checkpoint costs what is new, and nothing else.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Records:
         try:
             record = read_json(path)
             value = record["value"]
-            if record["made_from"] == _plain(parts) and record["checksum"] == digest(value):
+            if record == self._record(parts, value):
                 return value
             reason = "names other inputs, or was changed"
         except (RevocabError, KeyError, TypeError) as error:
@@ -58,12 +57,11 @@ class Records:
         return None
 
     def write(self, parts: Parts, value: Any) -> None:
-        record = {"made_from": _plain(parts), "checksum": digest(value), "value": value}
-        write_json(self.path(parts), record)
+        write_json(self.path(parts), self._record(parts, value))
 
-
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value))
+    def _record(self, parts: Parts, value: Any) -> dict[str, Any]:
+        plain = json.loads(json.dumps(parts))
+        return {"made_from": plain, "checksum": digest(value), "value": value}
 
 
 def digest(value: Any) -> str:

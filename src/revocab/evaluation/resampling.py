@@ -1,10 +1,9 @@
 """How sure a score is, and whether two differ: bootstrap and permutation over the same items.
 
 A score is a function of a weighted sum over items: the mean of item scores, or a corpus metric of
-summed counts (chrF++, BLEU). Both tests resample items, so both kinds go the same way. Items of a
-task with parts (the subjects of MMLU) are resampled within their part.
-
-Shares of right answers have score intervals instead (:func:`score_interval`).
+summed counts (chrF++, BLEU, macro-F1). Both tests resample items, so all go the same way. Items of
+a task with parts (the subjects of MMLU) are resampled within their part, and items that belong
+together as one. Shares of right answers have score intervals instead (:func:`score_interval`).
 
 Paired bootstrap: Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP
 2004. Permutation (approximate randomisation): Noreen, "Computer-Intensive Methods for Testing
@@ -18,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,10 +31,13 @@ SCORE_COLUMNS = (
 )  # fmt: skip
 #: Resamples are drawn this many at a time, which bounds memory at MMLU's 14,000 items to 11 MB.
 CHUNK = 100
-#: Draws of up to this many numbers are kept, 16 MB each.
+#: Draws of up to this many numbers stay in memory, 16 MB each.
 REMEMBERED = 2_000_000
 RESAMPLES = 1000
 SEED = 17
+
+#: From sums over items [R, K] to scores [R].
+Score = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,35 +45,26 @@ class Items:
     """The scored items of one system on one task; equal to themselves alone.
 
     ``counts_NK``: what each item adds to the sums, float64. ``weights_N`` scale the items.
-    ``parts_N``: which part an item belongs to. ``score``: from sums [R, K] to scores [R].
+    ``parts_N``: which part an item belongs to.
     """
 
     counts_NK: np.ndarray
     weights_N: np.ndarray
     parts_N: np.ndarray
-    score: Callable[[np.ndarray], np.ndarray]
+    score: Score
+
+    @classmethod
+    def of(cls, counts_NK: Any, score: Score) -> Items:
+        """Return items of one part that count alike."""
+        number = len(counts_NK)
+        counts_NK = np.asarray(counts_NK, dtype=np.float64)
+        return cls(counts_NK, np.ones(number), np.zeros(number, dtype=int), score)
 
     def value(self) -> float:
         return float(self.score((self.weights_N @ self.counts_NK)[None])[0])
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A 95 % interval, and the standard error of the score."""
-
-    low: float
-    high: float
-    stderr: float
-
-
-@dataclass(frozen=True)
-class PairedComparison:
-    """First minus second: the difference, its 95 % interval, and the two-sided p-value."""
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
+# Items of metrics ---------------------------------------------------------------------------------
 
 
 def first_sum(sums_RK: np.ndarray) -> np.ndarray:
@@ -84,11 +77,10 @@ def mean_items(
     parts: Sequence[int] | None = None,
     by_part: bool | Sequence[float] = False,
 ) -> Items:
-    """Return items whose score is their mean.
+    """Return items whose score is their mean; ``parts`` are the sizes of consecutive parts.
 
-    ``parts`` are the sizes of consecutive parts. With ``by_part`` the score is the mean of the
-    parts' means: unweighted, or by these weights, whose sum is 1. Raises ``ValueError`` if the
-    sizes do not add up.
+    With ``by_part`` it is the mean of the parts' means: unweighted, or by these weights, whose sum
+    is 1. Raises ``ValueError`` if the sizes do not add up.
     """
     values_N = np.asarray(values, dtype=np.float64)
     sizes = np.asarray(parts if parts else [len(values_N)])
@@ -105,25 +97,116 @@ def mean_items(
 
 def corpus_items(metric: Any, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Items:
     """Return items of a sacrebleu corpus metric: its counts per sentence."""
-    columns = list(zip(*references, strict=True))
-    counts_NK = np.asarray(metric._extract_corpus_statistics(outputs, columns), dtype=np.float64)
 
     def score(sums_RK: np.ndarray) -> np.ndarray:
         whole = np.rint(sums_RK).astype(int).tolist()  # sacrebleu counts in integers
         return np.array([metric._compute_score_from_stats(sums).score for sums in whole])
 
-    count = len(outputs)
-    return Items(counts_NK, np.ones(count), np.zeros(count, dtype=int), score)
+    columns = list(zip(*references, strict=True))
+    return Items.of(metric._extract_corpus_statistics(outputs, columns), score)
+
+
+def accuracy(counts_RLL: np.ndarray) -> np.ndarray:
+    """Return the share of items [R] whose prediction is their gold label.
+
+    ``counts_RLL`` count items by gold label (rows) and predicted label (columns).
+    """
+    return np.trace(counts_RLL, axis1=1, axis2=2) / counts_RLL.sum(axis=(1, 2))
+
+
+def macro_f1(counts_RLL: np.ndarray) -> np.ndarray:
+    """Return the unweighted mean [R] of F1 over the labels that are gold or predicted at all.
+
+    A label that is never predicted, or never gold, has 0, as in scikit-learn.
+    """
+    right_RL = np.diagonal(counts_RLL, axis1=1, axis2=2)
+    either_RL = counts_RLL.sum(axis=1) + counts_RLL.sum(axis=2)
+    f1_RL = np.divide(2 * right_RL, either_RL, out=np.zeros(either_RL.shape), where=either_RL > 0)
+    return f1_RL.sum(axis=1) / (either_RL > 0).sum(axis=1)
+
+
+def mcc(counts_RLL: np.ndarray) -> np.ndarray:
+    """Return Matthews' correlation [R] of any number of labels; 0 where either side is constant.
+
+    Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient", 2004,
+    equation 8.
+    """
+    predicted_RL, gold_RL = counts_RLL.sum(axis=1), counts_RLL.sum(axis=2)
+    total_R = gold_RL.sum(axis=1)
+    right_R = np.trace(counts_RLL, axis1=1, axis2=2)
+    covariance_R = right_R * total_R - (predicted_RL * gold_RL).sum(axis=1)
+    of_predicted_R, of_gold_R = (
+        total_R**2 - (side_RL**2).sum(axis=1) for side_RL in (predicted_RL, gold_RL)
+    )
+    spread_R = np.sqrt(of_predicted_R * of_gold_R)
+    return np.divide(covariance_R, spread_R, out=np.zeros(spread_R.shape), where=spread_R > 0)
+
+
+#: What each of :data:`revocab.evaluation.metrics.LABEL_METRICS` is the mean of.
+OF_LABELS: dict[str, tuple[Score, ...]] = {
+    "macro_f1": (macro_f1,),
+    "mcc": (mcc,),
+    "acc_f1": (accuracy, macro_f1),
+    "acc_mcc": (accuracy, mcc),
+}
+
+
+def label_items(pairs: Iterable[Sequence[int]], labels: int, metric: str) -> Items:
+    """Return items of a metric of :data:`OF_LABELS`; ``pairs``: gold and predicted label of each,
+    from 0 to ``labels`` - 1.
+    """
+    pairs_N2 = np.array(list(pairs), dtype=int)
+    counts_NK = np.zeros((len(pairs_N2), labels**2))
+    counts_NK[np.arange(len(pairs_N2)), pairs_N2 @ [labels, 1]] = 1
+
+    def score(sums_RK: np.ndarray) -> np.ndarray:
+        counts_RLL = sums_RK.reshape(-1, labels, labels)
+        return np.mean([part(counts_RLL) for part in OF_LABELS[metric]], axis=0)
+
+    return Items.of(counts_NK, score)
+
+
+def together(values: Iterable[float], groups: Iterable[Hashable]) -> list[float]:
+    """Return the product of the values of each group: 1 where all of its items are right."""
+    products: dict[Hashable, float] = {}
+    for value, group in zip(values, groups, strict=True):
+        products[group] = products.get(group, 1) * value
+    return list(products.values())
+
+
+def category_weights(parts: Sequence[str], categories: Mapping[str, Sequence[str]]) -> list[float]:
+    """Return what each part weighs in a mean over categories, of the means over their parts.
+
+    Raises ``ValueError`` naming parts of no category or of several, and those that are not there.
+    """
+    listed = [part for members in categories.values() for part in members]
+    wrong = {
+        "of no category": set(parts) - set(listed),
+        "of several categories": {part for part in listed if listed.count(part) > 1},
+        "without items": set(listed) - set(parts),
+    }
+    problems = [f"{', '.join(sorted(names))}: {what}" for what, names in wrong.items() if names]
+    if problems:
+        raise ValueError("; ".join(problems))
+    sizes = {part: len(members) for members in categories.values() for part in members}
+    return [1 / (len(categories) * sizes[part]) for part in parts]
+
+
+def items_of(row: Mapping[str, Any]) -> Items:
+    """Return the items of a task and metric as they are stored beside a table of scores."""
+    if row["metric"] in OF_LABELS:
+        return label_items(row["values"], row["choices"], row["metric"])
+    return mean_items(row["values"], row["parts"], row["by_part"])
+
+
+# Means of scores ----------------------------------------------------------------------------------
 
 
 def mean_of_tasks(tasks: Sequence[Items]) -> Items:
     """Return the items whose score is the unweighted mean of several scores."""
     weights_N = np.concatenate([task.weights_N for task in tasks])
-    first, parts = 0, []
-    for task in tasks:
-        parts.append(task.parts_N + first)
-        first += int(task.parts_N.max()) + 1
-    parts_N = np.concatenate(parts)
+    firsts = np.cumsum([0, *(int(task.parts_N.max()) + 1 for task in tasks[:-1])])
+    parts_N = np.concatenate([task.parts_N + at for task, at in zip(tasks, firsts, strict=True)])
     if all(task.score is first_sum for task in tasks):  # means: one sum serves all
         counts_NK = np.concatenate([task.counts_NK for task in tasks])
         return Items(counts_NK, weights_N / len(tasks), parts_N, first_sum)
@@ -131,17 +214,6 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
 
     counts_NK = block_diag(*(task.counts_NK for task in tasks))
     return Items(counts_NK, weights_N, parts_N, mean_score(tasks))
-
-
-def mean_score(systems: Sequence[Items]) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the mean of several scores, whose sums stand side by side, as a score."""
-    ends = np.cumsum([system.counts_NK.shape[1] for system in systems])[:-1]
-
-    def score(sums_RK: np.ndarray) -> np.ndarray:
-        own = np.split(sums_RK, ends, axis=1)
-        return np.mean([of.score(part) for of, part in zip(systems, own, strict=True)], axis=0)
-
-    return score
 
 
 @functools.lru_cache(maxsize=64)  # a system is compared with each of the others
@@ -163,20 +235,42 @@ def mean_of_seeds(items: tuple[Items, ...]) -> Items:
     return Items(counts_NK, first.weights_N, first.parts_N, mean_score(items))
 
 
+def mean_score(systems: Sequence[Items]) -> Score:
+    """Return the mean of several scores, whose sums stand side by side, as a score."""
+    ends = np.cumsum([system.counts_NK.shape[1] for system in systems])[:-1]
+
+    def score(sums_RK: np.ndarray) -> np.ndarray:
+        own = np.split(sums_RK, ends, axis=1)
+        return np.mean([of.score(part) for of, part in zip(systems, own, strict=True)], axis=0)
+
+    return score
+
+
+# Draws and intervals ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95 % interval, and the standard error of the score."""
+
+    low: float
+    high: float
+    stderr: float
+
+
+@functools.lru_cache(maxsize=8)  # every checkpoint and metric of a task has the same draws
+def remembered_draws(parts: bytes, dtype: str, resamples: int, seed: int) -> list[np.ndarray]:
+    return list(new_draws(np.frombuffer(parts, dtype=dtype), resamples, seed))
+
+
 def draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterable[np.ndarray]:
     """Return chunks [R, N] of how often each item is drawn, as many per part as it has items."""
     if resamples * len(parts_N) > REMEMBERED:
-        return drawn(parts_N, resamples, seed)
-    return remembered(parts_N.tobytes(), str(parts_N.dtype), resamples, seed)
+        return new_draws(parts_N, resamples, seed)
+    return remembered_draws(parts_N.tobytes(), str(parts_N.dtype), resamples, seed)
 
 
-@functools.lru_cache(maxsize=8)
-def remembered(parts: bytes, dtype: str, resamples: int, seed: int) -> list[np.ndarray]:
-    """Return small draws from memory: every checkpoint and metric of a task has the same."""
-    return list(drawn(np.frombuffer(parts, dtype=dtype), resamples, seed))
-
-
-def drawn(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
+def new_draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
     members = [np.flatnonzero(parts_N == part) for part in np.unique(parts_N)]
     for start in range(0, resamples, CHUNK):
@@ -198,8 +292,8 @@ def bootstrap_scores(
     """
     if len(items.weights_N) < 2:
         return None
-    drawn = (times_RN * items.weights_N for times_RN in draws(items.parts_N, resamples, seed))
-    return np.concatenate([items.score(weights_RN @ items.counts_NK) for weights_RN in drawn])
+    weighted = (times_RN * items.weights_N for times_RN in draws(items.parts_N, resamples, seed))
+    return np.concatenate([items.score(weights_RN @ items.counts_NK) for weights_RN in weighted])
 
 
 def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:
@@ -212,9 +306,8 @@ def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Int
 
 
 def score_columns(items: Items, whole: float = 1.0) -> dict[str, float | None]:
-    """Return a score as tables have it: its value, and None for what fewer than two items lack.
-
-    ``whole``: as in :func:`score_interval`.
+    """Return a score as tables have it: None for what fewer than two items lack. ``whole``: as in
+    :func:`score_interval`.
     """
     interval = score_interval(items, whole)
     bounds = asdict(interval) if interval else dict.fromkeys(("low", "high", "stderr"))
@@ -268,6 +361,16 @@ def wilson(items: Items, whole: float = 1.0) -> Interval | None:
     return Interval(whole * (value - below), whole * (value + above), whole * error)
 
 
+@dataclass(frozen=True)
+class PairedComparison:
+    """First minus second: the difference, its 95 % interval, and the two-sided p-value."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
 def compare(
     first: Items,
     second: Items,
@@ -305,18 +408,18 @@ def permutation(
     of the larger number counts, above it that of the first, which is valid on its own.
     """
     generator = np.random.default_rng([seed, 1])
-    one_NK = first.weights_N[:, None] * first.counts_NK
-    other_NK = second.weights_N[:, None] * second.counts_NK
-    total_K, count = one_NK.sum(0) + other_NK.sum(0), len(one_NK)
-    wanted, exchanges, as_large = resamples, 0, 0
-    while exchanges < wanted:
-        rows = min(CHUNK, wanted - exchanges)
-        kept_RN = generator.integers(0, 2, size=(rows, count)).astype(np.float64)
-        sums_RK = kept_RN @ one_NK + (1 - kept_RN) @ other_NK
+    ours_NK = first.weights_N[:, None] * first.counts_NK
+    theirs_NK = second.weights_N[:, None] * second.counts_NK
+    total_K, count = ours_NK.sum(0) + theirs_NK.sum(0), len(ours_NK)
+    most, exchanges, as_large = resamples, 0, 0
+    while exchanges < most:
+        rows = min(CHUNK, most - exchanges)
+        ours_RN = generator.integers(0, 2, size=(rows, count)).astype(np.float64)
+        sums_RK = ours_RN @ ours_NK + (1 - ours_RN) @ theirs_NK
         differences_R = first.score(sums_RK) - first.score(total_K - sums_RK)
         # A tie differs only by rounding and counts.
         as_large += int((np.abs(differences_R) >= abs(observed) - 1e-12).sum())
         exchanges += rows
         if exchanges == resamples and as_large < FEW:
-            wanted = most_exchanges(resamples, comparisons)
+            most = most_exchanges(resamples, comparisons)
     return (as_large + 1) / (exchanges + 1)

@@ -91,7 +91,7 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
                     f" (evaluation.generation.context_length: {room}); lower it"
                 )
         yield from taught_by_problems(experiment, f"{where}.taught_by", task)
-        changed = kind.changed(asked_as_taught(experiment, task))
+        changed = asked_as_taught(experiment, task).layout_changes()
         for problem in refused(kind.layout_in, task.direction, changed):
             yield f"{where}.direction {task.direction}: {problem}"
         metrics = [metric.name for metric in kind.metrics]
@@ -147,11 +147,7 @@ def unasked_layouts(experiment: Experiment) -> Iterator[str]:
             asked_as_taught(experiment, tasks[name])
             for name in asked.get(group, set()) & tasks.keys()
         )
-        ways = [
-            way_of_asking(find_kind(task.kind).changed(task))
-            for task in asking
-            if task.kind == TRANSLATION
-        ]
+        ways = [way_of_asking(task.layout_changes()) for task in asking if task.kind == TRANSLATION]
         for corpus in sorted(named & experiment.corpora.keys()):
             taught = experiment.corpora[corpus].translation
             way = way_of_asking(taught.layout.given() if taught and taught.layout else {})

@@ -74,7 +74,7 @@ class Layout(Trainings):
         """Return the COMET models by metric; none if they score no task of the run."""
         generation = self.experiment.evaluation.generation
         tasks = [generation.tasks[task] for task in self.generation_tasks(run)]
-        applies = any(find_kind(task.kind).comet_source for task in tasks)
+        applies = any(find_kind(task.kind).comet for task in tasks)
         return generation.comet_models if applies else {}
 
     def scored_files(self, run: str, ending: str = ".csv") -> list[str]:

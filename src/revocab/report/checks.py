@@ -10,7 +10,7 @@ from typing import Any
 from revocab.demoworld import BASELINES
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import metrics
-from revocab.evaluation.metric import COMET, UNKNOWN
+from revocab.evaluation.metrics import COMET, UNKNOWN
 from revocab.io import read_json, write_json
 from revocab.output import check_files
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from revocab.evaluation.generation.kind import metrics
-from revocab.evaluation.metric import UNKNOWN
+from revocab.evaluation.metrics import UNKNOWN
 from revocab.initialise.method import methods
 from revocab.report.annotations import Run
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from revocab.closed import BEST, PLACES, Id, Step, unknown
 from revocab.evaluation.generation.kind import find_kind
-from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.metrics import COMET_METRICS
 from revocab.report.annotations import Experiment, Run
 from revocab.report.runs import group_tasks, task_languages, text_languages
 
@@ -152,7 +152,7 @@ def wrong_metrics(
 ) -> Iterator[str]:
     kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
     known = [metric.name for metric in kind.metrics]
-    known += [metric.name for metric in COMET_METRICS.values()] if kind.comet_source else []
+    known += [metric.name for metric in COMET_METRICS.values()] if kind.comet else []
     return unknowns(key, metrics, known, "metric of its kind")
 
 

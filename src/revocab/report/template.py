@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.corpora.word_splitters import GET_SENTENCES, SENTENCES
 from revocab.evaluation.generation.kind import generation_kinds
-from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.metrics import COMET_METRICS
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, SIGNIFICANT, most_exchanges
 from revocab.languages import language_label
 from revocab.report.names import anchor, headed, method_label, metric_label, numbered

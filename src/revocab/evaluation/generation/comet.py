@@ -15,6 +15,7 @@ from typing import Any
 from revocab.device import choose_device
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.metrics import Row
 from revocab.evaluation.options import CometHardware
 from revocab.evaluation.records import Records
 from revocab.evaluation.resampling import SCORE_COLUMNS, mean_items, score_columns
@@ -49,11 +50,16 @@ class Comet:
         path = Path(self.name)
         if path.is_file():
             return path
-        if path.is_dir():
-            return only_checkpoint(path)
-        if path.is_absolute() or self.name.startswith(".") or path.suffix == ".ckpt":
-            raise RevocabError(f"{path}: no such COMET checkpoint; give a .ckpt file or a Hub id")
-        return only_checkpoint(self._download())
+        if not path.is_dir():
+            if path.is_absolute() or self.name.startswith(".") or path.suffix == ".ckpt":
+                problem = "no such COMET checkpoint; give a .ckpt file or a Hub id"
+                raise RevocabError(f"{path}: {problem}")
+            path = self._download()
+        files = sorted(path.rglob("*.ckpt"))
+        if len(files) != 1:
+            listed = ", ".join(map(str, files)) or "none"
+            raise RevocabError(f"{path}: expected one *.ckpt file below it, found {listed}")
+        return files[0]
 
     def revision(self) -> str:
         """Return the commit of a model of the Hub, nothing for a local one."""
@@ -89,44 +95,27 @@ class Comet:
             from comet import load_from_checkpoint
 
             self._model = load_from_checkpoint(str(self.checkpoint()), local_files_only=self.local)
+        kind, _, number = choose_device(self.hardware.device).partition(":")
+        gpus = {"gpus": 0 if kind == "cpu" else 1} | ({"devices": [int(number)]} if number else {})
         prediction = self._model.predict(
             list(samples), batch_size=self.hardware.batch_size, progress_bar=False,
-            num_workers=0, **placed(choose_device(self.hardware.device)),
+            num_workers=0, **gpus,
         )  # fmt: skip
         return [float(score) for score in prediction.scores]
 
 
-def placed(device: str) -> dict[str, Any]:
-    kind, _, number = device.partition(":")
-    if kind == "cpu":
-        return {"gpus": 0}
-    return {"gpus": 1, "devices": [int(number)]} if number else {"gpus": 1}
-
-
-def only_checkpoint(folder: Path) -> Path:
-    """Return the one checkpoint below a folder; raise :class:`RevocabError` if there is no one."""
-    files = sorted(folder.rglob("*.ckpt"))
-    if len(files) == 1:
-        return files[0]
-    listed = ", ".join(map(str, files)) or "none"
-    raise RevocabError(f"{folder}: expected one *.ckpt file below it, found {listed}")
-
-
-def samples(
-    prompts: Sequence[dict[str, Any]], outputs: Sequence[dict[str, Any]], where: str
-) -> list[dict[str, str]]:
+def samples(prompts: Sequence[Row], outputs: Sequence[Row], where: str) -> list[dict[str, str]]:
     """Return what COMET compares: source, output and reference of each item.
 
     Raises :class:`RevocabError` if the outputs are not those of the prompts.
     """
     if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
         raise RevocabError(f"{where}: its items do not match the prompts; generate again")
-    source = find_kind(prompts[0]["kind"]).comet_source
-    assert source is not None  # COMET is asked for only of kinds that have one
-    sources = [source(prompt["query"], prompt["direction"]) for prompt in prompts]
+    texts_of = find_kind(prompts[0]["kind"]).texts_of
+    sources = [texts_of(prompt["query"], prompt["direction"])[0] for prompt in prompts]
     return [
-        {"src": text, "mt": made["output"], "ref": made["references"][0]}
-        for text, made in zip(sources, outputs, strict=True)
+        {"src": text, "mt": row["output"], "ref": row["references"][0]}
+        for text, row in zip(sources, outputs, strict=True)
     ]
 
 
@@ -145,49 +134,46 @@ def score_run(
     item file, ``out`` last.
     """
     items = out.with_name(f"{out.stem}_items.jsonl.gz")
-    read = [*prompts.values(), *map(Path, models.values())]
-    check_files(out, items, inputs=read)
+    check_files(out, items, inputs=[*prompts.values(), *map(Path, models.values())])
     version = comet_version()
-    hardware = hardware or CometHardware()
-    loaded = [(metric, Comet(name, hardware)) for metric, name in models.items()]
-    rows, kept = [], []
+    loaded = [(metric, Comet(name, hardware or CometHardware())) for metric, name in models.items()]
+    rows, item_rows = [], []
     records = Records(out.with_name(f".{out.name}.records"))
     for name, path in prompts.items():
         queries = list(read_jsonl(path))
-        if find_kind(queries[0]["kind"]).comet_source is None:
+        if not find_kind(queries[0]["kind"]).comet:
             continue
-        for made in sorted(folder.glob(f"step-*/{name}.jsonl")):
-            step = int(made.parent.name.removeprefix("step-"))
-            pairs = samples(queries, list(read_jsonl(made)), str(made))
+        for outputs in sorted(folder.glob(f"step-*/{name}.jsonl")):
+            step = int(outputs.parent.name.removeprefix("step-"))
+            pairs = samples(queries, list(read_jsonl(outputs)), str(outputs))
             for metric, model in loaded:
                 parts: dict[str, Any] = {
                     "prompts": sha256(path),
-                    "outputs": sha256(made),
+                    "outputs": sha256(outputs),
                     "metric": metric,
+                    "model": model.state(),
+                    "version": version,
                 }
-                parts |= {"model": model.state(), "version": version}
                 values = records.read(parts)
                 if values is None:
                     values = [100 * value for value in model.score(pairs)]
                     records.write(parts, values)
-                where = {"run": run, "step": step, "task": name, "metric": metric}
-                rows.append({**where, **score_row(values, model, version)})
-                kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
+                keys = {"run": run, "step": step, "task": name, "metric": metric}
+                score = {
+                    **score_columns(mean_items(values)),
+                    "items": len(values),
+                    # A path of one machine stays out of results; a Hub id is the model's name.
+                    "model": Path(model.name).name if model.local else model.name.split("@")[0],
+                    "model_revision": model.revision(),
+                    "comet_version": version,
+                }
+                rows.append({**keys, **score})
+                item_rows.append({**keys, "parts": [len(values)], "by_part": False})
+                item_rows[-1]["values"] = values
     if not rows:
         raise RevocabError(f"{folder}: no outputs of a task that COMET scores; generate first")
-    write_jsonl(items, kept)
+    write_jsonl(items, item_rows)
     write_csv(out, COLUMNS, rows)
-
-
-def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, Any]:
-    return {
-        **score_columns(mean_items(values)),
-        "items": len(values),
-        # A path of one machine stays out of results; a Hub id is the model's name.
-        "model": Path(model.name).name if model.local else model.name.partition("@")[0],
-        "model_revision": model.revision(),
-        "comet_version": version,
-    }
 
 
 def comet_version() -> str:

@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from revocab.closed import Id, Language, OfKinds, kind_of, look_up
-from revocab.evaluation.expected_items import ExpectedItems
-from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
+from revocab.evaluation.metrics import MEASURED_OTHERWISE, Metric, Row
+from revocab.evaluation.options import ExpectedItems
 from revocab.extensions import found_in
 from revocab.limits import Count, Positions, ShotCount
 from revocab.training.chat.layout import Languages, Layout, LayoutOptions
 from revocab.training.chat.messages import Message
 
-#: A query or shot: its id and the fields that its kind needs.
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from revocab.evaluation.resampling import Items
 
 
 class PromptOptions(OfKinds):
@@ -78,6 +78,18 @@ class PromptOptions(OfKinds):
     def kinds(cls) -> dict[str, GenerationKind]:
         return generation_kinds()
 
+    @property
+    def by_messages(self) -> bool:
+        return self.asked_by == "messages"
+
+    def usable(self, rows: list[Row], where: str) -> list[Row]:
+        """Return a source's rows as a kind reads them; the source's name goes into errors."""
+        return rows
+
+    def layout_changes(self) -> dict[str, Any]:
+        """Return those fields of the layout that are not the kind's; stored with its prompts."""
+        return self.layout.given() if self.layout else {}
+
 
 class OneLanguage(PromptOptions):
     """Base of tasks in one language."""
@@ -87,54 +99,43 @@ class OneLanguage(PromptOptions):
     )
 
 
-def same_texts(shot: Row, query: Row) -> bool:
-    return all(shot[name] == text for name, text in query.items() if name != "id")
-
-
-def own_messages(options: PromptOptions) -> bool:
-    return options.asked_by == "messages"
-
-
 @dataclass(frozen=True, kw_only=True)
 class GenerationKind:
-    """A kind of task: one file in ``kinds/`` with one object ``KIND``."""
+    """A kind of task; a file in ``kinds/`` has one as ``KIND``, or a tuple of several."""
 
     options: type[PromptOptions]
     layout: Layout
-    #: Fields of the layout that a task's options change; stored with its prompts.
-    changes: Callable[[Any], dict[str, Any]] = lambda options: {}
-    #: The fields that a row must have and that must not be empty.
-    fields: Callable[[Languages], Sequence[str]]
-    #: Those of them that scores and shots need where rows ask by messages of their own; none: all.
+    #: A row's fields that its prompt is written of, of which none may be empty; none: one for each
+    #: language.
+    fields: tuple[str, ...] = ()
+    #: Further fields that scores need, of which none may be empty either.
     scored: tuple[str, ...] = ()
-    #: A row's texts in the order of the layout's labels.
-    texts: Callable[[Row, Languages], Sequence[str]]
+    #: Those of all fields that are taken as they are, line breaks and all.
+    verbatim: tuple[str, ...] = ()
+    #: Those that an output row has, too, for its metrics.
+    stored: tuple[str, ...] = ()
+    #: A row's texts in the order of the layout's labels; none: its fields.
+    texts: Callable[[Row, Languages], Sequence[str]] | None = None
+    #: Every right answer; none: the last of the texts.
+    references: Callable[[Row], list[str]] | None = None
     #: Metrics that are computed, in the order of the files of scores.
     metrics: tuple[Metric, ...]
     #: Names of those that tables show, in their order; none: all.
-    shown: tuple[str, ...] = ()
-    #: Makes queries and shots of a source's rows; its name, the last argument, goes into errors.
-    rows: Callable[[list[Row], Any, str], list[Row]] = lambda rows, options, where: rows
-    #: Whether a row of the pool is the query itself and so no shot of it.
-    is_query: Callable[[Row, Row], bool] = same_texts
-    #: Every right answer; none: the last of the texts.
-    references: Callable[[Row, Languages], list[str]] | None = None
+    in_tables: tuple[str, ...] = ()
+    #: Fields by which a row of the pool is the query itself and so no shot of it; none: all.
+    same: tuple[str, ...] = ()
     #: Names for words that depend on a task's languages: ``{"source": "from_en"}``.
     aliases: Callable[[Languages], dict[str, str]] = lambda languages: {}
-    #: Fields that are taken as they are, line breaks and all.
-    as_given: tuple[str, ...] = ()
-    #: Fields of a query that its output row keeps for the metrics.
-    kept: tuple[str, ...] = ()
     #: The messages that ask a query, after its shots, through a chat template; none: the layout's.
     conversation: Callable[[Sequence[Row], Row], list[Message]] | None = None
-    #: Texts that may continue a prompt: nothing is generated, but the likeliest of them taken
-    #: (:mod:`revocab.evaluation.generation.candidates`).
-    candidates: Callable[[Row], Sequence[str]] | None = None
+    #: The field with texts that may continue a prompt: nothing is generated, but the likeliest of
+    #: them taken; none: an answer is generated.
+    candidates: str = ""
     #: What metrics need of an output row beside its text, from the tokens of texts; the row has
     #: ``max_new_tokens``, too.
     counts: Callable[[Row, Callable[[str], list[int]]], dict[str, int]] = lambda row, encode: {}
-    #: The text of a query that COMET compares output and reference with; none: COMET is no metric.
-    comet_source: Callable[[Row, Languages], str] | None = None
+    #: Whether COMET compares outputs with the first text of a query.
+    comet: bool = False
     #: Header of a task's columns.
     header: Callable[[str, Languages], str] = lambda task, languages: task
     #: A sentence under tables with such tasks.
@@ -146,26 +147,41 @@ class GenerationKind:
     def name(self) -> str:
         return kind_of(self.options)
 
-    def needed(self, options: Any) -> Sequence[str]:
-        fields = self.fields(options.direction)
-        return ("messages", *(self.scored or fields)) if own_messages(options) else fields
-
-    def changed(self, options: Any) -> dict[str, Any]:
-        return {**self.changes(options), **(options.layout.given() if options.layout else {})}
+    def needed(self, options: PromptOptions) -> Sequence[str]:
+        """Return the fields that a row must have: where rows ask by messages of their own, the
+        answer's alone of those of the prompt.
+        """
+        fields = self.fields or options.direction
+        if options.by_messages:
+            fields = ["messages", *(self.fields[-1:] or options.direction)]
+        return [*fields, *self.scored]
 
     def layout_in(
         self, languages: Languages, changes: Mapping[str, Any] = MappingProxyType({})
     ) -> Layout:
         return self.layout.in_words(languages, self.aliases(languages), changes)
 
+    def texts_of(self, row: Row, languages: Languages) -> Sequence[str]:
+        if self.texts is None:
+            return [row[name] for name in self.fields or languages]
+        return self.texts(row, languages)
+
     def right_answers(self, row: Row, languages: Languages) -> list[str]:
-        if self.references is None:
-            return [self.texts(row, languages)[-1]]
-        return self.references(row, languages)
+        if self.references is not None:
+            return self.references(row)
+        if self.texts is None:  # where rows ask by themselves, the answer's field is there alone
+            return [row[(self.fields or languages)[-1]]]
+        return [self.texts(row, languages)[-1]]
 
     def columns(self, comet: Iterable[str] = ()) -> list[str]:
-        compared = comet if self.comet_source else ()
-        return [*compared, *(self.shown or [metric.name for metric in self.metrics])]
+        """Return the metrics that tables show, those of COMET first where it applies."""
+        compared = comet if self.comet else ()
+        return [*compared, *(self.in_tables or [metric.name for metric in self.metrics])]
+
+    def items(self, rows: Sequence[Row], languages: Languages) -> dict[str, Items]:
+        """Return the scored items of a task's output rows by metric."""
+        computed = {of.name: of.items(rows, languages) for of in self.metrics if of.items}
+        return {name: items for name, items in computed.items() if items is not None}
 
 
 @cache
@@ -183,5 +199,4 @@ def find_kind(name: str) -> GenerationKind:
 @cache
 def metrics() -> dict[str, Metric]:
     of_kinds = [metric for kind in generation_kinds().values() for metric in kind.metrics]
-    others = (*CHOICE_METRICS, *COMET_METRICS.values(), *OTHER_METRICS)
-    return {metric.name: metric for metric in (*others, *of_kinds)}
+    return {metric.name: metric for metric in (*MEASURED_OTHERWISE, *of_kinds)}

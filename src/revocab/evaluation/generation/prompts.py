@@ -26,15 +26,8 @@ from pydantic import Field
 from revocab.closed import Id, Job
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError, refuse
-from revocab.evaluation.expected_items import compare_items
-from revocab.evaluation.generation.kind import (
-    GenerationKind,
-    PromptOptions,
-    Row,
-    find_kind,
-    own_messages,
-    same_texts,
-)
+from revocab.evaluation.generation.kind import PromptOptions, find_kind
+from revocab.evaluation.metrics import Row
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.limits import Seed
 from revocab.output import check_files
@@ -53,39 +46,6 @@ class PromptJob(PromptOptions, Job):
     )
 
 
-def build_prompts(
-    job: PromptJob, pool_files: Sequence[Path] = (), test_files: Sequence[Path] = ()
-) -> list[Row]:
-    """Return one prompt row per query, in the order of the test source.
-
-    With a limit, that many queries are taken at equal distances over the whole test source, because
-    neighbours there often share a passage.
-    """
-    kind = find_kind(job.kind)
-    try:
-        kind.layout_in(job.direction, kind.changed(job))
-    except RevocabError as error:
-        where = f"--direction {' '.join(job.direction)}: {kind.name}"
-        raise RevocabError(f"{where}: {problem}" for problem in error.problems) from None
-    pool, test = place(job.pool, pool_files), place(job.test, test_files)
-    pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
-    queries = read_numbered(job.test, test_files)
-    pool_rows = usable_rows(kind, job, pool_rows, pool)
-    queries = usable_rows(kind, job, queries, test)
-    if job.items:
-        pin = f"; write 'revision: {job.items.revision}' under its test.hub"
-        advice = pin if job.items.revision else ""
-        compare_items(job.task, test, len(queries), job.items, advice)
-    queries = spread(queries, job.limit)
-    shots = [draw_shots(job, query, pool_rows, pool) for query in queries]
-    changes = kind.changed(job)
-    most = {} if job.max_new_tokens is None else {"max_new_tokens": job.max_new_tokens}
-    return [
-        {**prompt_row(kind.name, job.direction, query, own, changes), **most}
-        for query, own in zip(queries, shots, strict=True)
-    ]
-
-
 def write_prompts(
     job: PromptJob, pool_files: Sequence[Path], test_files: Sequence[Path], out: Path
 ) -> None:
@@ -98,77 +58,32 @@ def write_prompts(
     write_json(described, manifest)
 
 
-def usable_rows(
-    kind: GenerationKind, options: PromptOptions, rows: list[Row], where: str
+def build_prompts(
+    job: PromptJob, pool_files: Sequence[Path] = (), test_files: Sequence[Path] = ()
 ) -> list[Row]:
-    """Return the queries or shots of a source's rows.
+    """Return one prompt row per query, in the order of the test source.
 
-    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
-    a field altogether, or if no row is left.
+    With a limit, that many queries are taken at equal distances over the whole test source, because
+    neighbours there often share a passage.
     """
-    own = own_messages(options)
-    rows = kind.rows(filled_rows(rows, where) if own else rows, options, where)
-    if not rows:
-        raise RevocabError(f"{where}: no row is left for a task of kind {kind.name!r}")
-    fields = kind.needed(options)
-    for row in rows:
-        missing = [name for name in fields if name not in row]
-        if missing:
-            raise RevocabError(
-                f"{where}, row {row['id']}: no field {missing[0]!r} "
-                f"(the row has: {', '.join(sorted(row))})"
-            )
-    kept = []
-    for row in rows:
-        texts = {
-            name: row[name] if own or name in kind.as_given else clean(row[name]) for name in fields
-        }
-        if all(texts.values()):
-            kept.append({"id": row["id"], **texts})
-    if not kept:
-        raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
-    if len(kept) < len(rows):
-        count = len(rows) - len(kept)
-        print(f"{where}: left out {count} of {len(rows)} rows with an empty field", file=sys.stderr)
-    return kept
-
-
-def clean(value: Any) -> str | list[str]:
-    """Return a text on one line, or a list (or SQuAD's ``{"text": [...]}``) of non-empty such."""
-    if isinstance(value, dict):
-        value = value.get("text")
-    if isinstance(value, list):
-        return [text for text in map(one_line, value) if text]
-    return one_line(value)
-
-
-def one_line(text: Any) -> str:
-    return " ".join(str("" if text is None else text).split())
-
-
-def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
-    """Return ``limit`` rows at equal distances, or all."""
-    count = len(rows) if limit is None else min(limit, len(rows))
-    return [rows[i * len(rows) // count] for i in range(count)]
-
-
-def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> list[Row]:
-    """Return different pool rows for one query, never the query itself.
-
-    The first ones stand in reverse order, so that the very first is nearest to the query and the
-    last to be left out, as in the code that LEP's authors released.
-    """
-    is_query = same_texts if own_messages(job) else find_kind(job.kind).is_query
-    usable = [row for row in pool if not is_query(row, query)]
-    if len(usable) < job.shots:
-        raise RevocabError(
-            f"{where}: {job.shots} shots wanted for item {query['id']}, but only {len(usable)} "
-            "other rows are there; lower 'shots' or give a larger pool"
-        )
-    if job.shot_order == "first":
-        return usable[: job.shots][::-1]
-    digest = hashlib.sha256(f"{job.seed}:{job.task}:{query['id']}".encode()).digest()
-    return random.Random(int.from_bytes(digest[:8], "big")).sample(usable, job.shots)
+    kind, changes = find_kind(job.kind), job.layout_changes()
+    try:
+        kind.layout_in(job.direction, changes)
+    except RevocabError as error:
+        where = f"--direction {' '.join(job.direction)}: {kind.name}"
+        raise RevocabError(f"{where}: {problem}" for problem in error.problems) from None
+    pool, test = place(job.pool, pool_files), place(job.test, test_files)
+    shots = usable_rows(job, read_numbered(job.pool, pool_files, job.pool_limit), pool)
+    queries = usable_rows(job, read_numbered(job.test, test_files), test)
+    if job.items:
+        pin = f"; write 'revision: {job.items.revision}' under its test.hub"
+        job.items.compare(job.task, test, len(queries), pin if job.items.revision else "")
+    most = {} if job.max_new_tokens is None else {"max_new_tokens": job.max_new_tokens}
+    return [
+        prompt_row(kind.name, job.direction, query, draw_shots(job, query, shots, pool), changes)
+        | most
+        for query in spread(queries, job.limit)
+    ]
 
 
 def prompt_row(
@@ -189,21 +104,125 @@ def prompt_row(
     return {**row, "prompt": render(row)}
 
 
+# Rows of sources ----------------------------------------------------------------------------------
+
+
+def usable_rows(job: PromptJob, rows: list[Row], where: str) -> list[Row]:
+    """Return the queries or shots of a source's rows.
+
+    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
+    a field altogether, or if no row is left.
+    """
+    kind = find_kind(job.kind)
+    rows = job.usable(with_messages(rows, where) if job.by_messages else rows, where)
+    if not rows:
+        raise RevocabError(f"{where}: no row is left for a task of kind {kind.name!r}")
+    fields = kind.needed(job)
+    for row in rows:
+        if missing := [name for name in fields if name not in row]:
+            raise RevocabError(
+                f"{where}, row {row['id']}: no field {missing[0]!r} "
+                f"(the row has: {', '.join(sorted(row))})"
+            )
+    verbatim = fields if job.by_messages else kind.verbatim
+    texts = [
+        {"id": row["id"]}
+        | {name: row[name] if name in verbatim else clean(row[name]) for name in fields}
+        for row in rows
+    ]
+    full = [row for row in texts if all(row[name] for name in fields)]
+    if not full:
+        raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
+    if left := len(rows) - len(full):
+        print(f"{where}: left out {left} of {len(rows)} rows with an empty field", file=sys.stderr)
+    return full
+
+
+def clean(value: Any) -> str | list[str]:
+    """Return a text on one line, or a list (or SQuAD's ``{"text": [...]}``) of non-empty such."""
+    if isinstance(value, dict):
+        value = value.get("text")
+    if isinstance(value, list):
+        return [text for text in map(one_line, value) if text]
+    return one_line(value)
+
+
+def one_line(text: Any) -> str:
+    return " ".join(str("" if text is None else text).split())
+
+
+def with_messages(rows: Sequence[Row], where: str) -> list[Row]:
+    """Return rows with the usual roles and their inputs in their messages.
+
+    Raises :class:`RevocabError` naming every row whose messages are none, or ask nothing.
+    """
+    problems: list[str] = []
+    asking = []
+    for row in rows:
+        named, inputs = f"{where}, row {row['id']}: messages", row.get("inputs")
+        texts = inputs if isinstance(inputs, Mapping) else {}
+        try:
+            messages = filled(checked_messages(row.get("messages"), named), texts, named)
+        except RevocabError as error:
+            problems += error.problems
+            continue
+        asking.append({**row, "messages": messages})
+        if all(message["role"] == ASSISTANT for message in messages):
+            problems.append(f"{named}: nothing is asked; give a question of role user")
+    refuse(problems)
+    return asking
+
+
+def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
+    """Return ``limit`` rows at equal distances, or all."""
+    count = len(rows) if limit is None else min(limit, len(rows))
+    return [rows[i * len(rows) // count] for i in range(count)]
+
+
+def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> list[Row]:
+    """Return different pool rows for one query, never the query itself.
+
+    The first ones stand in reverse order, so that the very first is nearest to the query and the
+    last to be left out, as in the code that LEP's authors released.
+    """
+    same = () if job.by_messages else find_kind(job.kind).same
+    names = same or [name for name in query if name != "id"]
+    usable = [row for row in pool if any(row[name] != query[name] for name in names)]
+    if len(usable) < job.shots:
+        raise RevocabError(
+            f"{where}: {job.shots} shots wanted for item {query['id']}, but only {len(usable)} "
+            "other rows are there; lower 'shots' or give a larger pool"
+        )
+    if job.shot_order == "first":
+        return usable[: job.shots][::-1]
+    digest = hashlib.sha256(f"{job.seed}:{job.task}:{query['id']}".encode()).digest()
+    return random.Random(int.from_bytes(digest[:8], "big")).sample(usable, job.shots)
+
+
+# How stored rows read -----------------------------------------------------------------------------
+
+
 def render(row: Row, shots: int | None = None) -> str:
     """Return the prompt of a stored row with its last ``shots`` shots (None: all).
 
     A prompt that is too long loses its first shots, so that the order of the others stays.
     """
-    if asks_itself(row):
-        return plain_text(last_shots(row, shots), row["query"], layout_of(row))
-    return layout_of(row).prompt(*texts_of(row, shots))
+    layout = layout_of(row)
+    if not asks_itself(row):
+        return layout.prompt(*texts_of(row, shots))
+    # A question is a line, an answer ends a shot, and the beginning of an answer stands bare.
+    text = ""
+    for message in conversation(last_shots(row, shots), row["query"]):
+        answer = message["role"] == ASSISTANT
+        text += message["content"] + (layout.between_shots if answer else layout.between_lines)
+    return text.removesuffix(layout.between_shots) if begun(row["query"]) else text
 
 
 def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
-    own, chosen = asks_itself(row), last_shots(row, shots)
-    asked = conversation if own else find_kind(row["kind"]).conversation
-    if asked is not None and (turns or not chosen):
-        return asked(chosen, row["query"])
+    own, examples = asks_itself(row), last_shots(row, shots)
+    asking = conversation if own else find_kind(row["kind"]).conversation
+    if asking is not None and (turns or not examples):
+        return asking(examples, row["query"])
     if own:
         return [{"role": "user", "content": render(row, shots)}]
     return layout_of(row).messages(*texts_of(row, shots), turns=turns)
@@ -214,9 +233,9 @@ def asks_itself(row: Row) -> bool:
 
 
 def texts_of(row: Row, shots: int | None) -> tuple[list[Sequence[str]], Sequence[str]]:
-    texts, languages = find_kind(row["kind"]).texts, row["direction"]
-    shown = [texts(shot, languages) for shot in last_shots(row, shots)]
-    return shown, texts(row["query"], languages)
+    kind, languages = find_kind(row["kind"]), row["direction"]
+    examples = [kind.texts_of(shot, languages) for shot in last_shots(row, shots)]
+    return examples, kind.texts_of(row["query"], languages)
 
 
 def last_shots(row: Row, shots: int | None) -> list[Row]:
@@ -232,48 +251,11 @@ def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout
     return find_kind(kind).layout_in(languages, json.loads(changes))
 
 
-def filled_rows(rows: Sequence[Row], where: str) -> list[Row]:
-    """Return rows with the usual roles and their inputs in their messages.
-
-    Raises :class:`RevocabError` naming every row whose messages are none, or ask nothing.
-    """
-    problems: list[str] = []
-    asking = []
-    for row in rows:
-        place = f"{where}, row {row['id']}: messages"
-        try:
-            asking.append({**row, "messages": filled_messages(row, place)})
-        except RevocabError as error:
-            problems += error.problems
-    refuse(problems)
-    return asking
-
-
-def filled_messages(row: Row, where: str) -> list[Message]:
-    inputs = row.get("inputs")
-    texts = inputs if isinstance(inputs, Mapping) else {}
-    messages = filled(checked_messages(row.get("messages"), where), texts, where)
-    if all(message["role"] == ASSISTANT for message in messages):
-        raise RevocabError(f"{where}: nothing is asked; give a question of role user")
-    return messages
-
-
 def conversation(shots: Sequence[Row], query: Row) -> list[Message]:
     return [message for row in (*shots, query) for message in row["messages"]]
 
 
-def plain_text(shots: Sequence[Row], query: Row, layout: Layout) -> str:
-    """Return the messages as plain text, up to where the query's answer goes on.
-
-    A question is a line, an answer ends a shot, and the beginning of an answer stands bare.
-    """
-    text = ""
-    for message in conversation(shots, query):
-        answer = message["role"] == ASSISTANT
-        text += message["content"] + (layout.between_shots if answer else layout.between_lines)
-    return text.removesuffix(layout.between_shots) if begun(query) else text
-
-
 def begun(row: Row) -> str:
+    """Return the beginning of the answer that a query's own messages end with, if they do."""
     last = row["messages"][-1]
     return last["content"] if last["role"] == ASSISTANT else ""

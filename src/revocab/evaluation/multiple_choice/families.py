@@ -11,7 +11,7 @@ import yaml
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine, checked
-from revocab.evaluation.metric import HARNESS_METRICS
+from revocab.evaluation.metrics import HARNESS_METRICS
 from revocab.limits import COUNTED
 
 FILE = Path(__file__).parent / "families.yaml"

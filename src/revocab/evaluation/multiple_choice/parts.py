@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.measures import category_weights, together
-from revocab.evaluation.metric import CATEGORIES, TOGETHER
+from revocab.evaluation.metrics import CATEGORIES, TOGETHER
 from revocab.evaluation.multiple_choice.task_keys import Metadata, Shots
+from revocab.evaluation.resampling import category_weights, together
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -15,14 +15,13 @@ from revocab.device import checkpoint_on, deciding
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.inference.chat_prompts import TURNS, set_template
 from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
-from revocab.evaluation.measures import items_of
-from revocab.evaluation.metric import HARNESS_METRICS
+from revocab.evaluation.metrics import HARNESS_METRICS
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.parts import measured_items
 from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
-from revocab.evaluation.resampling import SCORE_COLUMNS, score_columns
+from revocab.evaluation.resampling import SCORE_COLUMNS, items_of, score_columns
 from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading

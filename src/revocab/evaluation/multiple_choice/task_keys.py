@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from revocab.closed import Closed, Id, Language, OneLine, Revision, checked, exactly_one
 from revocab.errors import RevocabError, refuse
-from revocab.evaluation.metric import LABEL_METRICS
+from revocab.evaluation.metrics import LABEL_METRICS
 from revocab.evaluation.multiple_choice.rendering import compile_template
 from revocab.limits import COUNTED, ShotCount
 

@@ -16,7 +16,6 @@ from revocab import yaml_file
 from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, near, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
-from revocab.evaluation.expected_items import ExpectedItems, compare_items
 from revocab.evaluation.multiple_choice.task_keys import (
     ShippedTask,
     TaskFile,
@@ -25,6 +24,7 @@ from revocab.evaluation.multiple_choice.task_keys import (
     check_whole,
     rendered_texts,
 )
+from revocab.evaluation.options import ExpectedItems
 from revocab.extensions import files_in
 from revocab.hub import dataset_rows, resolve
 from revocab.io import read_jsonl, write_text
@@ -33,7 +33,7 @@ from revocab.limits import ShotCount
 
 
 def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> None:
-    """Compare the number of rows of a task's data with what is expected (:func:`compare_items`).
+    """Compare the number of rows of a task's data with what is expected.
 
     ``config`` is a task file's content, its Hub data set at a commit. What is said names the data,
     the numbers found and expected, and the revision to use.
@@ -42,7 +42,7 @@ def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> N
     options = config["dataset_kwargs"]
     if data == "json":
         path = options["data_files"][split]
-        compare_items(task, path, sum(1 for _ in read_jsonl(path)), expected)
+        expected.compare(task, path, sum(1 for _ in read_jsonl(path)))
         return
     commit = options["revision"]
     source = {"hub": data, **options, "commit": commit}
@@ -53,7 +53,7 @@ def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> N
     else:
         commits = f"https://huggingface.co/datasets/{data}/commits/main"
         advice = f"; write its commit ({commits}) as 'revision' under the task's data.hub"
-    compare_items(task, where, number, expected, advice)
+    expected.compare(task, where, number, advice)
 
 
 #: Templates that come with the package, a YAML file each: dropping a file there adds one.

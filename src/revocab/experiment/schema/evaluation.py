@@ -20,7 +20,7 @@ from revocab.closed import (
 from revocab.corpora.source import ANY, Kind, Source
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityOptions
 from revocab.evaluation.generation.kind import PromptOptions
-from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.metrics import COMET_METRICS
 from revocab.evaluation.multiple_choice.tasks import TaskOptions
 from revocab.evaluation.options import (
     EfficiencyOptions,

@@ -10,7 +10,7 @@ from typing import Any
 
 from revocab.closed import checked
 from revocab.errors import RevocabError, all_of
-from revocab.evaluation.metric import COMET
+from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET
 from revocab.io import number, read_csv, read_json, read_jsonl
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
@@ -108,8 +108,6 @@ class Results(RunIndex):
         Each row names the file it stands in (``provenance``). Scores of a COMET model that the
         experiment no longer names are left in their file.
         """
-        from revocab.evaluation.generation.task_scores import COMET_APART, NO_COMET  # imports numpy
-
         path, known = f"runs/{run.scored_id}/generation", self.comet_metrics
         rows, apart = (
             [{**row, "provenance": f"{path}/{name}"} for row in self.csv(path, name)]

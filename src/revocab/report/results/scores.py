@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import metrics
-from revocab.evaluation.metric import UNKNOWN
+from revocab.evaluation.metrics import UNKNOWN
 from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
 from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files

@@ -11,8 +11,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation import resampling
-from revocab.evaluation.generation.task_scores import task_items
-from revocab.evaluation.measures import items_of
+from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.families import choice_metrics
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import (
@@ -23,6 +22,7 @@ from revocab.evaluation.over_seeds import (
     p_of_both,
     paired_interval,
 )
+from revocab.evaluation.resampling import items_of
 from revocab.io import write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Run
@@ -121,7 +121,7 @@ def generation_items(results: Results, run: Run, step: int) -> ItemsOf:
     found: ItemsOf = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
         if rows := [*results.jsonl(outputs_file(run, step, task))]:
-            items = task_items(entry.kind, entry.direction, rows)
+            items = find_kind(entry.kind).items(rows, entry.direction)
             found |= {(task, metric): of_metric for metric, of_metric in items.items()}
     for row in results.jsonl("runs", run.scored_id, COMET_ITEMS):
         if row["step"] == step and row["metric"] in results.comet_metrics:

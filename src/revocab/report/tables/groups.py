@@ -10,7 +10,7 @@ from pydantic import Field
 
 from revocab.closed import GenerationTaskId, GroupId, Id, OneLine, TaskLanguage, unknown
 from revocab.evaluation.generation.kind import generation_kinds
-from revocab.evaluation.metric import COMET
+from revocab.evaluation.metrics import COMET
 from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, manifest

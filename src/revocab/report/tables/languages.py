@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, ShownRunId, Step, unknown
-from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.metrics import COMET_METRICS
 from revocab.languages import language_label
 from revocab.limits import Count
 from revocab.report.annotations import Experiment

@@ -9,8 +9,8 @@ from pydantic import Field, field_validator
 
 from revocab.corpora.answers.options import MESSAGES, Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.errors import refuse
-from revocab.evaluation.generation import instruction_checks
-from revocab.evaluation.generation.instruction_checks import passes
+from revocab.evaluation.generation.kinds import instructions
+from revocab.evaluation.generation.kinds.instructions import passes
 from revocab.training.chat.messages import answers
 
 
@@ -33,7 +33,7 @@ class RuleOptions(JudgeOptions):
     @field_validator("checks")
     @classmethod
     def _known(cls, checks: dict[str, Any]) -> dict[str, Any]:
-        problems = list(instruction_checks.problems(checks, "every answer")) if checks else []
+        problems = list(instructions.problems(checks, "every answer")) if checks else []
         if problems:
             raise ValueError("; ".join(problems))
         return checks
@@ -60,7 +60,7 @@ def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
             "set ended=false"
         )
     if options.own_checks and "checks" in row:
-        yield from instruction_checks.problems(row["checks"], where)
+        yield from instructions.problems(row["checks"], where)
 
 
 def broken_rule(row: Row, options: RuleOptions) -> str:

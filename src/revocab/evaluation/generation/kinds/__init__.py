@@ -1,1 +1,1 @@
-"""One file per kind of generation task; each defines ``KIND``. Dropping a file here adds one."""
+"""Kinds of generation tasks: each file has one or several as ``KIND``."""

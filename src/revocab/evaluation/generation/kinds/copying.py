@@ -17,17 +17,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
 from revocab.corpora.copies import units as units_of
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
-from revocab.evaluation.metric import Metric, mean_of
+from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
+from revocab.evaluation.metrics import Metric, Row, mean_metric
 from revocab.training.chat.layout import Languages, Layout
 
 if TYPE_CHECKING:
@@ -45,34 +45,27 @@ class Copying(OneLanguage):
         description="unit to copy; text: each row's text as it is, however long"
     )
 
+    def usable(self, rows: list[Row], where: str) -> list[Row]:
+        if self.unit == "text":
+            return rows
+        originals = units(rows, self.unit, self.direction[0])
+        if not originals:
+            low, high = WORDS[self.unit]
+            raise RevocabError(f"{where}: no {self.unit} of {low} to {high} words to copy")
+        return originals
 
-def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator[dict[str, Any]]:
-    """Yield ``{"id", "text"}`` for the sentences or paragraphs of documents that are neither too
-    short nor too long, without repeats.
+
+def units(rows: Sequence[Row], unit: Unit, language: str) -> list[Row]:
+    """Return the sentences or paragraphs that are neither too short nor too long, without repeats.
 
     A row's text is its ``text`` or, in parallel text, the field of the language.
     """
-    seen: set[str] = set()
+    ids: dict[str, str] = {}
     for row in rows:
         text = str(row.get("text") or row.get(language) or "")
         for number, line in units_of(text, unit):
-            if line not in seen:
-                seen.add(line)
-                yield {"id": f"{row['id']}.{number}", "text": line}
-
-
-def originals(rows: list[Row], options: Copying, where: str) -> list[Row]:
-    if options.unit == "text":
-        return rows
-    texts_to_copy = list(units(rows, options.unit, options.direction[0]))
-    if not texts_to_copy:
-        low, high = WORDS[options.unit]
-        raise RevocabError(f"{where}: no {options.unit} of {low} to {high} words to copy")
-    return texts_to_copy
-
-
-def texts(row: Row, languages: Languages) -> list[str]:
-    return [row["text"], row["text"]]
+            ids.setdefault(line, f"{row['id']}.{number}")
+    return [{"id": number, "text": line} for line, number in ids.items()]
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
@@ -101,6 +94,27 @@ def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
     }
 
 
+def is_released_copy(original: str, written: str) -> bool:
+    """Return whether what was written is a copy by the code that LEP's authors released.
+
+    Characters in the blocks that difflib finds in both, over those of the *output*: a copy that
+    breaks off is one, too.
+    """
+    original, written = original.strip(), written.strip()
+    if written in original:  # one block
+        return bool(written)
+    # Blocks cannot have more of a character than either text has, which is cheaper to count.
+    most, least = sum((Counter(original) & Counter(written)).values()), COPIED * len(written)
+    if most < least:
+        return False
+    blocks = SequenceMatcher(None, original, written, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks) >= least
+
+
+def tokens_written(row: Row) -> int:
+    return row["output_tokens"] - (row["finish_reason"] == "eos")
+
+
 def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
     """Return items whose score is 100 × tokens of all originals / tokens generated for them.
 
@@ -110,88 +124,54 @@ def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
 
     from revocab.evaluation.resampling import Items
 
-    counted = [[row["reference_tokens"], row["output_tokens"]] for row in rows]
-    number = len(counted)
-
-    def ratio(sums_RK: np.ndarray) -> np.ndarray:
-        return 100 * sums_RK[:, 0] / np.maximum(sums_RK[:, 1], 1)
-
-    return Items(np.array(counted, dtype=np.float64), np.ones(number), np.zeros(number, int), ratio)
-
-
-def copy_length(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is the percentage that the shorter of original and copy is of the
-    longer, in tokens without the end token; 0 where nothing was written. Of an original no more
-    counts than may be written. Mean over texts.
-    """
-    pairs = [(row["writable_tokens"], tokens_written(row)) for row in rows]
-    return mean_of([100.0 * min(pair) / max(1, *pair) for pair in pairs])
-
-
-def copied_tokens(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is the mean percentage of an original's tokens that came back in
-    order.
-    """
-    return mean_of([100.0 * row["copied_tokens"] / max(1, row["reference_tokens"]) for row in rows])
-
-
-def matched_characters(original: str, written: str) -> int:
-    """Return the characters in the blocks of ``written`` that difflib finds in ``original``."""
-    blocks = SequenceMatcher(None, original, written, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks)
-
-
-def is_released_copy(original: str, written: str) -> bool:
-    """Return whether what was written is a copy by the code that LEP's authors released.
-
-    Characters that match, over those of the *output*: a copy that breaks off is one, too.
-    """
-    original, written = original.strip(), written.strip()
-    if written in original:  # one block
-        return bool(written)
-    # Blocks cannot have more of a character than either text has, which is cheaper to count.
-    most, least = sum((Counter(original) & Counter(written)).values()), COPIED * len(written)
-    return most >= least and matched_characters(original, written) >= least
-
-
-def released_copies(rows: Sequence[Row], languages: Languages) -> Items:
-    return mean_of([100.0 * is_released_copy(row["references"][0], row["output"]) for row in rows])
-
-
-def written_characters(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is the characters of an output over one more than its tokens, the
-    end token left out, as the authors' code counts them. Mean over texts.
-    """
-    return mean_of([len(row["output"]) / (1 + tokens_written(row)) for row in rows])
-
-
-def tokens_written(row: Row) -> int:
-    return row["output_tokens"] - (row["finish_reason"] == "eos")
-
-
-def copied(rows: Sequence[Row], languages: Languages) -> Items:
-    return mean_of(
-        [100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"]) for row in rows]
+    return Items.of(
+        [[row["reference_tokens"], row["output_tokens"]] for row in rows],
+        lambda sums_RK: 100 * sums_RK[:, 0] / np.maximum(sums_RK[:, 1], 1),
     )
+
+
+def copy_length(row: Row) -> float:
+    """Return the percentage that the shorter of original and copy is of the longer; 0 where nothing
+    was written. Of an original no more counts than may be written.
+    """
+    pair = row["writable_tokens"], tokens_written(row)
+    return 100.0 * min(pair) / max(1, *pair)
 
 
 KIND = GenerationKind(
     options=Copying,
     layout=Layout(instruction=INSTRUCTION, labels=(TEXT, COPY)),
-    rows=originals,
-    fields=lambda languages: ("text",),
-    scored=("text",),
-    texts=texts,
+    fields=("text",),
+    texts=lambda row, languages: [row["text"], row["text"]],
     counts=counts,
     metrics=(
         Metric("copy_ratio", "Copy ratio", 0, math.inf, copy_ratio),
-        Metric("copied", "Copied", 0, 100, copied),
-        Metric("copy_length", "Copy length", 0, 100, copy_length),
-        Metric("copied_tokens", "Copied tokens", 0, 100, copied_tokens),
-        Metric("copied_released", "Copied, as released", 0, 100, released_copies),
-        Metric("characters_per_token", "Characters per token", 0, math.inf, written_characters),
+        mean_metric(
+            "copied",
+            "Copied",
+            lambda row: 100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"]),
+        ),
+        mean_metric("copy_length", "Copy length", copy_length),
+        # The percentage of an original's tokens that came back in order.
+        mean_metric(
+            "copied_tokens",
+            "Copied tokens",
+            lambda row: 100.0 * row["copied_tokens"] / max(1, row["reference_tokens"]),
+        ),
+        mean_metric(
+            "copied_released",
+            "Copied, as released",
+            lambda row: 100.0 * is_released_copy(row["references"][0], row["output"]),
+        ),
+        # As the code of LEP's authors counts them.
+        mean_metric(
+            "characters_per_token",
+            "Characters per token",
+            lambda row: len(row["output"]) / (1 + tokens_written(row)),
+            math.inf,
+        ),
     ),
-    shown=("copy_ratio", "copied", "copied_released"),
+    in_tables=("copy_ratio", "copied", "copied_released"),
     caption="Copy ratio: 100 × the tokens of the originals over those generated; above 100, text "
     f"is missing. Copied: per cent of texts of which more than {COPIED:.0%} of the tokens come "
     f"back; as released by LEP's authors: per cent of outputs of which {COPIED:.0%} of the "

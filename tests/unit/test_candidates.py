@@ -1,24 +1,16 @@
-"""Extraction: rows, R-precision, and likelihoods equal to those of a plain forward pass."""
+"""Candidates: likelihoods equal to those of a plain forward pass, and which are chosen."""
 
 from __future__ import annotations
 
-import itertools
-import random
-
 import pytest
 from evaluation_toys import write_model
-from jobs import job_of
+from test_prompts import CHATML, prompts_of
 
 from revocab.device import Checkpoint
-from revocab.errors import RevocabError
-from revocab.evaluation.generation.candidates import best, encode
-from revocab.evaluation.generation.generate import generate_task, score_rows
-from revocab.evaluation.generation.kinds.extraction import KIND, marked, r_precision
-from revocab.evaluation.generation.prompts import PromptJob, build_prompts
+from revocab.evaluation.generation.generate import encode, generate_task, score_rows
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating
-from revocab.io import write_jsonl
 
 SENTENCES = [
     "Il fornaio vende il pane in città.", "Piove.", "Il gatto sedeva e poi dormiva sul tappeto.",
@@ -29,10 +21,6 @@ ROWS = [
     {"sentences": SENTENCES[1:4], "extracted": [1]},
 ]
 OPTIONS = Generating(max_new_tokens=8, context_length=1024)
-CHATML = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +36,8 @@ def load(folder, chat=False, batch_size=4):
 
 
 def built(tmp_path, rows=ROWS):
-    write_jsonl(tmp_path / "rows.jsonl", rows)
-    job = job_of(PromptJob, 
-        task="gazeta", kind="extraction", direction=["it"], shots=0, seed=1,
-        layout={"instruction": "Scegli.", "labels": ["<<text>>", "Il più importante"]},
-    )  # fmt: skip
-    return build_prompts(job, *[[tmp_path / "rows.jsonl"]] * 2)
-
-
-# Likelihoods --------------------------------------------------------------------------------------
+    layout = {"instruction": "Scegli.", "labels": ["<<text>>", "Il più importante"]}
+    return prompts_of(tmp_path, "extraction", rows, layout=layout)
 
 
 def by_hand(folder, before, answers, special):
@@ -113,10 +94,6 @@ def test_the_shortest_sentence_says_how_much_is_read(folder, tmp_path):
     assert row["chosen"] != [1]  # of equal ones the earlier is taken
 
 
-def test_ties_go_to_the_earlier():
-    assert best([0.5, 0.7, 0.5, 0.7]) == [1, 3, 0, 2]
-
-
 def test_a_text_that_does_not_fit_is_not_scored(folder, tmp_path):
     rows = built(tmp_path, [{"sentences": SENTENCES * 9, "extracted": [0]}, ROWS[1]])
     long, short = generate_task(
@@ -132,44 +109,3 @@ def test_the_answer_begins_at_the_token_of_its_first_character(folder, tmp_path)
     engine, (row, _) = load(folder), built(tmp_path)
     ids, start = encode(engine, row, 0, SENTENCES[1])
     assert engine.tokenizer.decode(ids[start:]) == f"Il più importante: {SENTENCES[1]}"
-
-
-# Rows and score -----------------------------------------------------------------------------------
-
-
-def precision(chosen, extracted):
-    return r_precision([{"chosen": chosen, "extracted": extracted}], ["it"]).value()
-
-
-def test_r_precision_by_hand():
-    assert precision([3, 0], [0, 3]) == 100
-    assert precision([3, 1], [0, 3]) == 50
-    assert precision([], [0, 3]) == 0
-
-
-def test_a_random_choice_finds_k_of_n():
-    every = [precision(list(pair), [1, 4]) for pair in itertools.permutations(range(7), 2)]
-    assert sum(every) / len(every) == pytest.approx(100 * 2 / 7)
-    draw = random.Random(0)
-    values = [precision(best([draw.random() for _ in range(7)])[:2], [1, 4]) for _ in range(4000)]
-    assert sum(values) / len(values) == pytest.approx(100 * 2 / 7, rel=0.05)
-
-
-def test_blank_sentences_go_and_texts_without_any_mark_are_named(capsys):
-    rows = [
-        {"id": "a", "sentences": ["", "uno", " ", "due", "tre"], "extracted": [3, 1, 3]},
-        {"id": "b", "sentences": ["uno"], "extracted": []},
-        {"id": "c", "sentences": ["uno", " "], "extracted": [1]},
-    ]
-    (row,) = marked(rows, None, "rows.jsonl")
-    assert (row["sentences"], row["extracted"]) == (["uno", "due", "tre"], [0, 1])
-    assert KIND.right_answers(row, ["it"]) == ["uno", "due"]
-    assert "rows.jsonl: no sentence is extracted of rows b, c" in capsys.readouterr().err
-
-
-def test_places_that_no_sentence_has_are_all_named(tmp_path):
-    with pytest.raises(RevocabError) as caught:
-        built(tmp_path, [{"sentences": ["a"], "extracted": [one]} for one in (1, 0, -1)])
-    first, second = caught.value.problems
-    assert "row 0: extracted: received [1]; the text has 1 sentences, counted from 0" in first
-    assert "row 2: extracted: received [-1]" in second
