@@ -14,7 +14,6 @@ from revocab.evaluation.generation.generate import asked, generate_checkpoints, 
 from revocab.evaluation.generation.prompts import messages, prompt_row
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
 from revocab.evaluation.inference.engine import choose_engine
-from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Generating, Scoring
 from revocab.experiment.expand import expand
@@ -166,7 +165,6 @@ def test_outputs_are_made_again_when_the_way_of_asking_changes(models, tmp_path)
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory, repository):
-    harness.quiet()
     folder = tmp_path_factory.mktemp("task")
     return write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
 

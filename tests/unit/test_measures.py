@@ -15,7 +15,7 @@ from revocab.evaluation.measures import (
     label_items,
     together,
 )
-from revocab.evaluation.multiple_choice.task_keys import Metadata
+from revocab.evaluation.multiple_choice.task_file import Metadata
 from revocab.evaluation.resampling import bootstrap, compare, mean_items, mean_of_tasks
 
 #: Gold 0 0 0 1 1 2, predicted 0 0 1 1 0 0; the fourth of the labels is neither.

@@ -14,7 +14,7 @@ from revocab import limits
 from revocab.closed import Closed, Id, Job, Language, OneLine, Step
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.decoding import GREEDY, Decoding
-from revocab.evaluation.inference.engine import choices_for, decoding_engines
+from revocab.evaluation.inference.engine import engines_for
 from revocab.evaluation.metric import COMET_METRICS
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     TimingEngine = str
 else:
     CometMetric = Literal[tuple(metric.name for metric in COMET_METRICS.values())]
-    ScoringEngine = choices_for("multiple_choice")
-    GenerationEngine = choices_for("generation")
-    TimingEngine = choices_for("efficiency")
+    ScoringEngine = Literal[tuple(engines_for("multiple_choice"))]
+    GenerationEngine = Literal[tuple(engines_for("generation"))]
+    TimingEngine = Literal[tuple(engines_for("efficiency"))]
 
 
 class Hardware(Closed):
@@ -121,7 +121,7 @@ class GenerationOptions(Closed):
 
     @model_validator(mode="after")
     def _engine_decodes(self) -> GenerationOptions:
-        able = decoding_engines()
+        able = [name for name, engine in engines_for("generation").items() if engine.decodes]
         if self.decoding != GREEDY and self.engine not in able:
             raise ValueError(
                 f"engine: {self.engine} decodes greedily alone; for beams or a temperature give"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError, ended
-from revocab.evaluation.inference.environment import Environment
+from revocab.evaluation.inference.engine import Environment
 from revocab.extensions import found_in
 
 

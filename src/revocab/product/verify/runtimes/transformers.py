@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from revocab.evaluation.inference.environment import Environment
+from revocab.evaluation.inference.engine import Environment
 from revocab.product.verify import transformers_tokens
 from revocab.product.verify.runtime import Answer, Asked, Runtime, ask_there
 
