@@ -13,7 +13,7 @@ from revocab.device import Checkpoint
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_tokens, finished
+from revocab.evaluation.inference.decoding import BLANK_LINE, Output, end_tokens, finished
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.options import Generating
@@ -198,10 +198,15 @@ def test_stop_criterion_looks_past_the_prompt(models):
     assert criterion(torch.tensor([prompt + more + more[-1:]]), None).tolist() == [True]
 
 
-def test_cut():
-    assert cut(" uno\ndue\n\ntre", "\n\n") == "uno\ndue"
-    assert cut(" uno\ndue\n\ntre", "\n") == "uno"
-    assert cut("\n\nuno", "\n\n") == ""
+def test_text_ends_at_the_stop(models):
+    tokenizer = load(models[0]).tokenizer
+    for text, stop, output in (
+        (" uno\ndue\n\ntre", "\n\n", "uno\ndue"),
+        (" uno\ndue\n\ntre", "\n", "uno"),
+        ("\n\nuno", "\n\n", ""),
+    ):
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert finished(ids, tokenizer, [], stop).text == output
 
 
 def test_long_prompts_lose_shots_and_say_so(models):

@@ -8,14 +8,12 @@ import pytest
 import yaml
 from evaluation_toys import IT_ROWS, render, write_task
 
-from revocab import cli
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice import tasks
 from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
 from revocab.languages import languages
-from revocab.verbs import find
 
 QUESTION = {"id": "1", "question": "Chi vende il pane?", "choices": ["il fornaio", "il gatto"]}
 PASSAGE = {**QUESTION, "context": "Il fornaio vende il pane.", "answer": 0}
@@ -275,11 +273,9 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     job = options.task(experiment, "arc_easy_en").canonical()
     assert mine[0] == "prompts/mine.yaml" and "prompts" not in job
     assert not [file for file in shipped if "prompts" in file]
-    write_jsonl(tmp_path / "resources/small/world/arc_easy.en.jsonl.gz", [PASSAGE])
-    words = ["--data", *layout.task_data("arc_easy_en"), "--out", "task.yaml", "--options", job]
-    words += ["--templates", *layout.own_templates("arc_easy_en"), "--job", "build_task"]
-    cli.call(find("build_task"), words, "build_task")
-    task = yaml.safe_load(Path("task.yaml").read_text())
+    data, config = tmp_path / "rows.jsonl", options.task(experiment, "arc_easy_en")
+    write_jsonl(data, [PASSAGE])
+    task = tasks.task_config(config, Path(*layout.own_templates("arc_easy_en")), data)
     assert task["doc_to_text"].endswith("Question: {{question}}\nAnswer:")
 
 

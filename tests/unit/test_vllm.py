@@ -47,17 +47,20 @@ def test_a_cpu_holds_the_cache_of_its_sequences_and_no_more(monkeypatch):
         vllm_start.start_settings(narrow, "cpu", "float32", 200)
 
 
-def test_long_contexts_hold_fewer_sequences():
-    assert vllm_start.cache_tokens(2048) == 32 * 2048 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(8192) == 32 * 2048 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(131072) == 131072 + vllm_start.BLOCK
-
-
-def test_few_prompts_hold_little(monkeypatch):
-    """What six prompts of 60 tokens and their answers need, not 32 contexts of 2,048."""
-    assert vllm_start.cache_tokens(128, requests=6) == 6 * 128 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(8192, requests=1) == 8192 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(2048, requests=1000) == 32 * 2048 + vllm_start.BLOCK
+@pytest.mark.parametrize(
+    ("context", "requests", "tokens"),
+    [
+        (2048, None, 32 * 2048),
+        (8192, None, 32 * 2048),
+        (131072, None, 131072),
+        (128, 6, 6 * 128),  # six prompts of 60 tokens and their answers
+        (8192, 1, 8192),
+        (2048, 1000, 32 * 2048),
+    ],
+)
+def test_few_prompts_hold_little_and_long_contexts_fewer(context, requests, tokens):
+    held = vllm_start.cache_tokens(context, requests=requests)
+    assert held == tokens + vllm_start.BLOCK
 
 
 @pytest.mark.parametrize(("space", "told"), [("2", False), ("", True)])

@@ -95,10 +95,7 @@ class TextGenerator(ABC):
         return self.tokenizer(text)["input_ids"]
 
     def encode_text(self, text: str) -> list[int]:
-        """Return the token ids of a text that follows a label and a space, without special tokens.
-
-        An empty text has none.
-        """
+        """Return the token ids of a text after a label and a space, without special tokens."""
         return self.tokenizer(f" {text}", add_special_tokens=False)["input_ids"] if text else []
 
     @abstractmethod

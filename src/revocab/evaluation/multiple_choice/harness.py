@@ -51,10 +51,7 @@ def local_rows(config: dict[str, Any]) -> Path | None:
 
 
 def own_reader(path: str | Path, config: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys by which the harness reads a task's rows through us; none: by itself.
-
-    Raises :class:`RevocabError` for a local file that is not there.
-    """
+    """Return the keys by which the harness reads a task's rows through us; none: by itself."""
     rows, files = local_rows(config), hub_files(config)
     if rows is not None:
         if not rows.is_file():
@@ -95,7 +92,9 @@ def hub_files(config: dict[str, Any]) -> dict[str, list[str]] | None:
     files = (config.get("dataset_kwargs") or {}).get("data_files")
     if not repository or not isinstance(files, dict) or Path(repository).exists():
         return None
-    by_split = {split: [one] if isinstance(one, str) else one for split, one in files.items()}
+    by_split = {
+        split: [names] if isinstance(names, str) else names for split, names in files.items()
+    }
     endings = {Path(name).suffix for names in by_split.values() for name in names}
     return by_split if len(endings) == 1 and endings <= FILES.keys() else None
 
@@ -204,10 +203,10 @@ def parts_of(index: Mapping[str, Any], part: Any) -> Iterator[tuple[str, dict[st
     name = part if isinstance(part, str) else ""
     config = (getattr(index.get(name), "cfg", None) or {}) if name else part
     yield name, config
-    inner = config.get("task")
-    for one in inner if isinstance(inner, list) else [inner] if inner else []:
-        if one != name:
-            yield from parts_of(index, one)
+    parts = config.get("task") or []
+    for inner in parts if isinstance(parts, list) else [parts]:
+        if inner != name:
+            yield from parts_of(index, inner)
 
 
 def data_sets_of(names: Iterable[str]) -> dict[str, list[str]]:

@@ -116,18 +116,16 @@ class Scorer:
         """Return the harness's model for one checkpoint.
 
         With ``chat`` texts are those of a chat template and get no further special tokens. Raises
-        :class:`RevocabError` for a tokenizer without such a template, for an engine that there is
-        not or that does not import here, and for what :func:`revocab.models.load.check_model`
-        refuses.
+        :class:`RevocabError` for a tokenizer without such a template, and for what
+        :func:`choose_engine` and :func:`revocab.models.load.check_model` refuse.
         """
         options = self.options
         check_model_folder(folder)
         engine = choose_engine(options.engine, "multiple_choice")
         assert engine.multiple_choice is not None  # else it is not chosen
+        machine = options.device, options.dtype, options.batch_size, options.gpus
         with loading(folder):
-            checkpoint = checkpoint_on(
-                folder, options.device, options.dtype, options.batch_size, options.gpus
-            )
+            checkpoint = checkpoint_on(folder, *machine)
             model = engine.multiple_choice(checkpoint, long_prompts=options.long_prompts)
         if options.chat:
             set_template(model.tokenizer, folder, options.chat_template)
@@ -195,12 +193,9 @@ class Scorer:
         fields = {*ScoringOptions.model_fields, *AskingAll.model_fields}
         machine = self.options.device, self.options.dtype, self.options.batch_size
         libraries = ("lm_eval", "datasets", "torch", "transformers", *engine.libraries)
-        return {
-            **self.options.model_dump(include=fields),
-            "numbers": deciding(*machine),
-            "code": [code_hash(), module_hash(engine.module)],
-            "libraries": versions(*libraries),
-        }
+        code, numbers = [code_hash(), module_hash(engine.module)], deciding(*machine)
+        own = {"numbers": numbers, "code": code, "libraries": versions(*libraries)}
+        return {**self.options.model_dump(include=fields), **own}
 
     @cached_property
     def _files(self) -> dict[str, dict[str, str | None]]:
@@ -321,7 +316,7 @@ def label_pair(task: Task, doc: Any, results: Sequence[tuple[float, bool]]) -> l
 def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
     """Return a short hash of what decides a score beside the model: prompt, data, shots, limit.
 
-    The same task gives the same hash on every machine: paths and data files' names are left out.
+    The same task has the same hash on every machine: paths are left out.
     """
     config = read_task(path)
     if "harness" in config:

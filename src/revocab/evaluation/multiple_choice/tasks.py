@@ -114,9 +114,8 @@ def fill_words(
     """Return a template with each ``<<word>>`` replaced: by its own word, or the language's.
 
     The template's own ``language`` goes before the task's; without either, one with ``words`` of
-    its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
-    that it has, or the words that are missing, the file where they belong and the languages that
-    have them; and for a text that is no template.
+    its own is in the first of their languages. Raises :class:`RevocabError` for a language or words
+    that there are not, and for a text that is no template.
     """
     words = config.get("words", {})
     language = config.get("language", language) or next(iter(words), None)
@@ -183,8 +182,7 @@ def build_task(
     """Return the harness configuration of ``task``: the template, with the data set filled in.
 
     Local data is checked row by row. Without data the template must name its own data set.
-    ``language`` chooses the words of a template that is the same in every language. ``shots`` are
-    this task's own, where it differs from the others.
+    ``language`` chooses its words, ``shots`` are this task's own.
     """
     config = fill_words(load_template(template_path), template_path, language)
     if shots is not None:
@@ -199,12 +197,9 @@ def build_task(
         }
     elif hub is not None:
         config["dataset_path"] = hub.id
-        if hub.name:
-            config["dataset_name"] = hub.name
-        if hub.split:
-            config["test_split"] = hub.split
-        if hub.revision:
-            config["dataset_kwargs"] = {"revision": hub.revision}
+        options = {"revision": hub.revision} if hub.revision else None
+        own = {"dataset_name": hub.name, "test_split": hub.split, "dataset_kwargs": options}
+        config |= {key: value for key, value in own.items() if value}
     elif "dataset_path" not in config:
         raise RevocabError(
             f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
@@ -313,7 +308,7 @@ def task_files(tasks: Sequence[Path], folder: Path) -> list[Path]:
 
 def template_task(name: str, folder: Path) -> Path:
     templates = files_in(TEMPLATES, ".yaml")
-    whole = [each for each, file in templates.items() if "dataset_path" in load_template(file)]
+    whole = [task for task, file in templates.items() if "dataset_path" in load_template(file)]
     if name not in templates:
         raise RevocabError(unknown("--tasks", name, whole, "task file or template"))
     if name not in whole:

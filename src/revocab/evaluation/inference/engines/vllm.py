@@ -91,12 +91,8 @@ def start_settings(
     can be measured; else only a CPU is told how much to hold, for as many ``requests`` as there
     are. Raises ``ValueError`` for a shape that vLLM cannot run there, or not on that many GPUs.
     """
-    settings: dict[str, Any] = {
-        "dtype": dtype,
-        "seed": 0,
-        "max_model_len": context_length,
-        "disable_log_stats": True,
-    }
+    settings: dict[str, Any] = {"dtype": dtype, "max_model_len": context_length}
+    settings |= {"seed": 0, "disable_log_stats": True}
     if gpus > 1:
         heads = config.get_text_config().num_attention_heads
         if device == "cpu" or heads % gpus:
@@ -156,10 +152,7 @@ class WaitingModel:
         sequences: int | None = None,
         **more: Any,
     ):
-        """``sequences``: as of :func:`start_settings`; ``more``: further arguments of vLLM.
-
-        Raises ``ValueError`` for what vLLM cannot run.
-        """
+        """``sequences``: as of :func:`start_settings`, whose errors it raises."""
         self.checkpoint, self.config, self.longest = checkpoint, config, longest
         self.sequences, self.more = sequences, more
         #: As :attr:`TextGenerator.expected`.
@@ -225,11 +218,10 @@ class VllmGenerator(TextGenerator):
     """vLLM with temperature 0 and the same stop."""
 
     def __init__(self, checkpoint: Checkpoint, longest: int, sequences: int | None = None):
-        """Check a checkpoint; prompt and answer have at most ``longest`` tokens.
+        """Check a checkpoint, which is loaded with its first prompts.
 
-        It is loaded with its first prompts. Raises :class:`RevocabError` for what
-        :func:`revocab.models.load.check_model` refuses.
-        ``sequences``: as of :func:`start_settings`.
+        Prompt and answer have at most ``longest`` tokens; ``sequences``: as of
+        :func:`start_settings`.
         """
         from transformers import AutoConfig, GenerationConfig
 
@@ -242,12 +234,10 @@ class VllmGenerator(TextGenerator):
         self.dtype = checkpoint.dtype
         # vLLM gets token ids: its own tokenizer only looks for the stop in what it has written.
         self.tokenizer = load_prompt_tokenizer(folder)
-        has_settings = (folder / "generation_config.json").is_file()
-        settings = (
-            GenerationConfig.from_pretrained(folder)
-            if has_settings
-            else GenerationConfig.from_model_config(config)
-        )
+        if (folder / "generation_config.json").is_file():
+            settings = GenerationConfig.from_pretrained(folder)
+        else:
+            settings = GenerationConfig.from_model_config(config)
         self.eos = end_tokens(settings, self.tokenizer)
 
     def results(self, prompts: Sequence[list[int]], **settings: Any) -> Any:
@@ -272,10 +262,8 @@ class VllmGenerator(TextGenerator):
         self, context: list[int], continuations: Sequence[list[int]]
     ) -> list[float]:
         texts = [[*context, *tokens] for tokens in continuations]
-        sums = []
-        for ids, result in zip(
-            texts, self.results(texts, max_tokens=1, prompt_logprobs=0), strict=True
-        ):
+        results, sums = self.results(texts, max_tokens=1, prompt_logprobs=0), []
+        for ids, result in zip(texts, results, strict=True):
             places = range(len(context), len(ids))
             sums.append(math.fsum(result.prompt_logprobs[at][ids[at]].logprob for at in places))
         refuse_sums(sums, lambda i: beginning(self.tokenizer, texts[i]), self.dtype)
@@ -298,10 +286,7 @@ class VllmGenerator(TextGenerator):
 
 
 def refuse_outputs(results: Sequence[Any], describe: Callable[[int], str], dtype: Any) -> None:
-    """Raise :class:`RevocabError` if vLLM's log-probability of an output is not finite.
-
-    vLLM must have been asked for ``logprobs``.
-    """
+    """Raise :class:`RevocabError` if an output's log-probability is not finite (``logprobs=1``)."""
     for i, result in enumerate(results):
         total = result.outputs[0].cumulative_logprob
         if total is not None and not math.isfinite(total):
@@ -339,8 +324,7 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
     """Return the harness's vLLM model of a checkpoint, which shares contexts by itself.
 
     Log-likelihoods come from vLLM's prompt log-probabilities: equal to those of transformers up to
-    rounding. Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses,
-    and ``ValueError`` for a shape that it cannot run.
+    rounding. Raises ``ValueError`` for a shape that it cannot run.
     """
     from transformers import AutoConfig
 
