@@ -63,8 +63,9 @@ def main():
     os.environ["RAYON_NUM_THREADS"] = str(options.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
 
-    from revocab import io
     from revocab.training.data.document_tokens import load_tokenizer
+
+    from revocab import io
     from revocab.training.data.packed_folder import pack_folder
     from revocab.training.data.packing import PackingJob
 

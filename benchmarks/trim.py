@@ -112,8 +112,7 @@ class Side:
         return " and ".join(f"{count:,}" for count in sorted(counts))
 
     def rows(self, uses_V: Any, unseen_V: Any, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-        from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
-        from revocab.vocabulary.tokenizers.canonical import unreachable
+        from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary, unreachable
 
         alone, other, wrong = self.cut_otherwise(lines)
         words = sum(len(line.split()) for line in lines)

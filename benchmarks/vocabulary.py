@@ -102,8 +102,7 @@ def intersection() -> float:
     The vocabularies have tokens and no merges: reach looks at every one of them twice.
     """
     from revocab.vocabulary import intersection as intersect
-    from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
-    from revocab.vocabulary.tokenizers.canonical import unreachable
+    from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary, unreachable
 
     source = synthetic_vocabulary(128_000, "byte_level", 1)
     target = synthetic_vocabulary(32_000, "byte_fallback", 2)

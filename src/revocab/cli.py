@@ -98,7 +98,7 @@ def call(verb: Verb, words: Sequence[str], name: str) -> None:
     with ExitStack() as stack:
         stack.enter_context(made_by(verb.name, arguments.options, job, hashes))
         if by_hand:
-            arguments = stack.enter_context(local_inputs(arguments))
+            arguments = local_inputs(arguments)
             if first and verb.remakes is not None:
                 stack.enter_context(glanced_at(*verb.remakes, arguments))
         result = verb.function(**dict(arguments))
@@ -160,16 +160,13 @@ def glanced_at(name: str, pattern: str, arguments: Any) -> Iterator[None]:
         tell(folder, known)
 
 
-@contextmanager
-def local_inputs(arguments: Any) -> Iterator[Any]:
-    """Yield the arguments of a call with folders in place of Hub ids, files in place of tasks."""
-    from revocab.evaluation.multiple_choice.named_tasks import as_task_files
+def local_inputs(arguments: Any) -> Any:
+    """Return the arguments of a call with folders in place of Hub ids."""
     from revocab.models.hub_or_folder import fetch_inputs
 
     if inputs := getattr(arguments, "inputs", None):
         arguments = arguments.model_copy(update={"inputs": fetch_inputs(inputs)})
-    with as_task_files(fetch_inputs(arguments)) as local:
-        yield local
+    return fetch_inputs(arguments)
 
 
 def run(main: Callable[[], None]) -> None:

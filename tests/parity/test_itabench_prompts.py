@@ -44,25 +44,28 @@ def row(label, **metadata):
 KINDS = [row(1, category=kind) for kind in ("question", "text_completion", "topic", "property")]
 PASSAGES = [row(0), row(1, passage="", passage_translation="")]
 SUBJECT = "high_school_us_history"
-#: template, the task of ITA-Bench, rows
-SINCE_OCTOBER = [
-    ("itabench_arc_easy", "itabench_arc_easy", [row("2")]),
-    ("itabench_hellaswag", "itabench_hellaswag", [row(3)]),
-    ("itabench_piqa", "itabench_piqa", KINDS),
-    ("itabench_sciq", "itabench_sciq", PASSAGES),
-    ("itabench_sciq_with_passages", "itabench_sciq_with_passages", PASSAGES),
-    ("itabench_mmlu", f"itabench_mmlu_cloze_{SUBJECT}", [row(0)]),
-    ("itabench_mmlu_letters", f"itabench_mmlu_multichoice_{SUBJECT}", [row(3)]),
-    ("itabench_boolq", "itabench_boolq", [row(True), row(False)]),
-    ("itabench_boolq_with_passages", "itabench_boolq_with_passages", PASSAGES),
-]
-FIRST = [
-    ("itabench_first_hellaswag", "itabench_hellaswag", [row(3)]),
-    ("itabench_first_sciq_with_passages", "itabench_sciq_with_passages", PASSAGES),
-    ("itabench_first_boolq_with_passages", "itabench_boolq_with_passages", [row("True")]),
-    ("itabench_piqa", "itabench_piqa", KINDS),
-    ("itabench_arc_easy", "itabench_arc_easy", [row("2")]),
-]
+SPACED = [row(3, subject=SUBJECT.replace("_", " "))]
+BOTH = ("it", "en")
+#: Whether of the first version, template, the task of ITA-Bench, rows, languages. MMLU of the first
+#: version is lettered in English only: the Italian files were made in the cloze form.
+CASES = [
+    (False, "itabench_arc_easy", "itabench_arc_easy", [row("2")], BOTH),
+    (False, "itabench_hellaswag", "itabench_hellaswag", [row(3)], BOTH),
+    (False, "itabench_piqa", "itabench_piqa", KINDS, BOTH),
+    (False, "itabench_sciq", "itabench_sciq", PASSAGES, BOTH),
+    (False, "itabench_sciq_with_passages", "itabench_sciq_with_passages", PASSAGES, BOTH),
+    (False, "itabench_mmlu", f"itabench_mmlu_cloze_{SUBJECT}", [row(0)], BOTH),
+    (False, "itabench_mmlu_letters", f"itabench_mmlu_multichoice_{SUBJECT}", [row(3)], BOTH),
+    (False, "itabench_boolq", "itabench_boolq", [row(True), row(False)], BOTH),
+    (False, "itabench_boolq_with_passages", "itabench_boolq_with_passages", PASSAGES, BOTH),
+    (True, "itabench_first_hellaswag", "itabench_hellaswag", [row(3)], BOTH),
+    (True, "itabench_first_sciq_with_passages", "itabench_sciq_with_passages", PASSAGES, BOTH),
+    (True, "itabench_first_boolq_with_passages", "itabench_boolq_with_passages", [row("True")],
+     BOTH),
+    (True, "itabench_piqa", "itabench_piqa", KINDS, BOTH),
+    (True, "itabench_arc_easy", "itabench_arc_easy", [row("2")], BOTH),
+    (True, "itabench_first_mmlu_letters", f"itabench_mmlu_{SUBJECT}", SPACED, ("en",)),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +90,6 @@ def manager(tmp_path_factory):
     return TaskManager(include_path=str(folder), include_defaults=False)
 
 
-def first_version(manager):
-    """Return whether the clone is of the first version: MMLU has one form there."""
-    return f"itabench_mmlu_{SUBJECT}_it-it" in manager.task_index
-
-
 def requests(task):
     """Return what is asked of a model for each choice, and the answer.
 
@@ -99,50 +97,31 @@ def requests(task):
     """
     task.build_all_requests()
     docs = list(task.eval_docs)
-    found = []
+    compared = []
     for one in task.instances:
         context, continuation = one.args
         bare = context.rstrip()
         right = int(task.doc_to_target(docs[one.doc_id])) == one.idx
-        found.append((bare, context[len(bare) :] + continuation, right))
-    return found
+        compared.append((bare, context[len(bare) :] + continuation, right))
+    return compared
 
 
-def compare(monkeypatch, manager, template, task, rows, language):
-    """Compare the requests of a template and of a task of ITA-Bench over the same rows."""
+@pytest.mark.parametrize(("first", "template", "name", "rows", "languages"), CASES)
+def test_requests_are_those_of_itabench(
+    monkeypatch, manager, first, template, name, rows, languages
+):
     from datasets import Dataset, DatasetDict
     from lm_eval.api.task import ConfigurableTask
 
+    # MMLU has one form in the first version.
+    if first != (f"itabench_mmlu_{SUBJECT}_it-it" in manager.task_index):
+        pytest.skip("the clone is of the other version")
     data = DatasetDict({name: Dataset.from_list(rows) for name in ("train", "validation", "test")})
     monkeypatch.setattr(
         ConfigurableTask, "download", lambda self, *_a, **_k: setattr(self, "dataset", data)
     )
-    (expected,) = manager.load([f"{task}_{language}-{language}"])["tasks"].values()
-    config = tasks.build_task("t", tasks.TEMPLATES / f"{template}.yaml", language=language)
-    (found,) = manager.load([config])["tasks"].values()
-    assert requests(found) == requests(expected)
-
-
-@pytest.mark.parametrize("language", ["it", "en"])
-@pytest.mark.parametrize(("template", "task", "rows"), SINCE_OCTOBER)
-def test_prompts_since_october_2024(monkeypatch, manager, template, task, rows, language):
-    if first_version(manager):
-        pytest.skip("the clone is of the first version")
-    compare(monkeypatch, manager, template, task, rows, language)
-
-
-@pytest.mark.parametrize("language", ["it", "en"])
-@pytest.mark.parametrize(("template", "task", "rows"), FIRST)
-def test_prompts_of_the_first_version(monkeypatch, manager, template, task, rows, language):
-    if not first_version(manager):
-        pytest.skip("the clone is not of the first version")
-    compare(monkeypatch, manager, template, task, rows, language)
-
-
-def test_mmlu_of_the_first_version(monkeypatch, manager):
-    """Lettered in English only: the Italian files were made in the cloze form."""
-    if not first_version(manager):
-        pytest.skip("the clone is not of the first version")
-    rows = [row(3, subject=SUBJECT.replace("_", " "))]
-    task = f"itabench_mmlu_{SUBJECT}"
-    compare(monkeypatch, manager, "itabench_first_mmlu_letters", task, rows, "en")
+    for language in languages:
+        (expected,) = manager.load([f"{name}_{language}-{language}"])["tasks"].values()
+        config = tasks.build_task("t", tasks.TEMPLATES / f"{template}.yaml", language=language)
+        (ours,) = manager.load([config])["tasks"].values()
+        assert requests(ours) == requests(expected)

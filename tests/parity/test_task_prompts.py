@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from revocab.evaluation.multiple_choice import harness, parts, tasks
+from revocab.evaluation.multiple_choice import harness, tasks
 from revocab.evaluation.multiple_choice.families import main_metric
 
 PREMISE, CHOICES = "Il mio corpo fece ombra.", ["Il sole sorse.", "L'erba era tagliata."]
@@ -86,7 +86,6 @@ CASES = [
 def manager():
     from lm_eval.tasks import TaskManager
 
-    harness.quiet()
     return TaskManager()
 
 
@@ -122,7 +121,7 @@ def test_requests_are_the_harness_own(
     config = tasks.build_task(template, path, hub=tasks.HubData(id="a/b"), language=language)
     data = DatasetDict(test=Dataset.from_list(ours))
     config |= {"test_split": "test", "dataset_kwargs": None}
-    config["custom_dataset"] = partial(parts.returned, data)
+    config["custom_dataset"] = partial(harness.returned, data)
     (found,) = manager.load([config])["tasks"].values()
     assert requests(found) == requests(expected)
 
@@ -154,3 +153,25 @@ def test_pairs_of_sentences_report_the_metric_of_their_family(monkeypatch, manag
     (task,) = manager.load(["crows_pairs_english"])["tasks"].values()
     assert main_metric("crows_pairs") in task.aggregation()
     assert "acc" not in task.aggregation()
+
+
+@pytest.mark.parametrize(
+    ("names", "at_most"),
+    [
+        (["mmlu", "arabic_leaderboard_arabic_mt_mmlu", "truthfulqa_ar_mc2", "race"], 1000),
+        (["belebele_swh_Latn", "xcopa_et", "xnli_ru"], 1000),
+        (["leaderboard"], 1000),  # of a folder's tasks
+        (["ai2_arc"], 100),  # a tag
+        (["arc_eazy"], None),  # what the error lists is similar
+    ],
+)
+def test_folders_that_are_read_are_enough(manager, names, at_most):
+    """Tasks, groups and tags, and all that they are made of, are those of the whole harness."""
+    whole = manager.task_index
+    index = harness.manager_of(names).task_index
+    assert len(index) <= (at_most or len(whole)) and (at_most or len(index) == len(whole))
+    parts = {part for name in names for part, _ in harness.parts_of(whole, name)}
+    for name in parts & whole.keys():
+        places = {found[name].yaml_path for found in (whole, index)}
+        assert len(places) == 1 and whole[name].tags == index[name].tags, name
+        assert whole[name].cfg == index[name].cfg, name

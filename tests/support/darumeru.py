@@ -17,7 +17,7 @@ import yaml
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from revocab.evaluation.multiple_choice import harness, tasks
+from revocab.evaluation.multiple_choice import tasks
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
 
@@ -166,7 +166,6 @@ def guesses(seed: int) -> Callable[[list[Instance]], int]:
 @cache
 def loaded(paths: tuple[Path, ...], **options: Any) -> Scorer:
     """Return the tasks, loaded once for all answerers that are asked in the same way."""
-    harness.quiet()
     return Scorer(paths, Scoring(**options))
 
 

@@ -12,11 +12,9 @@ from pathlib import Path
 
 def likelihoods(engine: str, model: str | Path, *tasks: str | Path) -> dict[str, list]:
     """Evaluate the tasks one after another, as the script of the rule does."""
-    from revocab.evaluation.multiple_choice import harness
     from revocab.evaluation.multiple_choice.scoring import Scorer
     from revocab.evaluation.options import Scoring
 
-    harness.quiet()
     scorer = Scorer([Path(task) for task in tasks], Scoring(engine=engine, device="cpu"))
     loaded = scorer.load(Path(model))
     found = {}

@@ -18,7 +18,6 @@ from revocab.evaluation.generation.generate import (
 from revocab.evaluation.generation.prompts import messages, prompt_row
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
 from revocab.evaluation.inference.engine import choose_engine
-from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Generating, Scoring
 from revocab.experiment.expand import expand
@@ -117,35 +116,6 @@ def test_what_the_template_ends_an_answer_with_ends_generation(models, name):
     assert {*ends, tokenizer.eos_token_id} <= {*engine.eos}
 
 
-def test_an_answer_ends_at_the_end_token_and_not_at_a_blank_line(models, monkeypatch):
-    engine, options = generator(models["llama"])
-    ids = engine.tokenizer("il\n\npane<|eot_id|> e altro", add_special_tokens=False)["input_ids"]
-    script(engine, monkeypatch, ids)
-    (made,) = engine.generate([[1, 5, 6]], options.max_new_tokens, None)
-    assert (made.text, made.finish_reason) == ("il\n\npane", "eos")
-    assert (
-        made.tokens
-        == len(engine.tokenizer("il\n\npane", add_special_tokens=False)["input_ids"]) + 1
-    )
-
-
-def script(engine, monkeypatch, ids):
-    """Let the model write ``ids``, whatever it is asked."""
-    import torch
-
-    def forward(input_ids, **_):
-        from transformers.modeling_outputs import CausalLMOutputWithPast
-
-        logits = torch.zeros(len(input_ids), input_ids.shape[1], len(engine.tokenizer))
-        step = forward.step
-        forward.step += 1
-        logits[:, -1, ids[min(step, len(ids) - 1)]] = 1.0
-        return CausalLMOutputWithPast(logits=logits)
-
-    forward.step = 0
-    monkeypatch.setattr(engine.model, "forward", forward)
-
-
 def test_outputs_are_made_again_when_the_way_of_asking_changes(models, tmp_path):
     write_jsonl(tmp_path / "p.jsonl", [ROW])
     out = tmp_path / "out"
@@ -170,7 +140,6 @@ def test_outputs_are_made_again_when_the_way_of_asking_changes(models, tmp_path)
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory, repository):
-    harness.quiet()
     folder = tmp_path_factory.mktemp("task")
     return write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
 
@@ -235,10 +204,12 @@ def test_a_template_may_be_given_for_all_models(models, task):
 
 
 def test_a_given_template_is_there_and_is_asked_for():
-    with pytest.raises(RevocabError, match=r"no file 'plane', and no template of this name"):
-        template_text(Path("plane"), ChatOptions())
-    with pytest.raises(RevocabError, match="--chat-template plain: models are asked as plain text"):
-        template_text(Path("plain"), None)
+    for name, options, said in (
+        ("plane", ChatOptions(), r"no file 'plane', and no template of this name"),
+        ("plain", None, "--chat-template plain: models are asked as plain text"),
+    ):
+        with pytest.raises(RevocabError, match=said):
+            template_text(Path(name), options)
     assert template_text(None, None) is None
     assert template_text(Path("plain"), ChatOptions()) == find_template("plain").read_text()
 

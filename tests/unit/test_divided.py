@@ -15,7 +15,6 @@ from revocab import device
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engines import transformers as engine
-from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 from revocab.evaluation.options import Scoring
 from revocab.models import load
@@ -46,7 +45,6 @@ def divided(monkeypatch) -> list[int]:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_choices_are_scored_as_on_one(tmp_path, repository, divided, dtype):
     """In float32 with shared contexts, in bfloat16 as the harness does it."""
-    harness.quiet()
     models = {0: write_model(tmp_path / "model")}
     tasks = [write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")]
     tables = []

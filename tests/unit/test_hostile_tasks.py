@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import darumeru
 import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.evaluation.multiple_choice import harness, tasks
-from revocab.evaluation.multiple_choice.scoring import score_checkpoints
+from revocab.evaluation.multiple_choice import tasks
+from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
 from revocab.experiment import validate
 
 SHELL = "{{ cycler.__init__.__globals__.os.system('touch PWNED') }}"
-#: Templates that would reach Python, and some that are none.
-TEMPLATES = {
-    "a global's module": SHELL,
-    "a string's classes": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-    "an attribute by filter": "{{ (question | attr('__class__')).__mro__ }}",
-    "an attribute by format": "{{ '{0.__class__.__mro__}'.format(question) }}",
-    "only from the third row on": "{% if question.endswith('2?') %}" + SHELL + "{% endif %}",
-    "a long range": "{% for i in range(10 ** 9) %}x{% endfor %}",
-    "a long template": "x" * 200_000,
-    "a file": "{% include '/etc/passwd' %}",
-    "no template": "{{ question",
-}
 #: Each field that the harness renders, with a template in it, by the key that an error names.
 FIELDS = {
     "doc_to_text": {"doc_to_text": SHELL},
@@ -35,6 +24,8 @@ FIELDS = {
     "doc_to_choice": {"doc_to_choice": f"{SHELL}[]"},
     "description": {"description": SHELL},
     "gen_prefix": {"gen_prefix": SHELL},
+    # Only from the third row on.
+    "doc_to_text ": {"doc_to_text": "{% if question.endswith('2?') %}" + SHELL + "{% endif %}"},
 }
 #: What a file says beside texts, by the key that an error names.
 KEYS = {
@@ -77,25 +68,16 @@ def change(task: Path, changes: dict) -> Path:
     return task
 
 
-def refusal(task: Path, chat_template: str | None = None) -> str:
-    """Return why a task cannot be scored; nothing is written."""
-    harness.quiet()
-    model = write_model(task.parent / "model", context_length=512, chat_template=chat_template)
-    options = Scoring(long_prompts="cut", chat=ChatOptions() if chat_template else None)
+def refusal(task: Path) -> str:
+    """Return why a task cannot be scored."""
     with pytest.raises(RevocabError) as caught:
-        score_checkpoints("r", {0: model}, [task], task.parent / "s.csv", options)
-    assert not (task.parent / "s.csv").exists()
+        darumeru.score([task], darumeru.Answerer(darumeru.right))
     return str(caught.value)
-
-
-@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
-def test_a_template_runs_nothing(task, template):
-    assert f"{task}: doc_to_text: " in refusal(change(task, {"doc_to_text": template}))
 
 
 @pytest.mark.parametrize(("key", "changes"), FIELDS.items(), ids=FIELDS)
 def test_every_field_is_rendered_in_the_sandbox(task, key, changes):
-    assert f"{task}: {key}: " in refusal(change(task, changes))
+    assert f"{task}: {key.strip()}: " in refusal(change(task, changes))
 
 
 @pytest.mark.parametrize(("key", "changes"), KEYS.items(), ids=KEYS)
@@ -124,9 +106,12 @@ def test_templates_of_an_experiment_run_nothing(repository, task, template):
         assert "doc_to_text: " in refusal(task)
 
 
-@pytest.mark.parametrize("template", ["a global's module", "a long range"])
+@pytest.mark.parametrize("template", [SHELL, "{% for i in range(10 ** 9) %}x{% endfor %}"])
 def test_a_models_chat_template_runs_nothing(task, template):
-    assert "chat template: " in refusal(task, TEMPLATES[template])
+    model = write_model(task.parent / "model", context_length=512, chat_template=template)
+    scorer = Scorer([task], Scoring(device="cpu", chat=ChatOptions()))
+    with pytest.raises(RevocabError, match="chat template: "):
+        scorer.score(scorer.load(model), "mine")
 
 
 def test_an_experiment_with_such_a_template_is_refused(repository, task):

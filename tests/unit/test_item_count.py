@@ -2,73 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import hub_itabench
 import pytest
 import yaml
 
-from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import check_items
 from revocab.evaluation.options import ExpectedItems
 
-PIQA = hub_itabench.DATA_SETS["piqa"]
 #: As printed scores tell: k of so many items (docs/papers/sava.md).
 OF_PAPER = {"arc_easy": 2322, "piqa": 1615, "sciq": 958, "boolq": 3270}
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory) -> Path:
-    """A Hub with PIQA as it is today, and as it was on a branch."""
-    root = tmp_path_factory.mktemp("hub")
-    folder = root / "datasets/sapienzanlp" / PIQA.repository
-    rows = hub_itabench.bilingual(build(1), "piqa", 1)
-    hub_itabench.data_set(folder / "main", PIQA, rows, hub_itabench.PIQA_OF_TODAY)
-    hub_itabench.data_set(folder / "first", PIQA, rows, PIQA.items)
-    return root
-
-
-@pytest.fixture
-def build_piqa(job, hub, repository, tmp_path):
-    """Build piqa_it of config/sava.yaml from the cache, with more options."""
-    tasks = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
-    task = tasks["evaluation"]["multiple_choice"]["tasks"]["piqa_it"]
-    options = {"task": "piqa_it", "template": task["template"], "language": "it"}
-
-    def run(strict: bool = False, **source: str):
-        items = {**task["items"], "strict": strict}
-        given = json.dumps({**options, "items": items, "hub": {**task["data"]["hub"], **source}})
-        out = tmp_path / "piqa_it.yaml"
-        job("build_task", "--out", out, "--options", given, "--job", "build_task piqa_it")
-        return out
-
-    return run
-
-
-def test_a_later_version_of_the_data_warns_with_the_counts_and_stops_if_strict(build_piqa, capsys):
-    with pytest.raises(RevocabError, match=r"1,713.*1,615"):
-        build_piqa(strict=True)
-    assert build_piqa().is_file()
-    said = capsys.readouterr().err
-    assert "piqa_it" in said and "1,713" in said and "1,615" in said
-
-
-def test_the_version_that_is_meant_is_taken(build_piqa, capsys):
-    out = build_piqa(revision="first")
-    assert "1,615" not in capsys.readouterr().err
-    assert yaml.safe_load(out.read_text())["dataset_path"] == "sapienzanlp/piqa_italian"
-
-
-@pytest.mark.parametrize("revision", [None, "abcdef0"])
-def test_a_pin_without_the_items_is_not_named_again(monkeypatch, revision):
+@pytest.mark.parametrize(
+    ("revision", "advice"),
+    [
+        (None, "write its commit"),
+        ("abcdef0", "write its commit"),  # a pin without the items is not named again
+        ("1234567", "write 'revision: 1234567'"),
+    ],
+)
+def test_a_later_version_of_the_data_warns_with_the_counts_and_stops_if_strict(
+    monkeypatch, capsys, revision, advice
+):
     monkeypatch.setattr("revocab.evaluation.multiple_choice.tasks.dataset_rows", lambda *_: [1, 2])
     config = {"dataset_path": "o/d", "test_split": "test"}
     config["dataset_kwargs"] = {"revision": "abcdef0" + 33 * "1"}
-    with pytest.raises(RevocabError, match=r"has 2 items, expected 3.*write its commit") as error:
-        check_items("t", config, ExpectedItems(number=3, revision=revision, strict=True))
-    assert "'revision: abcdef0'" not in str(error.value)
+    expected = ExpectedItems(number=3, revision=revision)
+    check_items("t", config, expected)
+    warning = capsys.readouterr().err
+    assert "2 items, expected 3" in warning and advice in warning
+    assert ("'revision: abcdef0'" in warning) is False
+    with pytest.raises(RevocabError, match="has 2 items, expected 3"):
+        check_items("t", config, expected.model_copy(update={"strict": True}))
+    check_items("t", config, ExpectedItems(number=2))
+    assert not capsys.readouterr().err
 
 
 def test_rows_of_a_file_are_counted(tmp_path):

@@ -19,7 +19,8 @@ from revocab.corpora.formats import data_files
 from revocab.corpora.source import aligned_rows
 from revocab.costs.sizes import read_config
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.tasks import load_template, read_task
+from revocab.evaluation.multiple_choice.task_file import read_task
+from revocab.evaluation.multiple_choice.tasks import load_template
 from revocab.initialise.reading.token_vectors import _read
 from revocab.io import read_jsonl, text_lines
 from revocab.links import check_documents

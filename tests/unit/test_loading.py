@@ -18,9 +18,9 @@ from revocab.errors import RevocabError
 from revocab.evaluation import efficiency
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference.decoding import cause
 from revocab.evaluation.inference.engines import vllm
-from revocab.evaluation.inference.refusals import cause
-from revocab.evaluation.multiple_choice import harness, scoring
+from revocab.evaluation.multiple_choice import scoring
 from revocab.evaluation.options import EfficiencyJob, Generating, Hardware, Scoring
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.marker import MARKER
@@ -40,7 +40,6 @@ class Workplace:
     """Sound models and what each use of a model needs beside it."""
 
     def __init__(self, root, repository):
-        harness.quiet()
         self.sound = write_model(root / "sound", context_length=256)
         self.tied = write_model(root / "tied", context_length=256, tied=True)
         self.task = write_task(root, repository, "arc_easy_it", IT_ROWS[:2], "arc_easy_it")
@@ -257,7 +256,7 @@ def test_scores_that_overflow_are_refused(place, tmp_path):
     with pytest.raises(RevocabError) as caught:
         scoring.score_checkpoints("r", {0: folder}, [place.task], tmp_path / "s.csv", Scoring())
     text = str(caught.value)
-    assert "task arc_easy_it: " in text and " log-likelihoods of the model are not finite" in text
+    assert "task arc_easy_it: " in text and " log-likelihoods are not finite" in text
     assert "item 0 of arc_easy_it with 'il fornaio'" in text and "even in float32" in text
     assert not (tmp_path / "s.csv").exists()
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
@@ -16,7 +17,7 @@ from revocab.evaluation.inference.shared_contexts import SharedContext, segment_
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.multiple_choice.scoring import Scorer, score_checkpoints
 from revocab.evaluation.options import Scoring
-from revocab.io import read_jsonl
+from revocab.io import read_json, read_jsonl, write_json
 
 XCOPA = [
     {"id": f"{i}", "context": "Piove.", "question": kind, "choices": ["Corre.", "È qui."],
@@ -29,7 +30,6 @@ XCOPA = [
 def workplace(tmp_path_factory, repository):
     """Two checkpoints and two tasks."""
     folder = tmp_path_factory.mktemp("scoring")
-    harness.quiet()
     for step in (0, 5):
         write_model(folder / f"step-{step:06d}", seed=step)
     tasks = [
@@ -99,39 +99,27 @@ def test_the_config_hash_does_not_know_paths(workplace, tmp_path, repository):
     assert hashes[0] == hashes[1]
 
 
-def test_a_tasks_own_shots_win(workplace, tmp_path):
-    import yaml
-
+@pytest.mark.parametrize(
+    ("own", "options", "counted"),
+    [
+        (3, {"shots": 1}, 3),
+        (None, {"shots": 2}, 2),
+        (None, {"shots": 3, "most_shots": 5}, 3),
+        (None, {"shots": 3, "most_shots": 2}, 2),
+        (3, {"shots": 3, "most_shots": 0}, 0),
+    ],
+)
+def test_shots_are_the_tasks_own_and_other_rows(workplace, tmp_path, own, options, counted):
+    """And no more than a run group has."""
     _, _, tasks = workplace
+    config = yaml.safe_load(tasks[0].read_text(encoding="utf-8")) | {"task": "own"}
     path = tmp_path / "own.yaml"
-    config = yaml.safe_load(tasks[0].read_text(encoding="utf-8"))
-    path.write_text(yaml.safe_dump({**config, "task": "own", "num_fewshot": 3}), encoding="utf-8")
-    scorer = Scorer([path, tasks[0]], Scoring(shots=1))
-    counts = []
-    for name in ("own", "arc_easy_it"):
-        (task,) = scorer.tasks[name]["tasks"].values()
-        task.build_all_requests()
-        counts.append(task.instances[0].args[0].count("Risposta:"))
-    assert counts == [4, 2]
-
-
-@pytest.mark.parametrize(("most", "counted"), [(None, 3), (5, 3), (2, 2), (0, 0)])
-def test_there_are_no_more_shots_than_a_group_has(workplace, most, counted):
-    _, _, tasks = workplace
-    scorer = Scorer(tasks[:1], Scoring(shots=3, most_shots=most))
-    (task,) = scorer.tasks["arc_easy_it"]["tasks"].values()
-    task.build_all_requests()
-    assert task.instances[0].args[0].count("Risposta:") == counted + 1
-
-
-def test_shots_come_from_other_rows(workplace):
-    _, _, tasks = workplace
-    scorer = Scorer(tasks[:1], Scoring(shots=2))
-    (task,) = scorer.tasks["arc_easy_it"]["tasks"].values()
+    path.write_text(yaml.safe_dump(config | ({"num_fewshot": own} if own else {})))
+    (task,) = Scorer([path], Scoring(**options)).tasks["own"]["tasks"].values()
     task.build_all_requests()
     for request in task.instances:
         context = request.args[0]
-        assert context.count("Risposta:") == 3
+        assert context.count("Risposta:") == counted + 1
         assert context.count(f"Domanda: {request.doc['question']}\n") == 1
 
 
@@ -163,13 +151,16 @@ def test_shared_contexts_change_nothing(workplace, batch_size):
     )
 
 
-def test_too_long_requests_go_the_harness_way(tmp_path, workplace):
+def test_too_long_requests_go_the_harness_way(tmp_path, workplace, monkeypatch):
+    """In batches of so many tokens on a CPU, without such a limit on a GPU."""
     _, _, tasks = workplace
     path = write_model(tmp_path / "short", context_length=40)
     plain_model, plain = log_likelihoods(path, tasks, share_contexts=False)
-    shared_model, shared = log_likelihoods(path, tasks, share_contexts=True)
-    assert 0 < shared_model.truncated == plain_model.truncated < len(plain)
-    torch.testing.assert_close(torch.tensor(shared), torch.tensor(plain), rtol=1e-5, atol=1e-4)
+    for tokens in (shared_contexts.CPU_TOKENS, float("inf")):
+        monkeypatch.setattr(shared_contexts, "CPU_TOKENS", tokens)
+        shared_model, shared = log_likelihoods(path, tasks, share_contexts=True)
+        assert 0 < shared_model.truncated == plain_model.truncated < len(plain)
+        torch.testing.assert_close(torch.tensor(shared), torch.tensor(plain), rtol=1e-5, atol=1e-4)
 
 
 def test_too_long_prompts_are_refused_unless_cutting_is_allowed(tmp_path, workplace):
@@ -186,24 +177,10 @@ def test_too_long_prompts_are_refused_unless_cutting_is_allowed(tmp_path, workpl
     assert int(read(out)[0]["cut_prompts"]) > 0
 
 
-def test_too_long_requests_are_scored_without_a_limit_on_tokens(tmp_path, workplace, monkeypatch):
-    """As on a GPU."""
-    _, _, tasks = workplace
-    path = write_model(tmp_path / "short", context_length=40)
-    _, limited = log_likelihoods(path, tasks, share_contexts=True)
-    monkeypatch.setattr(shared_contexts, "CPU_TOKENS", float("inf"))
-    model, free = log_likelihoods(path, tasks, share_contexts=True)
-    assert model.truncated > 0
-    torch.testing.assert_close(torch.tensor(free), torch.tensor(limited), rtol=1e-5, atol=1e-4)
-
-
 def test_a_sliding_window_is_not_shared(tmp_path, workplace):
-    import json
-
     _, _, tasks = workplace
     path = write_model(tmp_path / "window")
-    config = json.loads((path / "config.json").read_text())
-    (path / "config.json").write_text(json.dumps({**config, "sliding_window": 16}))
+    write_json(path / "config.json", {**read_json(path / "config.json"), "sliding_window": 16})
     model, _ = log_likelihoods(path, tasks, share_contexts=True)
     assert not model.shares_contexts
 
@@ -275,19 +252,17 @@ def test_every_bad_argument_is_listed(workplace, tmp_path):
     assert "'arc_easy_it' is given twice" in text
 
 
-def test_unknown_harness_task_is_named():
-    manager = SimpleNamespace(task_index={})
-    with pytest.raises(RevocabError, match=r"t\.yaml: lm-evaluation-harness .* has no task 'nope'"):
-        harness.load_task(manager, "t.yaml", "nope", 0)
-    manager = SimpleNamespace(task_index={"arc_easy": None})
-    with pytest.raises(RevocabError, match="did you mean 'arc_easy'"):
-        harness.load_task(manager, "t.yaml", "arc_eazy", 0)
+@pytest.mark.parametrize("near", [[], ["arc_easy"]])
+def test_unknown_harness_task_is_named(near):
+    manager = SimpleNamespace(task_index=dict.fromkeys(near))
+    with pytest.raises(RevocabError) as caught:
+        harness.load_task(manager, "t.yaml", {"harness": "arc_eazy"}, 0)
+    assert str(caught.value).startswith("t.yaml: ") and "'arc_eazy'" in str(caught.value)
+    assert ("'arc_easy'" in str(caught.value)) == bool(near)
 
 
 def test_unweighted_mean_over_subjects(workplace, tmp_path, repository):
     """Subjects of unlike size count alike, as for ITA-Bench's MMLU."""
-    import yaml
-
     folder, _, _ = workplace
     rows = [{**row, "subject": "ab"[i >= 9]} for i, row in enumerate(IT_ROWS)]
     random.Random(0).shuffle(rows)

@@ -11,7 +11,6 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.multiple_choice.tasks import TEMPLATES, build_task, write_task
 from revocab.evaluation.options import Scoring
@@ -71,7 +70,6 @@ def test_scores_equal_those_of_the_harness(smollm2, shared_folder, tmp_path):
     """Each item of 25 against lm-eval with its own class of model, Italian and English."""
     from lm_eval.evaluator import simple_evaluate
 
-    harness.quiet()
     tasks = []
     for family, language in (("xcopa", "it"), ("arc_easy", "en")):
         task = tmp_path / f"{family}_{language}.yaml"

@@ -14,7 +14,7 @@ from scipy import stats
 from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.evaluation import resampling
-from revocab.evaluation.multiple_choice.task_keys import Metadata
+from revocab.evaluation.multiple_choice.task_file import Metadata
 from revocab.evaluation.over_seeds import FEW, SIGNIFICANT, holm, most_exchanges
 from revocab.evaluation.resampling import (
     OF_LABELS,

@@ -8,14 +8,12 @@ import pytest
 import yaml
 from evaluation_toys import IT_ROWS, render, write_task
 
-from revocab import cli
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice import named_tasks, tasks
+from revocab.evaluation.multiple_choice import tasks
 from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
 from revocab.languages import languages
-from revocab.verbs import find
 
 QUESTION = {"id": "1", "question": "Chi vende il pane?", "choices": ["il fornaio", "il gatto"]}
 PASSAGE = {**QUESTION, "context": "Il fornaio vende il pane.", "answer": 0}
@@ -65,6 +63,88 @@ def test_local_templates_render(template, row, expected):
     config = tasks.fill_words(tasks.load_template(path), path, "it")
     config |= {"task": template, "test_split": "test"}
     assert render(config, [row]) == [expected]
+
+
+ITABENCH = {
+    "id": "1",
+    "input": "Who sells bread?",
+    "input_translation": "Chi vende il pane?",
+    "choices": ["the baker.", "the cat"],
+    "choices_translation": ["il fornaio.", "il gatto"],
+    "label": "1",
+    "metadata": {
+        "category": "question",
+        "passage": "The baker sells bread.",
+        "passage_translation": "Il fornaio vende il pane.",
+        "subject": "us_foreign_policy",
+    },
+}
+IT, EN = "Domanda: Chi vende il pane?\nRisposta", "Question: Who sells bread?\nAnswer"
+#: template, language, changes of the row, (context, second continuation, target). The same requests
+#: as ITA-Bench's own task files: tests/parity/test_itabench_prompts.py.
+ITABENCH_RENDERED = [
+    ("itabench_arc_easy", "it", {}, (f"{IT}:", " il gatto", 1)),
+    ("itabench_arc_easy", "en", {}, (f"{EN}:", " the cat", 1)),
+    ("itabench_sciq", "it", {}, (f"{IT}:", " il gatto", 1)),
+    ("itabench_sciq_with_passages", "it", {},
+     (f"Contesto: Il fornaio vende il pane.\n{IT}:", " il gatto", 1)),
+    ("itabench_sciq_with_passages", "en", {"metadata": {"passage": ""}},
+     (f"{EN}:", " the cat", 1)),
+    ("itabench_mmlu", "en", {},
+     ("The following are multiple choice questions (with answers) about"
+      f' "us foreign policy".\n\n{EN}:', " the cat", 1)),
+    ("itabench_mmlu_letters", "it", {},
+     ("Le seguenti sono domande a scelta multipla (con risposte) su"
+      ' "politica estera degli Stati Uniti".\n\n'
+      "Domanda: Chi vende il pane?\nA. il fornaio\nB. il gatto\nRisposta:", " B", 1)),
+    ("itabench_hellaswag", "it", {"input_translation": " [titolo] Piove. [passo] Lei"},
+     (" Piove. Lei", " il gatto", 1)),
+    ("itabench_hellaswag", "en", {"choices": ["a", "[step] Bread is sold. [substeps] There."]},
+     ("Who sells bread?", "  Bread is sold. There.", 1)),
+    ("itabench_piqa", "it", {}, (f"{IT}: ", "il gatto", 1)),
+    ("itabench_piqa", "en", {}, (f"{EN}: ", "the cat", 1)),
+    ("itabench_piqa", "it", {"metadata": {"category": "topic"}},
+     ("Chi vende il pane?\n", "il gatto", 1)),
+    ("itabench_piqa", "it", {"metadata": {"category": "property"}},
+     ("Chi vende il pane?: ", "il gatto", 1)),
+    ("itabench_piqa", "en", {"metadata": {"category": "text_completion"}},
+     ("Who sells bread? ", "the cat", 1)),
+    ("itabench_boolq", "it", {"label": "True"}, (f"{IT} (Sì o No):", " No", 0)),
+    ("itabench_boolq", "it", {"label": 1}, (f"{IT} (Sì o No):", " No", 0)),
+    ("itabench_boolq", "en", {"label": 0}, (f"{EN} (Yes or No):", " No", 1)),
+    ("itabench_boolq_with_passages", "en", {"label": False},
+     (f"Context: The baker sells bread.\n{EN} (Yes or No):", " No", 1)),
+    ("itabench_first_boolq_with_passages", "it", {"label": "False"},
+     (f"Il fornaio vende il pane.\n{IT} (sì o no):", " no", 1)),
+    ("itabench_first_mmlu_letters", "it", {"metadata": {"subject": "us foreign policy"}},
+     ("Le seguenti sono domande a scelta multipla (con risposte) su"
+      " Politica Estera Degli Stati Uniti.\n\n"
+      "Domanda: Chi vende il pane?\nA. il fornaio\nB. il gatto\nRisposta:", " B", 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("template", "language", "changes", "expected"), ITABENCH_RENDERED)
+def test_itabench_templates_render(repository, template, language, changes, expected):
+    path = tasks.TEMPLATES / f"{template}.yaml"
+    config = tasks.build_task(template, path, language=language)
+    assert config["dataset_path"].startswith("sapienzanlp/")
+    row = {**ITABENCH, **changes}
+    row["metadata"] = {**ITABENCH["metadata"], **changes.get("metadata", {})}
+    ((context, continuations, target),) = render(config, [row])
+    assert (context, continuations[1], target) == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "changes"),
+    [
+        ("itabench_boolq", {"label": "forse"}),
+        ("itabench_mmlu", {"metadata": {"subject": "astrology"}}),
+    ],
+)
+def test_what_itabench_never_had_is_not_guessed(repository, template, changes):
+    config = tasks.build_task(template, tasks.TEMPLATES / f"{template}.yaml")
+    with pytest.raises(RevocabError, match="has no attribute"):
+        render(config, [{**ITABENCH, **changes}])
 
 
 def test_a_template_may_have_words_of_its_own(tmp_path):
@@ -130,26 +210,25 @@ def test_bad_rows_are_named(repository, tmp_path, row, message):
         write_task(tmp_path, repository, "t", [IT_ROWS[0], row], "arc_easy_it")
 
 
-def test_empty_and_missing_data_are_named(repository, tmp_path):
+def test_data_that_is_not_there_is_named(tmp_path):
     template = tasks.TEMPLATES / "arc_easy_it.yaml"
-    with pytest.raises(RevocabError, match=r"absent\.jsonl: no such file"):
-        tasks.build_task("t", template, data=tmp_path / "absent.jsonl")
     write_jsonl(tmp_path / "empty.jsonl", [])
-    with pytest.raises(RevocabError, match=r"empty\.jsonl: no rows"):
-        tasks.build_task("t", template, data=tmp_path / "empty.jsonl")
+    for name, said in (("absent", "no such file"), ("empty", "no rows")):
+        with pytest.raises(RevocabError, match=rf"{name}\.jsonl: {said}"):
+            tasks.build_task("t", template, data=tmp_path / f"{name}.jsonl")
     with pytest.raises(RevocabError, match="names no data set"):
         tasks.build_task("t", template)
 
 
 def test_bad_templates_are_named(tmp_path):
     (tmp_path / "loop.yaml").write_text("include: loop.yaml\n", encoding="utf-8")
-    with pytest.raises(RevocabError, match="includes itself"):
-        tasks.load_template(tmp_path / "loop.yaml")
-    with pytest.raises(RevocabError, match=r"no such file; did you mean 'loop\.yaml'"):
-        tasks.load_template(tmp_path / "lop.yaml")
     (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(RevocabError, match="not valid YAML"):
-        tasks.load_template(tmp_path / "bad.yaml")
+    for name, said in (
+        ("loop", "includes itself"), ("lop", r"no such file; did you mean 'loop\.yaml'"),
+        ("bad", "not valid YAML"),
+    ):  # fmt: skip
+        with pytest.raises(RevocabError, match=said):
+            tasks.load_template(tmp_path / f"{name}.yaml")
 
 
 def test_the_including_file_wins(tmp_path):
@@ -194,11 +273,9 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     job = options.task(experiment, "arc_easy_en").canonical()
     assert mine[0] == "prompts/mine.yaml" and "prompts" not in job
     assert not [file for file in shipped if "prompts" in file]
-    write_jsonl(tmp_path / "resources/small/world/arc_easy.en.jsonl.gz", [PASSAGE])
-    words = ["--data", *layout.task_data("arc_easy_en"), "--out", "task.yaml", "--options", job]
-    words += ["--templates", *layout.own_templates("arc_easy_en"), "--job", "build_task"]
-    cli.call(find("build_task"), words, "build_task")
-    task = yaml.safe_load(Path("task.yaml").read_text())
+    data, config = tmp_path / "rows.jsonl", options.task(experiment, "arc_easy_en")
+    write_jsonl(data, [PASSAGE])
+    task = tasks.task_config(config, Path(*layout.own_templates("arc_easy_en")), data)
     assert task["doc_to_text"].endswith("Question: {{question}}\nAnswer:")
 
 
@@ -211,19 +288,11 @@ def test_tasks_by_hand_are_files_or_names(tmp_path, monkeypatch):
             "a template without data .*revocab task --task NAME --template question_it",
         ),
     ):
-        with (
-            pytest.raises(RevocabError, match=said),
-            named_tasks.as_task_files(scoring_inputs(name)),
-        ):
-            pass
+        with pytest.raises(RevocabError, match=said):
+            tasks.task_files([Path(name)], tmp_path)
     Path("itabench_boolq").write_text("a file of this name\n")
-    for given in ("itabench_boolq", "absent/task.yaml", "t.yaml"):
-        with named_tasks.as_task_files(scoring_inputs(given)) as inputs:
-            assert inputs.tasks == [Path(given)]
-
-
-def scoring_inputs(task: str):
-    return find("score_multiple_choice").model.model_construct(models={0: "m"}, tasks=[Path(task)])
+    files = [Path("itabench_boolq"), Path("absent/task.yaml"), Path("t.yaml")]
+    assert tasks.task_files(files, tmp_path) == files
 
 
 def test_words_are_the_tasks_unless_the_template_fixes_them(repository):

@@ -11,13 +11,12 @@ from revocab.device import Checkpoint
 from revocab.evaluation import efficiency
 from revocab.evaluation.inference.engines import transformers
 from revocab.evaluation.inference.shared_contexts import tokenizer_fingerprint
-from revocab.evaluation.multiple_choice import harness, scoring
+from revocab.evaluation.multiple_choice import scoring
 from revocab.evaluation.options import EfficiencyJob, Hardware, Scoring
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.vocabulary.fertility import Text
-from revocab.vocabulary.fertility import measure_fertility
 from revocab.training.data.packing import load_tokenizer as load_for_packing
 from revocab.training.data.packing import tokenise
+from revocab.vocabulary.fertility import Text, measure_fertility
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 TRUNCATION = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
@@ -86,7 +85,6 @@ def test_prompts_and_texts_are_whole(plain, cutting):
 
 
 def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repository):
-    harness.quiet()
     task = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
     written = []
     for folder in (plain, cutting):

@@ -1,14 +1,16 @@
-"""vLLM: which environment runs it, what it is started with, and the same text as transformers."""
+"""vLLM: what it is started with, and the texts and scores of transformers."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import types
 from pathlib import Path
 
 import pytest
-from evaluation_toys import write_model
+from evaluation_toys import IT_ROWS, write_model, write_task
+from loglikelihoods import likelihoods
 from padded_models import pad
 from transformers import LlamaConfig
 
@@ -16,8 +18,9 @@ from revocab.__main__ import main
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import generate_checkpoints
 from revocab.evaluation.generation.prompts import prompt_row
-from revocab.evaluation.inference import vllm_settings as vllm_start
-from revocab.evaluation.options import Generating
+from revocab.evaluation.inference.engines import vllm as vllm_start
+from revocab.evaluation.multiple_choice.scoring import Scorer
+from revocab.evaluation.options import Generating, Scoring
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 from revocab.models.parameters import Architecture, build_stand_in
 
@@ -44,31 +47,28 @@ def test_a_cpu_holds_the_cache_of_its_sequences_and_no_more(monkeypatch):
         vllm_start.start_settings(narrow, "cpu", "float32", 200)
 
 
-def test_long_contexts_hold_fewer_sequences():
-    assert vllm_start.cache_tokens(2048) == 32 * 2048 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(8192) == 32 * 2048 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(131072) == 131072 + vllm_start.BLOCK
+@pytest.mark.parametrize(
+    ("context", "requests", "tokens"),
+    [
+        (2048, None, 32 * 2048),
+        (8192, None, 32 * 2048),
+        (131072, None, 131072),
+        (128, 6, 6 * 128),  # six prompts of 60 tokens and their answers
+        (8192, 1, 8192),
+        (2048, 1000, 32 * 2048),
+    ],
+)
+def test_few_prompts_hold_little_and_long_contexts_fewer(context, requests, tokens):
+    held = vllm_start.cache_tokens(context, requests=requests)
+    assert held == tokens + vllm_start.BLOCK
 
 
-def test_few_prompts_hold_little(monkeypatch):
-    """What six prompts of 60 tokens and their answers need, not 32 contexts of 2,048."""
-    assert vllm_start.cache_tokens(128, requests=6) == 6 * 128 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(8192, requests=1) == 8192 + vllm_start.BLOCK
-    assert vllm_start.cache_tokens(2048, requests=1000) == 32 * 2048 + vllm_start.BLOCK
-
-
-def test_what_a_user_gives_for_keys_and_values_is_said_and_holds(monkeypatch, capsys):
-    def settings(space: str, length: int = 200, device: str = "cpu") -> dict:
-        monkeypatch.setenv(vllm_start.CACHE_SPACE, space)
-        return vllm_start.start_settings(WIDE, device, "float32", length, requests=2)
-
-    assert "kv_cache_memory_bytes" not in settings("2")  # vLLM takes what the variable says
-    assert "VLLM_CPU_KVCACHE_SPACE: vLLM holds 2 GiB" in capsys.readouterr().err
-    assert "kv_cache_memory_bytes" in settings("") and not capsys.readouterr().err
-    assert settings("2", device="cuda") and not capsys.readouterr().err
-    for space, length in (("1", 10**7), ("0", 200), ("2.5", 200), ("much", 200)):
-        with pytest.raises(ValueError, match="VLLM_CPU_KVCACHE_SPACE: "):
-            settings(space, length)
+@pytest.mark.parametrize(("space", "told"), [("2", False), ("", True)])
+def test_what_a_user_gives_for_keys_and_values_holds(monkeypatch, space, told):
+    """vLLM takes what the variable says."""
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", space)
+    settings = vllm_start.start_settings(WIDE, "cpu", "float32", 200, requests=2)
+    assert ("kv_cache_memory_bytes" in settings) == told
 
 
 WIDE = LlamaConfig(
@@ -153,3 +153,91 @@ def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path, 
     assert {row["finish_reason"] for row in made} == {"eos", "length"}
     manifest = read_json(tmp_path / "vllm/manifest.json")
     assert manifest["options"]["engine"] == "vllm" and manifest["versions"]["vllm"]
+
+
+# Multiple choice --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory, repository):
+    """Two checkpoints with heads that vLLM's CPU attention has, two tasks, and one too long."""
+    folder = tmp_path_factory.mktemp("choices")
+    models = [
+        f"{step}={write_model(folder / str(step), seed=step, context_length=128, head_width=32)}"
+        for step in (0, 5)
+    ]
+    tasks = [
+        write_task(folder, repository, name, IT_ROWS, name) for name in ("arc_easy_it", "boolq_it")
+    ]
+    long = {**IT_ROWS[0], "context": "Il fornaio vende il pane in città. " * 20}
+    return models, tasks, write_task(folder, repository, "long", [long, *IT_ROWS[1:4]], "boolq_it")
+
+
+def arguments(engine, models, tasks, out):
+    """Return the command line of the script."""
+    chosen = ["score", "--run", "r", "--engine", engine, "--device", "cpu", "--out", out]
+    return [*map(str, chosen), "--models", *models, "--tasks", *map(str, tasks)]
+
+
+def test_vllm_scores_what_transformers_scores(vllm_interpreter, call, workplace, tmp_path):
+    models, tasks, _ = workplace
+    done = call(
+        vllm_interpreter, "-m", "revocab", *arguments("vllm", models, tasks, tmp_path / "vllm.csv")
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    main(arguments("hf", models, tasks, tmp_path / "hf.csv"))
+    items = {
+        engine: list(read_jsonl(tmp_path / f"{engine}_items.jsonl.gz")) for engine in ("vllm", "hf")
+    }
+    assert items["vllm"] == items["hf"]
+    assert {row["step"] for row in items["vllm"]} == {0, 5}
+    values = [value for row in items["vllm"] for value in row["values"]]
+    assert 0 < sum(values) < len(values), "equal scores of one kind prove little"
+    ours, theirs = ((tmp_path / f"{name}.csv").read_text() for name in ("vllm", "hf"))
+    assert ours.count(",vllm\n") == len(items["vllm"])
+    assert ours.replace(",vllm\n", ",hf\n") == theirs
+
+
+def test_log_likelihoods_are_those_of_transformers(vllm_interpreter, call, repository, tmp_path):
+    """Rows of padding, whose logits are the largest, take no part; prompts longer than what vLLM
+    reads at once have the same log-likelihoods.
+    """
+    model = write_model(tmp_path / "model", context_length=4096, head_width=32)
+    rows = read_json(model / "config.json")["vocab_size"]
+    padded = pad(model, tmp_path / "padded", rows + 9)
+    long = [{**IT_ROWS[0], "context": "Il fornaio vende il pane in città. " * n} for n in (30, 150)]
+    tasks = [
+        write_task(tmp_path, repository, name, [*IT_ROWS, *added], name)
+        for name, added in (("arc_easy_it", []), ("boolq_it", long))
+    ]
+    done = call(vllm_interpreter, "tests/support/loglikelihoods.py", "vllm", padded, *tasks)
+    assert done.returncode == 0, done.stderr[-3000:]
+    ours, theirs = json.loads(done.stdout.splitlines()[-1]), likelihoods("hf", model, *tasks)
+    for task in ours:
+        assert len(ours[task]) == len(theirs[task]) >= 24
+        for (one, greedy), (other, as_greedy) in zip(ours[task], theirs[task], strict=True):
+            assert one == pytest.approx(other, abs=1e-3, rel=1e-5)
+            assert greedy == as_greedy
+
+
+def test_a_long_prompt_stops_or_is_cut(vllm_interpreter, call, workplace, tmp_path):
+    models, _, long = workplace
+    out = tmp_path / "long.csv"
+    line = [vllm_interpreter, "-m", "revocab", *arguments("vllm", models[:1], [long], out)]
+    done = call(*line)
+    assert done.returncode == 1 and not out.exists()
+    assert "2 of 11 requests are longer than the 127 tokens" in done.stderr, done.stderr[-3000:]
+    assert "Traceback" not in done.stderr
+    done = call(*line, "--long-prompts", "cut")
+    assert done.returncode == 0, done.stderr[-3000:]
+    header, first = out.read_text().splitlines()[:2]
+    assert dict(zip(header.split(","), first.split(","), strict=True))["cut_prompts"] == "2"
+
+
+def test_a_head_that_vllm_lacks_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
+    model = types.SimpleNamespace(_DEFAULT_MAX_LENGTH=2048)  # all that is read of the harness's
+    monkeypatch.setattr(vllm_start, "harness_class", lambda: model)
+    folder = write_model(tmp_path / "narrow", head_width=8)
+    with pytest.raises(RevocabError, match=r"narrow: the model could not .* heads 8 wide"):
+        Scorer([], Scoring(device="cpu", engine="vllm")).load(folder)

@@ -18,7 +18,7 @@ from revocab.experiment.check_tasks import unasked_layouts
 from revocab.costs import experiment as costs
 from revocab.costs.sizes import Sizes
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.engine import environment_of, interpreter
+from revocab.evaluation.inference.engine import engine_called, interpreter
 from revocab.experiment import options
 from revocab.experiment.layout import Layout
 from revocab.experiment.paths import manifest
@@ -76,7 +76,7 @@ def python_of(engine, part):
 
     It need not be there yet: a dry run shows it, and check_interpreters asks for it.
     """
-    own = None if USES_CONDA or engine is None else environment_of(engine, part)
+    own = None if USES_CONDA or engine is None else engine_called(engine, part).environment
     try:
         return own.expected() if own else PYTHON
     except RevocabError as error:
@@ -116,7 +116,7 @@ def engine_python(part):
 
 def environment_file(engine, part):
     """Return the conda environment of an engine for a part of the evaluation; None: no engine."""
-    own = environment_of(engine, part) if engine else None
+    own = engine_called(engine, part).environment if engine else None
     return f"../../envs/{own.name if own else 'core'}.yaml"
 
 

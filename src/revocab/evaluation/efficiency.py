@@ -17,7 +17,8 @@ from typing import Any
 from revocab.corpora.word_splitters import available_splitter, start_splitting
 from revocab.device import checkpoint_on
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.engine import TimedModel, choose_engine
+from revocab.evaluation.inference.decoding import TextGenerator
+from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.io import read_jsonl, write_json
 from revocab.models.folder import check_model_folder
@@ -127,7 +128,7 @@ def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware
 
 
 def timings(
-    timed: TimedModel, prompts: Sequence[list[int]], options: EfficiencyOptions
+    timed: TextGenerator, prompts: Sequence[list[int]], options: EfficiencyOptions
 ) -> dict[str, float]:
     """Return median seconds of reading all prompts and of the first token of a single one; seconds
     of each further token, and tokens written per second in batches, by the fastest repeats.

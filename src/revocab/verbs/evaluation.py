@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pydantic import Field
 
@@ -10,7 +11,6 @@ from revocab.closed import Folder, Id, Job
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob
 from revocab.evaluation.generation.prompts import PromptJob
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
-from revocab.evaluation.multiple_choice.named_tasks import tasks_field
 from revocab.evaluation.multiple_choice.tasks import TaskJob
 from revocab.evaluation.options import (
     CometHardware,
@@ -81,10 +81,10 @@ def build_prompts(
 def score_multiple_choice(
     *,
     models: dict[int, Path] = model_field("model folders, by step", min_length=1),
-    tasks: list[Path] = tasks_field(
-        "task files written by 'revocab task', or templates with their own data, "
-        "such as itabench_boolq",
+    tasks: list[Path] = Field(
         min_length=1,
+        description="task files written by 'revocab task', or templates with their own data, "
+        "such as itabench_boolq",
     ),
     chat_template: Path | None = chat_template_input(),
     options: ScoringJob,
@@ -93,13 +93,15 @@ def score_multiple_choice(
 ) -> None:
     """Score checkpoints of one run on multiple-choice tasks with lm-evaluation-harness."""
     from revocab.evaluation.multiple_choice.scoring import score_checkpoints
+    from revocab.evaluation.multiple_choice.tasks import task_files
 
     scoring = Scoring(
         **options.model_dump(exclude={"run"}),
         **machine.model_dump(),
         chat_template=template_text(chat_template, options.chat),
     )
-    score_checkpoints(options.run, models, tasks, out, scoring)
+    with TemporaryDirectory() as folder:
+        score_checkpoints(options.run, models, task_files(tasks, Path(folder)), out, scoring)
 
 
 @verb(finds=(KINDS, ENGINES))

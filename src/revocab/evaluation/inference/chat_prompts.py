@@ -1,8 +1,7 @@
-"""Evaluation prompts through a model's chat template.
+"""Evaluation prompts through a model's chat template: messages, up to where the answer begins.
 
-A prompt becomes messages, and the template makes text of them, up to where the answer begins. The
-text is read without special tokens of the tokenizer's own: what the template writes is all there
-is, bos included, so that token ids are those of ``apply_chat_template``.
+The template's text is read without special tokens of the tokenizer's own: what it writes is all
+there is, bos included, so that token ids are those of ``apply_chat_template``.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
+from revocab.sandbox import check_length, explain
 from revocab.training.chat.messages import ASSISTANT, Message
 from revocab.training.chat.template import own_template, read_template
 
-#: Stands for an answer where a template is asked what it writes after one.
-ANSWER = "0"
 #: Examples as questions and answers of their own.
 TURNS: Literal["turns"] = "turns"
 
@@ -82,8 +80,13 @@ class ChatFormat:
         self.special = {
             number for number, token in tokenizer.added_tokens_decoder.items() if token.special
         }
-        #: What the template ends an answer with: a special token, or nothing.
-        self.ends = self._end_tokens()
+        #: The special token that the template ends an answer with, or none. Models name it in
+        #: ``generation_config.json`` or not: many list eos alone.
+        answer = "0"
+        question = {"role": "user", "content": answer}
+        text = self.text([question, {"role": ASSISTANT, "content": answer}], answered=True)
+        after = self.encode(text.rpartition(answer)[2])
+        self.ends = [token for token in after if token in self.special][:1]
 
     def text(self, messages: Sequence[Message], *, answered: bool = False) -> str:
         """Return the text of messages, up to where an answer begins unless the last is one.
@@ -92,8 +95,6 @@ class ChatFormat:
         Raises :class:`RevocabError` for messages that the template refuses.
         """
         from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
-
-        from revocab.sandbox import check_length, explain
 
         begun = not answered and messages[-1]["role"] == ASSISTANT
         try:
@@ -121,16 +122,6 @@ class ChatFormat:
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a text that the template made, as they stand there."""
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
-
-    def _end_tokens(self) -> list[int]:
-        """Return the special token that the template ends an answer with; none where it has none.
-
-        Models name it in ``generation_config.json`` or not: many list eos alone.
-        """
-        question = {"role": "user", "content": ANSWER}
-        text = self.text([question, {"role": ASSISTANT, "content": ANSWER}], answered=True)
-        after = self.encode(text.rpartition(ANSWER)[2])
-        return [token for token in after if token in self.special][:1]
 
     def special_tokens(self, ids: Sequence[int]) -> dict[str, Any]:
         """Return whether the template's end token ends generated ids, and how many other special

@@ -1,14 +1,17 @@
-"""Text, the same of every engine: token ids in, text up to the stop of a task out.
+"""What all engines share: prompts as token ids, text up to the stop of a task, and what is refused.
 
 An engine takes prompts as token ids, so that all see the very same input; what it generates is read
-here.
+here. Weights are checked when a model is loaded (:mod:`revocab.models.load`), so what is NaN or
+infinite here has overflowed on the way.
 """
 
 from __future__ import annotations
 
 import gc
+import math
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -92,10 +95,7 @@ class TextGenerator(ABC):
         return self.tokenizer(text)["input_ids"]
 
     def encode_text(self, text: str) -> list[int]:
-        """Return the token ids of a text that follows a label and a space, without special tokens.
-
-        An empty text has none.
-        """
+        """Return the token ids of a text after a label and a space, without special tokens."""
         return self.tokenizer(f" {text}", add_special_tokens=False)["input_ids"] if text else []
 
     @abstractmethod
@@ -120,13 +120,15 @@ class TextGenerator(ABC):
             " scored by; take the engine transformers"
         )
 
+    def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
+        """Return the seconds to read prompts together and write ``new_tokens`` after each, whatever
+        they are; of an engine that is timed.
+        """
+        raise NotImplementedError
+
     def close(self) -> None:
         self.model = None
         gc.collect()
-
-
-def cut(text: str, stop: str | None) -> str:
-    return (text if stop is None else text.split(stop, 1)[0]).strip()
 
 
 def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
@@ -135,10 +137,9 @@ def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
     So does bos: a model that was trained on documents one after another, each with bos before it,
     writes it where the next document begins.
     """
-    named = generation_config.eos_token_id
-    named = named if isinstance(named, list) else [named]
-    named = [*named, generation_config.bos_token_id]
-    ids = [*named, tokenizer.eos_token_id, tokenizer.bos_token_id]
+    ends = generation_config.eos_token_id
+    ids = [*ends] if isinstance(ends, list) else [ends]
+    ids += [generation_config.bos_token_id, tokenizer.eos_token_id, tokenizer.bos_token_id]
     return sorted({token for token in ids if token is not None})
 
 
@@ -154,12 +155,97 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str | Non
     if stop is not None and stop in text:
         # A finished row is padded while the others of its batch go on; that is not output.
         reason: Finish = "blank_line" if stop == BLANK_LINE else "stop"
-        return Output(cut(text, stop), len(written), reason, written)
+        return Output(text.split(stop, 1)[0].strip(), len(written), reason, written)
     if ended is not None:
-        return Output(cut(text, stop), ended + 1, "eos", ids[: ended + 1])
-    return Output(cut(text, stop), len(ids), "length", ids)
+        return Output(text.strip(), ended + 1, "eos", ids[: ended + 1])
+    return Output(text.strip(), len(ids), "length", ids)
 
 
 def beginning(tokenizer: Any, prompt: Sequence[int]) -> str:
     text = " ".join(tokenizer.decode(prompt[:60], skip_special_tokens=True).split())
     return f"the prompt beginning {text[:60]!r}"
+
+
+# What is refused --------------------------------------------------------------------------------
+
+
+def cause(dtype: Any) -> str:
+    """Return why numbers overflowed, and the next step, for a torch dtype or its name."""
+    name = str(dtype).removeprefix("torch.")
+    if name == "float32":
+        return (
+            "its weights are finite, so numbers overflow even in float32: the checkpoint has"
+            " diverged or is damaged; take another one"
+        )
+    wider = "bfloat16 or --dtype float32" if name == "float16" else "float32"
+    return f"its weights are finite, so numbers overflow in dtype {name}; use --dtype {wider}"
+
+
+def refuse_sums(
+    values: Sequence[float], describe: Callable[[int], str], dtype: Any, what: str = "probabilities"
+) -> None:
+    """Raise :class:`RevocabError` if a sum of logarithms is not finite; ``describe`` names one."""
+    broken = [i for i, value in enumerate(values) if not math.isfinite(value)]
+    if broken:
+        raise RevocabError(
+            f"{len(broken)} of {len(values)} log-{what} are not finite, first that of"
+            f" {describe(broken[0])}; {cause(dtype)}"
+        )
+
+
+def refuse_long(
+    requests: Sequence[tuple[Any, list[int], list[int]]], longest: int, long_prompts: str
+) -> int:
+    """Return how many requests the harness will cut to ``longest`` tokens.
+
+    With ``long_prompts`` "error" any raises :class:`RevocabError`.
+    """
+    sizes = [len(context) + len(choice) for _, context, choice in requests]
+    long = [i for i, size in enumerate(sizes) if size > longest]
+    if long and long_prompts == "error":
+        worst = max(long, key=sizes.__getitem__)
+        text = " ".join(str((requests[worst][0] or [""])[0]).split())
+        raise RevocabError(
+            f"{len(long)} of {len(requests)} requests are longer than the {longest} tokens that "
+            f"the model takes: up to {sizes[worst]} tokens, beginning {text[:60]!r}. Give fewer "
+            "shots, leave the task out, or accept cut beginnings with "
+            "evaluation.multiple_choice.long_prompts: cut (--long-prompts cut)"
+        )
+    return len(long)
+
+
+class Refusing:
+    """Mixed into a model of the harness: counts or refuses what it would cut, refuses NaN."""
+
+    #: error or cut.
+    long_prompts: str
+    #: Most tokens of a request.
+    longest: int
+    #: In which the model computes.
+    number_type: Any
+    truncated = 0
+
+    def loglikelihood(
+        self, requests: Sequence[Any], disable_tqdm: bool = False
+    ) -> list[tuple[float, bool]]:
+        """Score requests, with a progress bar only on a terminal."""
+        quiet = disable_tqdm or not sys.stderr.isatty()
+        answers = super().loglikelihood(requests, quiet)  # type: ignore[misc]
+
+        def describe(i: int) -> str:
+            request = requests[i]
+            choice = request.args[1].strip()[:60]
+            return f"item {request.doc_id} of {request.task_name} with {choice!r}"
+
+        values = [value for value, _ in answers]
+        refuse_sums(values, describe, self.number_type, "likelihoods")
+        return answers
+
+    def _loglikelihood_tokens(
+        self, requests: Sequence[Any], disable_tqdm: bool = False, **options: Any
+    ) -> list[tuple[float, bool]]:
+        self.truncated += refuse_long(requests, self.longest, self.long_prompts)
+        # vLLM's bar divides by zero where bars are off (TQDM_DISABLE).
+        return super()._loglikelihood_tokens(  # type: ignore[misc]
+            requests, disable_tqdm=True, **options
+        )

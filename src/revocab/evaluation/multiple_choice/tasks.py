@@ -6,24 +6,17 @@ for a task that the harness ships, ``harness: NAME`` alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from revocab import yaml_file
-from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, near, unknown
+from revocab.closed import Closed, Id, Job, Language, OneLine, Revision, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.task_keys import (
-    ShippedTask,
-    TaskFile,
-    Template,
-    check_keys,
-    check_whole,
-    rendered_texts,
-)
+from revocab.evaluation.multiple_choice.task_file import RENDERER, Template, check_keys, read_yaml
 from revocab.evaluation.options import ExpectedItems
 from revocab.extensions import files_in
 from revocab.hub import dataset_rows, resolve
@@ -31,35 +24,12 @@ from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
 from revocab.limits import ShotCount
 
-
-def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> None:
-    """Compare the number of rows of a task's data with what is expected.
-
-    ``config`` is a task file's content, its Hub data set at a commit. What is said names the data,
-    the numbers found and expected, and the revision to use.
-    """
-    data, split = config["dataset_path"], config["test_split"]
-    options = config["dataset_kwargs"]
-    if data == "json":
-        path = options["data_files"][split]
-        expected.compare(task, path, sum(1 for _ in read_jsonl(path)))
-        return
-    commit = options["revision"]
-    source = {"hub": data, **options, "commit": commit}
-    number = len(dataset_rows(source, config.get("dataset_name"), split))
-    where = f"data set {data!r}, split {split!r}, at commit {commit}"
-    if expected.revision and not commit.startswith(expected.revision):
-        advice = f"; write 'revision: {expected.revision}' under the task's data.hub"
-    else:
-        commits = f"https://huggingface.co/datasets/{data}/commits/main"
-        advice = f"; write its commit ({commits}) as 'revision' under the task's data.hub"
-    expected.compare(task, where, number, advice)
-
-
 #: Templates that come with the package, a YAML file each: dropping a file there adds one.
 TEMPLATES = Path(__file__).parent / "templates"
 #: Row fields that a template may use; only ``choices`` and ``answer`` are always needed.
 FIELDS = ("context", "question", "choices", "answer", "subject")
+#: What may be the name of a template on a command line; anything else is a file.
+NAME = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 
 
 class TaskOptions(Closed):
@@ -86,32 +56,7 @@ class TaskJob(TaskOptions, Job):
     hub: HubData | None = Field(default=None, description="Hub data set of a template")
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        value, repeated = yaml_file.read(path)
-    except FileNotFoundError:
-        beside = sorted(file.name for file in path.parent.glob("*.yaml"))
-        raise RevocabError(f"{path}: no such file{near(path.name, beside)}") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise RevocabError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(value, dict):
-        raise RevocabError(f"{path}: expected a mapping, received {type(value).__name__}")
-    if repeated:
-        raise RevocabError(repeated)
-    return value
-
-
-def read_task(path: Path) -> dict[str, Any]:
-    """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
-    config = read_yaml(path)
-    if "harness" in config:
-        check_keys(path, config, ShippedTask)
-    else:
-        check_keys(path, config, TaskFile)
-        check_whole(path, config)
-    return config
+# Templates --------------------------------------------------------------------------------------
 
 
 def template_names(own: Path | None = None) -> list[str]:
@@ -131,38 +76,36 @@ def find_template(name: str, own: Path | None = None, key: str = "template") -> 
     raise RevocabError(unknown(key, name, template_names(own), "template"))
 
 
+def template_files(path: str | Path) -> list[Path]:
+    """Return a template's file and those that it includes, in order.
+
+    ``include`` names a file beside the template or, where there is none, one of the package.
+    Raises :class:`RevocabError` for one that is not there, or that includes itself.
+    """
+    files = [Path(path)]
+    while include := read_yaml(files[-1]).get("include"):
+        beside, shipped = files[-1].parent / str(include), TEMPLATES / str(include)
+        files.append(shipped if shipped.is_file() and not beside.is_file() else beside)
+        if files[-1].resolve() in {file.resolve() for file in files[:-1]}:
+            raise RevocabError(f"{files[-1]}: includes itself; remove one 'include'")
+    return files
+
+
 def load_template(path: str | Path) -> dict[str, Any]:
     """Return a template with what it includes; the including file's keys win.
 
-    ``include`` names a file beside the template or, where there is none, one of the package.
     ``words``, a template's own by language, are put together: those of the including file win.
     Raises :class:`RevocabError` for keys that a template may not have.
     """
     merged: dict[str, Any] = {}
     words: dict[str, dict[str, str]] = {}
     for file in template_files(path):
-        values = read_yaml(file)
-        check_keys(file, values, Template)
+        values = check_keys(file, read_yaml(file), Template)
         for language, own in (values.pop("words", None) or {}).items():
             words[language] = {**own, **words.get(language, {})}
         merged = {**values, **merged}
     merged.pop("include", None)
     return {**merged, "words": words} if words else merged
-
-
-def template_files(path: str | Path) -> list[Path]:
-    """Return a template's file and those that it includes, in order.
-
-    Raises :class:`RevocabError` for one that is not there, or that includes itself.
-    """
-    files = [Path(path)]
-    while include := read_yaml(files[-1]).get("include"):
-        beside = files[-1].parent / str(include)
-        shipped = TEMPLATES / str(include)
-        files.append(shipped if shipped.is_file() and not beside.is_file() else beside)
-        if files[-1].resolve() in {file.resolve() for file in files[:-1]}:
-            raise RevocabError(f"{files[-1]}: includes itself; remove one 'include'")
-    return files
 
 
 def fill_words(
@@ -171,9 +114,8 @@ def fill_words(
     """Return a template with each ``<<word>>`` replaced: by its own word, or the language's.
 
     The template's own ``language`` goes before the task's; without either, one with ``words`` of
-    its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
-    that it has, or the words that are missing, the file where they belong and the languages that
-    have them; and for a text that is no template.
+    its own is in the first of their languages. Raises :class:`RevocabError` for a language or words
+    that there are not, and for a text that is no template.
     """
     words = config.get("words", {})
     language = config.get("language", language) or next(iter(words), None)
@@ -192,11 +134,10 @@ def fill_words(
         config = map_texts(
             config, lambda text: WORD.sub(lambda word: own.get(word[1], word[0]), text)
         )
-        problem = missing_words([str(config)], language)
-        if problem:
+        if problem := missing_words([str(config)], language):
             raise RevocabError(f"{template_path}: {problem}")
         config = map_texts(config, lambda text: fill([text], language)[0])
-    rendered_texts(template_path, config)
+    RENDERER.read(template_path, config)
     return config
 
 
@@ -209,18 +150,90 @@ def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str,
     return {key: changed(value) for key, value in config.items()}
 
 
+# Task files -------------------------------------------------------------------------------------
+
+
+def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict[str, Any]:
+    """Return what a task file holds: the harness task's name, or a filled-in template.
+
+    ``templates`` is a folder of one's own, which goes before the package's.
+    """
+    if (job.harness is None) == (job.template is None):
+        raise RevocabError("exactly one of --template and --harness must be given")
+    if job.template is not None:
+        template = find_template(job.template, templates, "--template")
+        words: dict[str, Any] = {"language": job.language, "shots": job.shots}
+        return build_task(job.task, template, data=data, hub=job.hub, **words)
+    if data or job.hub:
+        raise RevocabError("--harness: such a task brings its own data; leave out --data, --hub")
+    own = {"harness": job.harness, "num_fewshot": job.shots, "revision": job.revision}
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def build_task(
+    task: str,
+    template_path: str | Path,
+    *,
+    data: str | Path | None = None,
+    hub: HubData | None = None,
+    language: str | None = None,
+    shots: int | None = None,
+) -> dict[str, Any]:
+    """Return the harness configuration of ``task``: the template, with the data set filled in.
+
+    Local data is checked row by row. Without data the template must name its own data set.
+    ``language`` chooses its words, ``shots`` are this task's own.
+    """
+    config = fill_words(load_template(template_path), template_path, language)
+    if shots is not None:
+        config["num_fewshot"] = shots
+    if data is not None:
+        check_rows(data, required_fields(config))
+        config |= {
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": {"test": str(data)}},
+            "test_split": "test",
+            "fewshot_split": "test",  # the harness leaves out the row being scored
+        }
+    elif hub is not None:
+        config["dataset_path"] = hub.id
+        options = {"revision": hub.revision} if hub.revision else None
+        own = {"dataset_name": hub.name, "test_split": hub.split, "dataset_kwargs": options}
+        config |= {key: value for key, value in own.items() if value}
+    elif "dataset_path" not in config:
+        raise RevocabError(
+            f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
+        )
+    return {"task": task} | config | {"task": task}  # first
+
+
+def required_fields(template: dict[str, Any]) -> list[str]:
+    """Return the fields that a template cannot do without, beside ``choices`` and ``answer``."""
+    import jinja2
+    from jinja2 import nodes
+
+    texts = [template.get(name, "") for name in ("doc_to_text", "doc_to_choice", "doc_to_target")]
+    # Parsed only: to compile a template may already compute what stands in it.
+    tree = jinja2.Environment().parse("\n".join(text for text in texts if isinstance(text, str)))
+    optional = {
+        test.node.name
+        for test in tree.find_all(nodes.Test)
+        if test.name == "defined" and isinstance(test.node, nodes.Name)
+    }
+    names = {name.name for name in tree.find_all(nodes.Name)}
+    return sorted((names - optional) & set(FIELDS) - {"choices", "answer"})
+
+
 def check_rows(path: str | Path, fields: Iterable[str]) -> None:
-    """Check every row of a local task file; ``fields`` are those that the template cannot do
-    without, beside ``choices`` and ``answer``.
+    """Check every row of a local task file: ``choices``, ``answer``, and further ``fields``.
 
     Raises :class:`RevocabError` naming file, row and field.
     """
-    row = None
+    number = 0
     for number, row in enumerate(read_jsonl(path), 1):
-        problem = row_problem(row, fields)
-        if problem:
+        if problem := row_problem(row, fields):
             raise RevocabError(f"{path}, row {number} (id {row.get('id', '?')}): {problem}")
-    if row is None:
+    if not number:
         raise RevocabError(f"{path}: no rows; a task needs at least one item")
 
 
@@ -238,81 +251,6 @@ def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
     return None
 
 
-def required_fields(template: dict[str, Any]) -> list[str]:
-    import jinja2
-    from jinja2 import nodes
-
-    parts = [template.get(name, "") for name in ("doc_to_text", "doc_to_choice", "doc_to_target")]
-    # Parsed only: to compile a template may already compute what stands in it.
-    tree = jinja2.Environment().parse("\n".join(part for part in parts if isinstance(part, str)))
-    optional = {
-        test.node.name
-        for test in tree.find_all(nodes.Test)
-        if test.name == "defined" and isinstance(test.node, nodes.Name)
-    }
-    names = {name.name for name in tree.find_all(nodes.Name)}
-    return sorted((names - optional) & set(FIELDS) - {"choices", "answer"})
-
-
-def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict[str, Any]:
-    """Return what a task file holds: the harness task's name, or a filled-in template.
-
-    ``templates`` is a folder of one's own, which goes before the package's.
-    """
-    if (job.harness is None) == (job.template is None):
-        raise RevocabError("exactly one of --template and --harness must be given")
-    if job.template is not None:
-        template = find_template(job.template, templates, "--template")
-        words: dict[str, Any] = {"language": job.language, "shots": job.shots}
-        return build_task(job.task, template, data=data, hub=job.hub, **words)
-    if data or job.hub:
-        raise RevocabError("--harness: such a task brings its own data; leave out --data, --hub")
-    own: dict[str, Any] = {"num_fewshot": job.shots, "revision": job.revision}
-    own = {name: value for name, value in own.items() if value is not None}
-    return {"harness": job.harness, **own}
-
-
-def build_task(
-    task: str,
-    template_path: str | Path,
-    *,
-    data: str | Path | None = None,
-    hub: HubData | None = None,
-    language: str | None = None,
-    shots: int | None = None,
-) -> dict[str, Any]:
-    """Return the harness configuration of ``task``: the template, with the data set filled in.
-
-    Local data is checked row by row. Without data the template must name its own data set.
-    ``language`` chooses the words of a template that is the same in every language. ``shots`` are
-    this task's own, where it differs from the others.
-    """
-    config = fill_words(load_template(template_path), template_path, language)
-    if shots is not None:
-        config["num_fewshot"] = shots
-    if data is not None:
-        check_rows(data, required_fields(config))
-        config |= {
-            "dataset_path": "json",
-            "dataset_kwargs": {"data_files": {"test": str(data)}},
-            "test_split": "test",
-            "fewshot_split": "test",  # the harness leaves out the row being scored
-        }
-    elif hub is not None:
-        config["dataset_path"] = hub.id
-        if hub.name:
-            config["dataset_name"] = hub.name
-        if hub.split:
-            config["test_split"] = hub.split
-        if hub.revision:
-            config["dataset_kwargs"] = {"revision": hub.revision}
-    elif "dataset_path" not in config:
-        raise RevocabError(
-            f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
-        )
-    return {"task": task} | config | {"task": task}  # first
-
-
 def at_commit(config: dict[str, Any]) -> dict[str, Any]:
     """Return a task with its Hub data set at the commit that its revision names today.
 
@@ -326,9 +264,58 @@ def at_commit(config: dict[str, Any]) -> dict[str, Any]:
     return {**config, "dataset_kwargs": {**options, "revision": commit}}
 
 
+def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> None:
+    """Compare the number of rows of a task's data with what is expected.
+
+    ``config`` is a task file's content, its Hub data set at a commit. The message names the data,
+    both numbers, and the revision to use.
+    """
+    data, split, options = config["dataset_path"], config["test_split"], config["dataset_kwargs"]
+    if data == "json":
+        path = options["data_files"][split]
+        expected.compare(task, path, sum(1 for _ in read_jsonl(path)))
+        return
+    commit = options["revision"]
+    source = {"hub": data, **options, "commit": commit}
+    number = len(dataset_rows(source, config.get("dataset_name"), split))
+    where = f"data set {data!r}, split {split!r}, at commit {commit}"
+    if expected.revision and not commit.startswith(expected.revision):
+        advice = f"; write 'revision: {expected.revision}' under the task's data.hub"
+    else:
+        commits = f"https://huggingface.co/datasets/{data}/commits/main"
+        advice = f"; write its commit ({commits}) as 'revision' under the task's data.hub"
+    expected.compare(task, where, number, advice)
+
+
 def write_task(path: str | Path, config: dict[str, Any]) -> None:
     """Write a task file; the same configuration gives the same bytes."""
     import yaml
 
-    text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=1000)
-    write_text(path, text)
+    write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=1000))
+
+
+def task_files(tasks: Sequence[Path], folder: Path) -> list[Path]:
+    """Return task files, of which some are named by a template that brings its own data set.
+
+    What is made of these lies in ``folder``. Raises :class:`RevocabError` for names that there are
+    not, and for templates without a data set of their own.
+    """
+    return [
+        task if task.exists() or not NAME.fullmatch(str(task)) else template_task(str(task), folder)
+        for task in tasks
+    ]
+
+
+def template_task(name: str, folder: Path) -> Path:
+    templates = files_in(TEMPLATES, ".yaml")
+    whole = [task for task, file in templates.items() if "dataset_path" in load_template(file)]
+    if name not in templates:
+        raise RevocabError(unknown("--tasks", name, whole, "task file or template"))
+    if name not in whole:
+        raise RevocabError(
+            f"--tasks {name}: a template without data of its own; make a task file with yours:"
+            f" revocab task --task NAME --template {name} --data FILE --out NAME.yaml"
+        )
+    config = at_commit(task_config(TaskJob(task=name, template=name), None, None))
+    write_task(folder / f"{name}.yaml", config)
+    return folder / f"{name}.yaml"

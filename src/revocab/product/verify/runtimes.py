@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError, ended
-from revocab.evaluation.inference.environment import Environment
+from revocab.evaluation.inference.engine import Environment
 from revocab.heavy_types import Tokenizer
 from revocab.product.verify import transformers_tokens
 from revocab.vocabulary.tokenizers.load import check_tokenizer_file

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from revocab.evaluation.inference.engines.vllm import ENGINE
-from revocab.evaluation.inference.vllm_settings import start_settings
+from revocab.evaluation.inference.engines.vllm import ENGINE, start_settings
 from revocab.models.shape import context_length
 from revocab.models.token_rows import without_padding
 from revocab.product.verify.runtimes import Answer, Request, ask_there

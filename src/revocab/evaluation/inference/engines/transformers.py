@@ -6,19 +6,22 @@ import copy
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.device import Checkpoint
+from revocab.errors import RevocabError
 from revocab.evaluation.inference.decoding import (
     Output,
+    Refusing,
     TextGenerator,
     beginning,
+    cause,
     end_tokens,
     finished,
+    refuse_sums,
 )
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
-from revocab.evaluation.inference.refusals import FiniteLogits, Refusing, refuse_sums
 from revocab.models.load import load_causal_lm
 from revocab.models.shape import context_length
 from revocab.vocabulary.tokenizers.encoding import load_prompt_tokenizer
@@ -42,17 +45,16 @@ class TransformersGenerator(TextGenerator):
     def generate(
         self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
     ) -> list[Output]:
-        """Return one output per prompt; longest prompts first, so that memory peaks at once."""
+        # Longest prompts first, so that memory peaks at once.
         order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
-        outputs: list[Output | None] = [None] * len(prompts)
         # What is drawn for a prompt is its own matter, so that no other prompt changes it.
         size = 1 if self.decoding.draws else self.batch_size
+        outputs: dict[int, Output] = {}
         for start in range(0, len(order), size):
             chosen = order[start : start + size]
             batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens, stop)
-            for i, output in zip(chosen, batch, strict=True):
-                outputs[i] = output
-        return [output for output in outputs if output is not None]
+            outputs |= zip(chosen, batch, strict=True)
+        return [outputs[i] for i in range(len(prompts))]
 
     def log_probabilities(
         self, context: list[int], continuations: Sequence[list[int]]
@@ -121,41 +123,7 @@ class TransformersGenerator(TextGenerator):
         written = sequences[:, length:].tolist()
         return [finished(row, self.tokenizer, self.eos, stop) for row in written]
 
-
-def seed_of(seed: int, prompt: Sequence[int]) -> int:
-    """Return the seed of a prompt's draws, below 2**63."""
-    digest = hashlib.sha256(json.dumps([seed, *prompt]).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
-class StopText:
-    """Stopping criterion, true for each row whose newest text holds the stop."""
-
-    #: A token has a byte at least, so that the newest suffice; and a few more in case some are
-    #: empty.
-    MORE = 6
-
-    def __init__(self, tokenizer: Any, prompt_length: int, stop: str):
-        self.tokenizer = tokenizer
-        self.prompt_length = prompt_length
-        self.stop = stop
-        self.window = len(stop.encode()) + self.MORE
-
-    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
-        """Return a boolean tensor [B]."""
-        import torch
-
-        newest = input_ids[:, max(self.prompt_length, input_ids.shape[1] - self.window) :]
-        texts = self.tokenizer.batch_decode(newest, skip_special_tokens=True)
-        done = [self.stop in text for text in texts]
-        return torch.tensor(done, device=input_ids.device)
-
-
-class TimedTransformers(TransformersGenerator):
-    """``model.generate`` without any stop, too."""
-
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
-        """Return the seconds of one left-padded batch."""
         import torch
         from transformers import GenerationConfig
 
@@ -165,15 +133,65 @@ class TimedTransformers(TransformersGenerator):
         settings = GenerationConfig(
             do_sample=False, max_new_tokens=new_tokens, min_new_tokens=new_tokens, pad_token_id=0
         )
-        synchronise(device.type)
+        wait = torch.cuda.synchronize if device.type == "cuda" else int
+        wait()
         start = time.perf_counter()
         with torch.no_grad():
-            made = self.model.generate(**batch, generation_config=settings)
-        synchronise(device.type)
+            sequences = self.model.generate(**batch, generation_config=settings)
+        wait()
         seconds = time.perf_counter() - start
-        if made.shape[1] != length + new_tokens:
-            raise RuntimeError(f"wrote {made.shape[1] - length} tokens, not {new_tokens}")
+        if sequences.shape[1] != length + new_tokens:
+            raise RuntimeError(f"wrote {sequences.shape[1] - length} tokens, not {new_tokens}")
         return seconds
+
+
+def seed_of(seed: int, prompt: Sequence[int]) -> int:
+    """Return the seed of a prompt's draws, below 2**63."""
+    digest = hashlib.sha256(json.dumps([seed, *prompt]).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+class FiniteLogits:
+    """Logits processor that changes nothing; raises for a row that is not finite.
+
+    ``describe`` returns what a row of the batch continues, for the message.
+    """
+
+    def __init__(self, describe: Callable[[int], str], dtype: Any):
+        self.describe = describe
+        self.dtype = dtype
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Return ``scores`` [B, V] as they are."""
+        import torch
+
+        if torch.isfinite(scores.sum(dim=-1)).all():  # much cheaper than to look at each
+            return scores
+        broken = (~torch.isfinite(scores)).any(dim=-1).nonzero()
+        if len(broken):
+            row = self.describe(int(broken[0]))
+            raise RevocabError(f"logits after {row} are not finite; {cause(self.dtype)}")
+        return scores
+
+
+class StopText:
+    """Stopping criterion, true for each row whose newest text holds the stop."""
+
+    def __init__(self, tokenizer: Any, prompt_length: int, stop: str):
+        self.tokenizer = tokenizer
+        self.prompt_length = prompt_length
+        self.stop = stop
+        # A token has a byte at least, so the newest suffice; a few more in case some are empty.
+        self.window = len(stop.encode()) + 6
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        """Return a boolean tensor [B]."""
+        import torch
+
+        newest = input_ids[:, max(self.prompt_length, input_ids.shape[1] - self.window) :]
+        texts = self.tokenizer.batch_decode(newest, skip_special_tokens=True)
+        done = [self.stop in text for text in texts]
+        return torch.tensor(done, device=input_ids.device)
 
 
 def left_padded(
@@ -191,13 +209,6 @@ def left_padded(
     }
 
 
-def synchronise(device: str) -> None:
-    if device == "cuda":
-        import torch
-
-        torch.cuda.synchronize()
-
-
 def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"]) -> ChoiceModel:
     from revocab.evaluation.inference.shared_contexts import SharedContextLM
 
@@ -207,21 +218,21 @@ def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"
         def close(self) -> None:
             self._model = None
 
-    folder, weights, size = checkpoint.folder, load_weights(checkpoint), checkpoint.batch_size
-    tokenizer = load_prompt_tokenizer(folder)
-    model = Choices(folder, pretrained=weights, tokenizer=tokenizer, batch_size=size)
+    weights = load_weights(checkpoint)
+    model = Choices(
+        checkpoint.folder,
+        pretrained=weights,
+        tokenizer=load_prompt_tokenizer(checkpoint.folder),
+        batch_size=checkpoint.batch_size,
+    )
     model.long_prompts, model.longest = long_prompts, model.max_length + 1
     model.number_type = weights.dtype
     return model
 
 
 def load_weights(checkpoint: Checkpoint) -> PreTrainedModel:
-    return load_causal_lm(
-        checkpoint.folder,
-        dtype=checkpoint.dtype,
-        device=checkpoint.device,
-        gpus=checkpoint.gpus,
-    )
+    dtype, device, gpus = checkpoint.dtype, checkpoint.device, checkpoint.gpus
+    return load_causal_lm(checkpoint.folder, dtype=dtype, device=device, gpus=gpus)
 
 
 ENGINE = Engine(
@@ -229,7 +240,7 @@ ENGINE = Engine(
     libraries=("torch", "transformers"),
     generation=TransformersGenerator,
     multiple_choice=load_choices,
-    efficiency=TimedTransformers,
+    efficiency=TransformersGenerator,
     decodes=True,
     harness_name="hf",
 )
