@@ -14,7 +14,7 @@ from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
 from revocab.training.data.packed_rows import open_packed
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

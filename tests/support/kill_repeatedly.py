@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 from waiting import steps_made, wait_until
 
 if TYPE_CHECKING:
-    from revocab.training.stage import Stage
+    from revocab.training.stages import Stage
 
 STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (16, 25, 45), 7, 3
 #: Modules that write a story's inputs.
 MODULES = {"answers": "chat_toys"}
-LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
+LIBRARIES = ["torch", "accelerate", "peft", "revocab.training.train", "training_pico"]
 
 
 def start(folder: Path, name: str, story: str) -> BaseProcess:
@@ -71,7 +71,7 @@ def train_one(folder: Path, name: str, story: str) -> None:
 
 def stages(story: str) -> list[Stage]:
     """Return the stages of a story."""
-    from revocab.training.stage import Stage
+    from revocab.training.stages import Stage
 
     lora = {"rank": 2, "alpha": 4}
     if story == "answers":
@@ -104,7 +104,7 @@ def kill_at(process: BaseProcess, out: Path, step: int, delay: float) -> None:
 
 def damage_newest(out: Path) -> None:
     """Change one bit of the newest whole state's optimizer."""
-    from revocab.training.outputs import resume_state
+    from revocab.training import resume_state
 
     newest = next(one for one in resume_state.states(out / "state") if resume_state.is_whole(one))
     content = bytearray((newest / "optimizer.pt").read_bytes())

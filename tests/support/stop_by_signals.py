@@ -61,7 +61,7 @@ def train_one(folder: Path, name: str, minutes: float | None) -> None:
 
 def newest(out: Path) -> int:
     """Return the step of the newest whole state; 0: none."""
-    from revocab.training.outputs import resume_state
+    from revocab.training import resume_state
 
     whole = [one for one in resume_state.states(out / "state") if resume_state.is_whole(one)]
     return resume_state.step_of(whole[0]) if whole else 0

@@ -18,8 +18,8 @@ from revocab.training.data.packed_folder import pack_folder
 from revocab.training.data.packed_rows import open_packed, positions_of
 from revocab.training.data.packing import PackingJob
 from revocab.training.data.shards import MARKS
-from revocab.training.loop.heldout_loss import heldout_losses, open_heldout
-from revocab.training.loop.loss import next_token_loss
+from revocab.training.heldout_loss import heldout_losses, open_heldout
+from revocab.training.loss import next_token_loss
 
 LENGTH, ROWS = 144, 8
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from revocab.languages import language_label
 from revocab.models import origin
-from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
+from revocab.training.records import COLUMNS, HELDOUT
 
 CARD = "README.md"
 TRAINING = "Training"
@@ -78,7 +78,7 @@ def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
     ]
     for number, entry in enumerate(history, 1):
         lines.append(f"{number}. **{entry.get('what', 'Model')}**")
-        lines += [f"   - {key}: {value}" for key, value in _told(entry)]
+        lines += [f"   - {key}: {value}" for key, value in _summary(entry)]
     lines += [
         "",
         f"`{origin.PROVENANCE}` has all of it as data, with the SHA-256 of every input.",
@@ -117,7 +117,7 @@ def _losses(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _told(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _summary(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a card says of an entry; hashes inside others are left to the data."""
     if entry.get("what") == TRAINING:
         yield from _of_training(entry)
