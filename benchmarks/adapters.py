@@ -45,7 +45,7 @@ def make_adapter(shape: Shape):
 
     from revocab.initialise.cost_at_scale import random_matrix
     from revocab.initialise.rows.source_weights import SourceWeights
-    from revocab.training.adapters.vocabulary_adapter import VocabularyAdapter
+    from revocab.training.vocabulary_adapter import VocabularyAdapter
 
     shared = min(shape.rows, shape.source_rows) // 2
     rows = (
@@ -62,7 +62,7 @@ def stepping(way: str, shape: Shape, micro_batches: int):
     import torch
 
     from revocab.initialise.cost_at_scale import random_matrix
-    from revocab.training.adapters.vocabulary_adapter import AdapterAdamW
+    from revocab.training.vocabulary_adapter import AdapterAdamW
 
     adapter = make_adapter(shape)
     gradient_ND = random_matrix(shape.rows, shape.width, 1)
@@ -98,7 +98,7 @@ def measure(way: str, shape: Shape, micro_batches: int, steps: int, threads: int
     """Return seconds per step without the first, and the peak of memory above the start."""
     import torch
 
-    import revocab.training.adapters.vocabulary_adapter  # noqa: F401  (its libraries do not count)
+    import revocab.training.vocabulary_adapter  # noqa: F401  (its libraries do not count)
     from revocab.initialise.cost_at_scale import watched_memory
 
     torch.set_num_threads(threads)

@@ -116,7 +116,7 @@ def outcome(part: Part, peaks: dict[str, Any]) -> dict[str, Any]:
 
 def measure_parts(options: argparse.Namespace) -> int:
     """Measure what is not measured yet and fits into the time; return the exit status."""
-    from revocab.training.machine.startup import pretend_absent
+    from revocab.training.startup import pretend_absent
     from revocab.workflow.gpus import end_with_parent
 
     end_with_parent()

@@ -63,11 +63,9 @@ def main():
     os.environ["RAYON_NUM_THREADS"] = str(options.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
 
-    from revocab.training.data.document_tokens import load_tokenizer
-
     from revocab import io
     from revocab.training.data.packed_folder import pack_folder
-    from revocab.training.data.packing import PackingJob
+    from revocab.training.data.packing import PackingJob, load_tokenizer
 
     texts, size = [], 0
     for row in io.read_jsonl(options.corpus / "train.jsonl.gz"):

@@ -92,7 +92,7 @@ def repository() -> Path:
 def nothing_is_absent() -> Iterator[None]:
     """Commands run in the tests' own process make no library seem absent to the tests after."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("revocab.training.machine.startup.pretend_absent", lambda *names: None)
+        patch.setattr("revocab.training.startup.pretend_absent", lambda *names: None)
         yield
 
 

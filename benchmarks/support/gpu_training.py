@@ -1,4 +1,4 @@
-"""Speed and memory of training: the package's trainer beside a plain loop."""
+"""Speed and memory of training: the package's loop beside a plain loop."""
 
 from __future__ import annotations
 
@@ -68,32 +68,26 @@ def loop_of_torch(shape, tokens, rows, new_V, micro, recomputed):
 
 
 def our_trainer(shape, tokens, rows, new_V, recomputed):
-    """Train the same steps with the package's trainer, which finds its micro batch itself."""
+    """Train the same steps with the package's loop, which finds its micro batch itself."""
     import torch
 
     from revocab.costs.model import flops_per_token
     from revocab.training.data.packed_rows import PackedRows
-    from revocab.training.loop.checkpoint_work import CheckpointWork
-    from revocab.training.loop.trainer import RecipeTrainer, training_arguments
-    from revocab.training.machine.micro_batch import MicroBatch, largest_micro_batch
-    from revocab.training.run import Settings, TrainingRun
+    from revocab.training.loop import Training, accelerator_of
+    from revocab.training.run import MicroBatch, Settings, TrainingRun
     from revocab.training.train import TrainingInputs
 
     steps, marks = len(tokens) // rows, []
 
-    class Timed(RecipeTrainer):
-        def finish_step(self, step, learning_rate):
-            super().finish_step(step, learning_rate)
-            if step in (WARM_UP, steps):
+    class Timed(Training):
+        def finish_step(self, *measured):
+            super().finish_step(*measured)
+            if self.step in (WARM_UP, steps):
                 self.write_rows()
                 marks.append(now())
 
-        def _save_checkpoint(self, model, trial):
-            """Save nothing: the weights are random."""
-
-    class NoWork(CheckpointWork):
-        def __call__(self, trainer, step):
-            """Measure and export nothing between steps."""
+        def measure(self):
+            """Measure and export nothing between steps: the weights are random."""
 
     common = {"steps": steps, "learning_rate": RATE, "schedule": "constant"}
     stages = None if new_V is None else [{"name": "rows", "train": "new_rows", **common}]
@@ -112,13 +106,12 @@ def our_trainer(shape, tokens, rows, new_V, recomputed):
         )  # fmt: skip
         inputs = TrainingInputs(model, getattr(torch, trained_in()), packed, [], {}, {}, new_V)
         micro = MicroBatch(rows, rows, None, 1, root)
-        trainer = Timed(run, inputs, training_arguments(run, rows, root), None, micro)
-        trainer.work = NoWork(run, inputs, None)
-        micro.size = largest_micro_batch(trainer, run) or rows
-        flops = flops_per_token(model, trainer.groups, settings, shape.length)
-        trainer.train()
+        training = Timed(run, inputs, accelerator_of(run), None, micro)
+        training.choose_micro_batch()
+        flops = flops_per_token(model, training.groups, settings, shape.length)
+        training.train()
     return {
-        "seconds": marks[1] - marks[0], "micro_batch": micro.size, "loss": trainer.last_loss,
+        "seconds": marks[1] - marks[0], "micro_batch": micro.size, "loss": training.last_loss,
         "flops_per_token": flops,
     }  # fmt: skip
 
@@ -156,7 +149,7 @@ def measure_training(name, rows_alone, peaks):
     import numpy as np
     import torch
 
-    from revocab.training.machine.micro_batch import halved
+    from revocab.training.run import halved
 
     shape = SHAPES[name]
     rows, steps = shape.rows, shape.steps

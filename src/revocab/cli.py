@@ -90,7 +90,7 @@ def call(verb: Verb, words: Sequence[str], name: str) -> None:
     if by_hand and handed_over(arguments.options, words, name):
         return
     from revocab.marker import made_by, mark_file
-    from revocab.training.machine.startup import process_variables
+    from revocab.training.startup import process_variables
 
     # Of several processes by torchrun or srun, the first alone looks at what it reads and writes.
     first = {**os.environ, **process_variables(os.environ)}.get("RANK", "0") == "0"

@@ -33,7 +33,7 @@ def pico_settings(name: str) -> dict:
 
     from revocab.training.named_recipes import laid_over
     from revocab.training.recipe import Recipe
-    from revocab.training.stage import Stage
+    from revocab.training.stages import Stage
 
     values = yaml.safe_load((REPOSITORY / f"src/revocab/training/recipes/{name}.yaml").read_text())
     pico = {"steps": STEPS, "sequence_length": 16, "batch_size": 4, "checkpoint_every": STEPS,

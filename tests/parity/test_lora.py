@@ -21,11 +21,9 @@ from training_pico import (
 )
 
 from revocab.errors import RevocabError
-from revocab.training.adapters.lora import Adapters
-from revocab.training.loop import trainer
-from revocab.training.machine import frozen
-from revocab.training.stage import Stage
-from revocab.training.stages import StagePlan
+from revocab.training import loop
+from revocab.training.lora import Adapters, hold_in_16_bits
+from revocab.training.stages import Stage, StagePlan
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -225,10 +223,10 @@ def test_frozen_weights_of_16_bits_change_no_byte(
     found: list[int] = []
 
     def held(model, names):
-        frozen.hold_in_16_bits(model, names)
+        hold_in_16_bits(model, names)
         found.append(sum(weight.dtype != torch.float32 for weight in model.parameters()))
 
-    monkeypatch.setattr(trainer, "hold_in_16_bits", held)
+    monkeypatch.setattr(loop, "hold_in_16_bits", held)
     runs = {
         name: changed(
             run_of(inputs, tmp_path / name, stages=stages, steps=steps, checkpoint_every=2,
@@ -241,7 +239,7 @@ def test_frozen_weights_of_16_bits_change_no_byte(
     stop_training(runs["killed"], after=steps - 1)
     train(runs["killed"])
     assert found == [count] * 3
-    monkeypatch.setattr(trainer, "hold_in_16_bits", lambda model, names: None)
+    monkeypatch.setattr(loop, "hold_in_16_bits", lambda model, names: None)
     train(runs["float"])
     for name in ("killed", "float"):
         assert_same(tmp_path / name, tmp_path / "held")

@@ -24,9 +24,9 @@ from training_pico import (
 
 from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import NEW_ROWS
-from revocab.training.adapters.vocabulary_adapter import drop_other_rows
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 from revocab.training.train import train
+from revocab.training.vocabulary_adapter import drop_other_rows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -12,7 +12,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.models.load import check_model, load_causal_lm
 from revocab.models.token_rows import TOKEN_ROWS, filled
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

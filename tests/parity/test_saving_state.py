@@ -14,9 +14,8 @@ from training_pico import assert_same, changed, losses, run_of
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.loop.checkpoint_work import CheckpointWork
-from revocab.training.loop.trainer import RecipeTrainer
-from revocab.training.outputs import resume_state
+from revocab.training import resume_state
+from revocab.training.loop import Training
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -39,14 +38,14 @@ def signals(monkeypatch):
     """Send this process signals in the middle of steps, {step: signal}."""
 
     def send(at):
-        usual = RecipeTrainer.compute_loss
+        usual = Training.loss
 
-        def sent(self, *arguments, **named):
-            if number := at.get(self.state.global_step + 1):
+        def sent(self, part):
+            if number := at.get(self.step + 1):
                 os.kill(os.getpid(), number)
-            return usual(self, *arguments, **named)
+            return usual(self, part)
 
-        monkeypatch.setattr(RecipeTrainer, "compute_loss", sent)
+        monkeypatch.setattr(Training, "loss", sent)
 
     return send
 
@@ -95,14 +94,14 @@ def test_sigterm_at_a_checkpoint_and_at_the_last_step(inputs, finished_often, tm
 
 def test_sigterm_outside_of_steps(inputs, finished_often, tmp_path, monkeypatch):
     """Before the first, or during an export, one more is made; after the last none is left."""
-    usual = CheckpointWork.__call__
+    usual = Training.measure
 
-    def interrupted(self, trainer, step):
-        if step in (0, 4, 12):
+    def interrupted(self):
+        if self.step in (0, 4, 12):
             os.kill(os.getpid(), signal.SIGTERM)
-        usual(self, trainer, step)
+        usual(self)
 
-    monkeypatch.setattr(CheckpointWork, "__call__", interrupted)
+    monkeypatch.setattr(Training, "measure", interrupted)
     run = run_of(inputs, tmp_path, **{**RECIPE, "checkpoint_every": 4})
     for step in (1, 5):
         with pytest.raises(RevocabError, match=f"step {step} of 12 is saved"):
@@ -142,16 +141,16 @@ def full(monkeypatch):
     """
 
     def plant(step):
-        usual = RecipeTrainer.compute_loss
+        usual = Training.loss
 
-        def limited(self, model, inputs, **named):
-            size = len(inputs["input_ids"])
+        def limited(self, part):
+            size = len(part["input_ids"])
             late = size == 4 or (size == 2 and self._losses)
-            if self.state.global_step == step - 1 and late:
+            if self.step == step - 1 and late:
                 raise torch.OutOfMemoryError("planted")
-            return usual(self, model, inputs, **named)
+            return usual(self, part)
 
-        monkeypatch.setattr(RecipeTrainer, "compute_loss", limited)
+        monkeypatch.setattr(Training, "loss", limited)
 
     return plant
 
@@ -180,7 +179,7 @@ def test_a_micro_batch_that_does_not_fit_is_halved_until_it_does(
 @pytest.mark.parametrize(
     ("owner", "method", "said"),
     [
-        (RecipeTrainer, "finish_step", "outside of the forward and backward pass"),
+        (Training, "finish_step", "outside of the forward and backward pass"),
         (torch.optim.AdamW, "_init_group", "optimizer's step.* micro_batch will not help.*fsdp"),
     ],
 )
@@ -194,15 +193,15 @@ def test_out_of_memory_elsewhere_is_one_line(inputs, tmp_path, monkeypatch, owne
 
 
 def test_a_jump_of_the_loss_keeps_the_state_before_it(inputs, tmp_path, monkeypatch):
-    usual = RecipeTrainer.compute_loss
+    usual = Training.loss
 
-    def jumping(self, model, inputs, **named):
-        loss = usual(self, model, inputs, **named)
-        if self.state.global_step == 11:
+    def jumping(self, part):
+        loss = usual(self, part)
+        if self.step == 11:
             self._losses[-1] = self._losses[-1] + 10
         return loss
 
-    monkeypatch.setattr(RecipeTrainer, "compute_loss", jumping)
+    monkeypatch.setattr(Training, "loss", jumping)
     run = run_of(inputs, tmp_path, **{**RECIPE, "checkpoint_every": 10})
     with pytest.raises(RevocabError, match=r"step 12: loss .* above the mean of the 11 steps"):
         train(changed(run, stop_at_rise=2.0))

@@ -28,7 +28,7 @@ from waiting import steps_made, wait_until
 from revocab import io
 from revocab.models.token_rows import filled
 from revocab.training.run import Settings
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 from revocab.training.train import train
 
 #: Stages with borders between checkpoints: vocabulary adapters, then new rows, then everything.

@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 from revocab.training.data.heldout import pack_heldout_folder
 from revocab.training.data.packed_rows import open_packed
 from revocab.training.data.packing import HeldoutJob
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -24,7 +24,7 @@ from training_pico import (
 )
 
 from revocab import io
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

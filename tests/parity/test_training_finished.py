@@ -15,7 +15,7 @@ from training_pico import run_of
 
 from revocab.marker import MARKER
 from revocab.output import ResumableFolder
-from revocab.training.outputs import resume_state
+from revocab.training import resume_state
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -180,7 +180,7 @@ from pathlib import Path
 from training_pico import run_of
 from revocab.marker import MARKER
 from revocab.output import ResumableFolder
-from revocab.training.outputs import resume_state
+from revocab.training import resume_state
 from revocab.training.train import train
 plain, removed = os.unlink, []
 def unlink(*arguments, **named):

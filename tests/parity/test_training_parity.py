@@ -1,4 +1,4 @@
-"""The Trainer-based engine against a plain torch loop; resume after SIGKILL."""
+"""Training against a plain torch loop; resume after SIGKILL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from waiting import steps_made, wait_until
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.marker import MARKER
-from revocab.training.loop.trainer import STEPS_PER_READING
+from revocab.training.loop import STEPS_PER_READING
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -8,8 +8,8 @@ from damaged_models import DAMAGES, damaged
 from training_pico import changed, losses, run_of
 
 from revocab.errors import RevocabError
-from revocab.training.loop.trainer import RecipeTrainer
-from revocab.training.outputs import resume_state
+from revocab.training import resume_state
+from revocab.training.loop import Training
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -27,14 +27,14 @@ def test_a_damaged_model_is_not_trained(inputs, tmp_path, damage):
 
 def bad_at(step, monkeypatch, method, spoil):
     """Let a method of the trainer go wrong at one step, as a hot learning rate would."""
-    usual = getattr(RecipeTrainer, method)
+    usual = getattr(Training, method)
 
-    def changed(self, model, *arguments, **keys):
-        if self.state.global_step == step - 1:
-            spoil(model)
-        return usual(self, model, *arguments, **keys)
+    def changed(self, *arguments):
+        if self.step == step - 1:
+            spoil(self.inputs.model)
+        return usual(self, *arguments)
 
-    monkeypatch.setattr(RecipeTrainer, method, changed)
+    monkeypatch.setattr(Training, method, changed)
 
 
 def nan_weight(model):
@@ -50,8 +50,8 @@ def infinite_gradient(model):
 @pytest.mark.parametrize(
     ("method", "spoil", "words"),
     [
-        ("compute_loss", nan_weight, "step 5: loss is nan at learning rate"),
-        ("_clip_grad_norm", infinite_gradient, "gradient norm inf"),
+        ("loss", nan_weight, "step 5: loss is nan at learning rate"),
+        ("clip", infinite_gradient, "gradient norm inf"),
     ],
 )
 def test_a_run_that_diverges_keeps_its_last_good_state(
@@ -82,7 +82,7 @@ def huge_head(model):
 
 def test_nothing_is_exported_of_a_checkpoint_that_overflows(inputs, tmp_path, monkeypatch):
     """Every loss of a step was finite; the held-out loss after the last one is not."""
-    bad_at(4, monkeypatch, "_clip_grad_norm", huge_head)
+    bad_at(4, monkeypatch, "clip", huge_head)
     with pytest.raises(RevocabError, match=r"step 4: held-out loss of it .* diverged; lower"):
         train(run_of(inputs, tmp_path / "out"))
     out = tmp_path / "out"

@@ -26,9 +26,9 @@ from training_pico import (
 
 from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import read_source_weights, write_source_weights
-from revocab.training.adapters import vocabulary_adapter
-from revocab.training.loop.trainer import RecipeTrainer
-from revocab.training.stage import Stage
+from revocab.training import vocabulary_adapter
+from revocab.training.loop import Training
+from revocab.training.stages import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -162,7 +162,7 @@ def test_a_run_that_is_stopped_ends_with_the_same_bytes(inputs, finished, tmp_pa
     run = adapted_run(inputs, tmp_path, *stages, checkpoint_every=2)
     for last in (3, 7):  # in the adapters' stage, and in the one after it
         with monkeypatch.context() as patched:
-            patched.setattr(RecipeTrainer, "finish_step", stopping(last))
+            patched.setattr(Training, "finish_step", stopping(last))
             with pytest.raises(KeyboardInterrupt):
                 train(run)
     train(run)
@@ -171,12 +171,12 @@ def test_a_run_that_is_stopped_ends_with_the_same_bytes(inputs, finished, tmp_pa
 
 def stopping(last):
     """Return what a step ends with in a process that is stopped after ``last`` steps."""
-    plain = RecipeTrainer.finish_step
+    plain = Training.finish_step
 
-    def finish(trainer, step, rate):
-        if step > last:
+    def finish(training, *measured):
+        if training.step > last:
             raise KeyboardInterrupt
-        plain(trainer, step, rate)
+        plain(training, *measured)
 
     return finish
 

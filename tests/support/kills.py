@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING
 from waiting import steps_made, wait_until
 
 if TYPE_CHECKING:
-    from revocab.training.stage import Stage
+    from revocab.training.stages import Stage
 
 STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (16, 25, 45), 7, 3
-LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
+LIBRARIES = ["torch", "accelerate", "peft", "revocab.training.train", "training_pico"]
 #: Signal, and the minutes between states of the start that gets it: SIGKILL alone saves nothing.
 STOPS = (
     (signal.SIGTERM, None), (signal.SIGKILL, 1e-9), (signal.SIGUSR1, None), (signal.SIGTERM, 1e-9),
@@ -86,7 +86,7 @@ def train_one(folder: Path, name: str, story: str, minutes: float | None) -> Non
 
 def stages(story: str) -> list[Stage]:
     """Return the stages of a story."""
-    from revocab.training.stage import Stage
+    from revocab.training.stages import Stage
 
     lora = {"rank": 2, "alpha": 4}
     if story == "answers":
@@ -109,7 +109,7 @@ def stages(story: str) -> list[Stage]:
 
 def newest(out: Path) -> tuple[int, Path | None]:
     """Return the step and the folder of the newest whole state; 0: none."""
-    from revocab.training.outputs import resume_state
+    from revocab.training import resume_state
 
     whole = [each for each in resume_state.states(out / "state") if resume_state.is_whole(each)]
     return (resume_state.step_of(whole[0]), whole[0]) if whole else (0, None)

@@ -22,7 +22,7 @@ from revocab.initialise.rows.source_weights import (
     write_source_weights,
 )
 from revocab.marker import MARKER
-from revocab.training.loop.trainer import RecipeTrainer
+from revocab.training.loop import Training
 from revocab.training.run import Settings, TrainingRun
 from revocab.training.train import train
 
@@ -177,15 +177,15 @@ def weights(folder: Path) -> dict[str, Any]:
 
 def stop_training(run: TrainingRun, after: int) -> None:
     """Train as a process does that Ctrl-C reaches when step ``after`` is finished."""
-    usual = RecipeTrainer.finish_step
+    usual = Training.finish_step
 
-    def stop(trainer: Any, step: int, rate: float) -> None:
-        usual(trainer, step, rate)
-        if step == after:
+    def stop(training: Training, *measured: Any) -> None:
+        usual(training, *measured)
+        if training.step == after:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(RecipeTrainer, "finish_step", stop)
+        patch.setattr(Training, "finish_step", stop)
         train(run)
 
 

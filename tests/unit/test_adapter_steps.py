@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revocab.initialise.rows.source_weights import SourceWeights
-from revocab.training.adapters import vocabulary_adapter
-from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
+from revocab.training import vocabulary_adapter
+from revocab.training.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 
 RATE, DECAY, BETAS = 0.1, 0.5, (0.9, 0.999)
 

@@ -21,8 +21,7 @@ from revocab.costs.devices import (
 from revocab.costs.model import Outline, operations, parameters_of
 from revocab.errors import RevocabError
 from revocab.models.parameters import cache_bytes_per_token
-from revocab.training.stage import Stage
-from revocab.training.stages import StagePlan
+from revocab.training.stages import Stage, StagePlan
 
 TINY = {
     "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,

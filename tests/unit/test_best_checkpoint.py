@@ -16,7 +16,7 @@ from revocab.errors import RevocabError
 from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.marker import is_whole
-from revocab.training.outputs.checkpoints import best_step, heldout_means
+from revocab.training.checkpoints import best_step, heldout_means
 from revocab.training.run import Settings
 from revocab.training.train import train
 

@@ -15,8 +15,7 @@ from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.parameters import Architecture, config_parameters, model_config
 from revocab.models.weights import read_header
-from revocab.training.stage import Stage
-from revocab.training.stages import StagePlan
+from revocab.training.stages import Stage, StagePlan
 
 O_PROJ, DOWN = "self_attn.o_proj", "mlp.down_proj"
 

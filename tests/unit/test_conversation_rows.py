@@ -21,8 +21,8 @@ from revocab.training.data.heldout import pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder
 from revocab.training.data.packed_rows import MARKS, open_packed, positions_of
 from revocab.training.data.packing import HeldoutJob, PackingJob
-from revocab.training.loop.heldout_loss import heldout_losses, open_heldout
-from revocab.training.loop.loss import next_token_loss
+from revocab.training.heldout_loss import heldout_losses, open_heldout
+from revocab.training.loss import next_token_loss
 
 LENGTH, ROWS = 144, 8
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from revocab.costs.model import adapter_flops, flops_per_token, operations
-from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
+from revocab.training.records import HELDOUT, LOSSES, LossTables
 from revocab.training.run import Settings
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 
 
 @pytest.mark.parametrize("tied", [False, True])

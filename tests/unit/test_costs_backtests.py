@@ -7,8 +7,7 @@ import yaml
 
 from revocab.costs.devices import UTILISATION, known
 from revocab.costs.model import Outline, operations
-from revocab.training.stage import Stage
-from revocab.training.stages import StagePlan
+from revocab.training.stages import Stage, StagePlan
 
 HEAD = "| training | stated (device hours) | counted | difference | source |"
 

@@ -19,7 +19,7 @@ from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 from revocab.evaluation.options import Scoring
 from revocab.models import load
 from revocab.models.shape import layer_map, load_shape
-from revocab.training.loop.heldout_loss import measure_heldout
+from revocab.training.heldout_loss import measure_heldout
 
 
 @pytest.fixture

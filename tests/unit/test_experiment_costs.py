@@ -17,7 +17,7 @@ from revocab.costs.model import Memory, Outline, flops_per_token, operations, pa
 from revocab.errors import RevocabError
 from revocab.experiment import read
 from revocab.experiment.layout import Layout
-from revocab.training.adapters.lora import Adapters, plain_name
+from revocab.training.lora import Adapters, plain_name
 from revocab.training.run import Settings
 from revocab.workflow.plan import plan as plan_verb
 

@@ -17,8 +17,7 @@ from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.product.check.kind import look_at
-from revocab.training.stage import Stage
-from revocab.training.stages import names_of
+from revocab.training.stages import Stage, names_of
 from revocab.training.train import train
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

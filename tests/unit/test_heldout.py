@@ -10,10 +10,10 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.training import heldout_loss
 from revocab.training.data.heldout import pack_heldout_folder, windows_of
 from revocab.training.data.packing import Document, HeldoutJob
-from revocab.training.loop import heldout_loss
-from revocab.training.loop.heldout_loss import (
+from revocab.training.heldout_loss import (
     HeldoutCorpus,
     heldout_losses,
     heldout_rows,
@@ -95,7 +95,7 @@ def test_loss_is_the_sum_over_windows_taken_alone(model):
 def test_loss_does_not_depend_on_batches(model, monkeypatch):
     windows = windows_of(documents(), 1, 6)
     together = heldout_losses(model, [corpus_of(windows)])[0]
-    monkeypatch.setattr("revocab.training.loop.heldout_loss.CPU_BATCH_TOKENS", 1)
+    monkeypatch.setattr("revocab.training.heldout_loss.CPU_BATCH_TOKENS", 1)
     assert heldout_losses(model, [corpus_of(windows)])[0] == pytest.approx(together, rel=1e-6)
 
 
@@ -181,7 +181,7 @@ def test_what_no_token_stands_for_divides_no_loss(folders):
 def test_windows_of_another_tokenizer_are_refused(folders):
     from transformers import MistralConfig
 
-    from revocab.training.loop.heldout_loss import measure_heldout
+    from revocab.training.heldout_loss import measure_heldout
 
     pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, JOB, folders / "out")
     model = shutil.copytree(folders / "tokenizer", folders / "model")
@@ -211,7 +211,7 @@ def test_a_corpus_without_heldout_text(folders):
 @pytest.mark.parametrize("processes", [2, 3, 7])
 def test_processes_share_the_batches_and_agree(model, monkeypatch, processes):
     """Each process's part is computed here in turn; more processes than batches work too."""
-    from revocab.training.loop import heldout_loss
+    from revocab.training import heldout_loss
 
     corpora = [corpus_of(windows_of(documents(), 1, length)) for length in (4, 6)]
     monkeypatch.setattr(heldout_loss, "CPU_BATCH_TOKENS", 8)

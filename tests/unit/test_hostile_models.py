@@ -27,7 +27,7 @@ from revocab.models.change import ChangeJob, change_model
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.weights import read_header
-from revocab.training.outputs import checkpoints
+from revocab.training import checkpoints
 
 HEAD = "lm_head.weight"
 EVERY_BLOCK = job_of(ChangeJob, change="blocks", share=1.0)

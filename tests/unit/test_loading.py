@@ -27,7 +27,7 @@ from revocab.marker import MARKER
 from revocab.models.findings import broken_rows
 from revocab.models.load import check_model, load_causal_lm
 from revocab.models.weights import BLOCK_BYTES
-from revocab.training.outputs import checkpoints
+from revocab.training import checkpoints
 
 SHORT = EfficiencyJob(
     run="r", step=0, corpus="c", language="it", engine="transformers",

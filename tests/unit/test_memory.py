@@ -9,7 +9,7 @@ import torch
 
 from revocab.costs.model import Memory, Outline, flops_per_token, most_trained
 from revocab.models.shape import GPU_CHUNK_ELEMENTS
-from revocab.training.loop.loss import forward_to_loss
+from revocab.training.loss import forward_to_loss
 from revocab.training.run import Settings
 from revocab.training.stages import ParameterGroup, PeakRates
 

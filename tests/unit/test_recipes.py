@@ -10,13 +10,11 @@ from pydantic import ValidationError
 from revocab.errors import RevocabError
 from revocab.experiment import validate
 from revocab.experiment.expand import as_json, stage_mixtures
-from revocab.training.budgets import learning_rate_factor
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import FOLDER, laid_over, recipe_names, with_named_recipes
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.run import Settings
-from revocab.training.stage import Stage
-from revocab.training.stages import PeakRates, StagePlan
+from revocab.training.stages import PeakRates, Stage, StagePlan, learning_rate_factor
 from revocab.verb import read
 from revocab.verbs import find
 

@@ -15,7 +15,7 @@ from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.marker import DROPPED, changed_since, hashes_of, made_by
 from revocab.output import OutputFolder, ResumableFolder
-from revocab.training.outputs.checkpoints import drop_checkpoints
+from revocab.training.checkpoints import drop_checkpoints
 
 RUN = "mistral-sava"
 FOLDER = f"results/small/runs/{RUN}"

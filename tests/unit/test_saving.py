@@ -11,8 +11,9 @@ import pytest
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.loop.step_callback import Asked, LossWatch, Saving
-from revocab.training.machine.micro_batch import FILE, MicroBatch
+from revocab.training.loop import LossWatch
+from revocab.training.resume_state import Request, Saving
+from revocab.training.run import MICRO_BATCH, MicroBatch
 
 
 class Time:
@@ -28,20 +29,20 @@ class Time:
 def test_minutes_count_from_the_last_state():
     time = Time()
     saving = Saving(minutes=2, clock=time)
-    assert saving.own() == Asked.NOTHING
+    assert saving.own() == Request.NOTHING
     time.now += 119
-    assert saving.own() == Asked.NOTHING
+    assert saving.own() == Request.NOTHING
     time.now += 1
-    assert [saving.own(), saving.own()] == [Asked.SAVE, Asked.NOTHING]
+    assert [saving.own(), saving.own()] == [Request.SAVE, Request.NOTHING]
     time.now += 100
     saving.saved()  # at a checkpoint
     time.now += 119
-    assert saving.own() == Asked.NOTHING
+    assert saving.own() == Request.NOTHING
     time.now += 2
-    assert saving.own() == Asked.SAVE
+    assert saving.own() == Request.SAVE
     never = Saving(clock=time, keeps_time=False)
     time.now += 1e9
-    assert never.own() == Asked.NOTHING
+    assert never.own() == Request.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -54,11 +55,11 @@ def test_by_default_a_kill_costs_a_minute_or_eight_times_what_saving_takes(
     time = Time()
     saving = Saving(clock=time)
     saving.saved(saving_seconds)
-    asked = []
+    requests = []
     for _ in range(first):
         time.now += step
-        asked.append(saving.own())
-    assert asked == [Asked.NOTHING] * (first - 1) + [Asked.SAVE]
+        requests.append(saving.own())
+    assert requests == [Request.NOTHING] * (first - 1) + [Request.SAVE]
     assert step >= 60 or first * step <= max(60, 8 * saving_seconds)
 
 
@@ -67,21 +68,21 @@ def test_signals_ask_within_the_block_only():
     before = {number: signal.getsignal(number) for number in (signal.SIGUSR1, signal.SIGTERM)}
     with saving.listening():
         os.kill(os.getpid(), signal.SIGUSR1)
-        assert [saving.own(), saving.own()] == [Asked.SAVE, Asked.NOTHING]
+        assert [saving.own(), saving.own()] == [Request.SAVE, Request.NOTHING]
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGUSR1)
-        assert [saving.own(), saving.own()] == [Asked.STOP, Asked.STOP]
+        assert [saving.own(), saving.own()] == [Request.STOP, Request.STOP]
     assert {number: signal.getsignal(number) for number in before} == before
 
 
 @pytest.mark.parametrize(
     ("before", "signalled", "expected"),
-    [([], signal.SIGUSR1, Asked.SAVE), ([signal.SIGUSR1], signal.SIGTERM, Asked.STOP)],
+    [([], signal.SIGUSR1, Request.SAVE), ([signal.SIGUSR1], signal.SIGTERM, Request.STOP)],
 )
 def test_no_signal_is_lost_while_signals_are_read(before, signalled, expected):
     """Python may call a handler before every instruction."""
 
-    def asked(instruction: int) -> tuple[bool, Asked]:
+    def requested(instruction: int) -> tuple[bool, Request]:
         """Return whether there is such an instruction, and what is asked for then or next."""
         saving, count = Saving(), 0
         for number in before:
@@ -105,7 +106,7 @@ def test_no_signal_is_lost_while_signals_are_read(before, signalled, expected):
         return count >= instruction, max(first, saving.own())
 
     instruction = 1
-    while (found := asked(instruction))[0]:
+    while (found := requested(instruction))[0]:
         assert found[1] == expected, instruction
         instruction += 1
     assert instruction > 10
@@ -124,14 +125,15 @@ def test_a_thread_trains_without_signals():
 
 
 def test_the_record_holds_for_the_same_request_and_processes(tmp_path):
-    micro = MicroBatch(share=8, size=8, asked=None, processes=1, root=tmp_path)
+    micro = MicroBatch(share=8, size=8, requested=None, processes=1, root=tmp_path)
     assert micro.recorded() is None
     assert micro.halve() == "out of memory with 8 sequences per forward pass; going on with 4"
     assert micro.size == 4 and micro.recorded() == 4
     assert MicroBatch(8, 8, None, 1, tmp_path).recorded() == 4
     assert MicroBatch(8, 8, 8, 1, tmp_path).recorded() is None
     assert MicroBatch(8, 8, None, 2, tmp_path).recorded() is None
-    assert io.read_json(tmp_path / FILE) == {"asked": None, "processes": 1, "micro_batch": 4}
+    record = {"requested": None, "processes": 1, "micro_batch": 4}
+    assert io.read_json(tmp_path / MICRO_BATCH) == record
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_the_record_holds_for_the_same_request_and_processes(tmp_path):
     ],
 )
 def test_what_cannot_go_on_says_so(tmp_path, size, processes, said, kept):
-    micro = MicroBatch(share=8, size=size, asked=8, processes=processes, root=tmp_path)
+    micro = MicroBatch(share=8, size=size, requested=8, processes=processes, root=tmp_path)
     with pytest.raises(RevocabError, match=said):
         micro.halve()
     assert micro.recorded() == kept

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.training.budgets import learning_rate_factor
+from revocab.training.stages import learning_rate_factor
 
 
 def factor(step, schedule="cosine", steps=100, warmup=10, share=0.1):

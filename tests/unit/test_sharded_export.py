@@ -13,7 +13,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model, load_causal_lm
-from revocab.training.outputs.sharded_export import export_sharded, sharded_weights
+from revocab.training.checkpoints import export_sharded, sharded_weights
 
 IDS = torch.tensor([[1, 2, 3, 4]])
 

@@ -8,7 +8,7 @@ import pytest
 
 from revocab import cli, marker
 from revocab.closed import Job
-from revocab.training.machine.startup import PORTS, first_host, process_variables
+from revocab.training.startup import PORTS, first_host, process_variables
 from revocab.verb import verb
 
 STEP = {

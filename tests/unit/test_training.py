@@ -11,11 +11,11 @@ from torch.nn import functional
 from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_csv
+from revocab.training import checkpoints, resume_state
 from revocab.training.data.packed_rows import check_fit, open_packed
-from revocab.training.loop.loss import linear_cross_entropy, next_token_loss
-from revocab.training.outputs import checkpoints, resume_state
-from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
-from revocab.training.run import Settings, fingerprint
+from revocab.training.loss import linear_cross_entropy, next_token_loss
+from revocab.training.records import HELDOUT, LOSSES, LossTables
+from revocab.training.run import MicroBatch, Settings, fingerprint
 from revocab.training.train import train
 
 RECIPE = {"steps": 10, "batch_size": 8, "learning_rate": 1e-3, "checkpoint_every": 5, "seed": 1}
@@ -33,7 +33,7 @@ def loss_inputs(dtype=torch.float32):
 
 @pytest.mark.parametrize("scale", [1.0, 0.25])
 def test_linear_cross_entropy_and_gradients_equal_the_full_logits(scale, monkeypatch):
-    monkeypatch.setattr("revocab.training.loop.loss.chunk_rows", lambda *_: 64)  # three chunks
+    monkeypatch.setattr("revocab.training.loss.chunk_rows", lambda *_: 64)  # three chunks
     results = []
     for function in (
         linear_cross_entropy,
@@ -103,12 +103,14 @@ def test_every_wrong_setting_is_named():
         (3, 1, (2, 4)), (16, 1, (8, 1)), (3, 4, (2, 1)), (None, 3, None), (2, 16, None),
     ],
 )  # fmt: skip
-def test_micro_batches_make_up_the_batch(requested, processes, expected):
+def test_micro_batches_make_up_the_batch(requested, processes, expected, tmp_path):
     if expected:
-        assert Settings(**RECIPE).micro_batch(requested, processes) == expected
+        micro = MicroBatch.of(8, requested, processes, tmp_path)
+        assert (micro.size, micro.share // micro.size) == expected
+        assert micro.share * processes == 8
     else:
         with pytest.raises(RevocabError, match="--batch-size: 8 "):
-            Settings(**RECIPE).micro_batch(requested, processes)
+            MicroBatch.of(8, requested, processes, tmp_path)
 
 
 def test_heldout_loss_is_measured_at_checkpoints_and_at_its_own_interval():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import training_pico as pico
 
 from revocab.output import check_files
-from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
+from revocab.training.records import HELDOUT, MEASURED
 from revocab.training.train import output_folder
 
 

@@ -16,7 +16,7 @@ from waiting import steps_made, wait_until
 
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
-from revocab.training.outputs import resume_state
+from revocab.training import resume_state
 
 pytestmark = pytest.mark.long
 

@@ -30,10 +30,9 @@ from revocab.experiment.layout import Layout
 from revocab.io import read_json
 from revocab.limits import Count, NotNegative, Size
 from revocab.models.change import ModelReference
-from revocab.training.machine.micro_batch import largest_divisor
-from revocab.training.outputs.resume_state import KEPT
 from revocab.training.recipe import ANSWERS
-from revocab.training.run import Settings
+from revocab.training.resume_state import KEPT
+from revocab.training.run import Settings, largest_divisor
 
 #: Ways to lay a training out, each with less memory than the one before: whether activations are
 #: computed again, and whether weights are sharded over the devices.

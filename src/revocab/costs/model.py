@@ -11,7 +11,7 @@ activations computed again do not count, and causal attention is counted whole, 
 
 Memory: AdamW's state, and what autograd keeps of a Llama-like decoder (two RMS norms, grouped-query
 attention through torch's fused kernel, a gated MLP). Layers of another kind keep similar amounts;
-where that is too little, :mod:`revocab.training.machine.micro_batch` halves the micro batch.
+where that is too little, :mod:`revocab.training.run` halves the micro batch.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from revocab.errors import RevocabError
 from revocab.models.parameters import weight_shapes
 from revocab.models.shape import GPU_CHUNK_ELEMENTS, PLAIN_HEADS, has_plain_head
 from revocab.models.token_rows import is_per_layer
-from revocab.training.adapters.lora import adapter_name, adapter_of, chosen_modules, layer_of
-from revocab.training.machine.frozen import frozen_linear
-from revocab.training.machine.micro_batch import halved
+from revocab.training.lora import adapter_name, adapter_of, chosen_modules, frozen_linear, layer_of
+from revocab.training.run import halved
 from revocab.training.stages import matrices_of
 
 if TYPE_CHECKING:
@@ -301,7 +300,7 @@ class Memory:
     #: Numbers in the matrices of vocabulary adapters, which have moments and no gradient.
     adapters: int = 0
     #: Parameters that are held in 16 bits where the forward pass is in bfloat16 and nothing is
-    #: sharded (:mod:`revocab.training.machine.frozen`).
+    #: sharded (:mod:`revocab.training.lora`).
     frozen: int = 0
     #: Activations are computed again.
     recomputed: bool = False

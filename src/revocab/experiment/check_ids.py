@@ -18,7 +18,7 @@ from revocab.closed import Refers, unknown
 from revocab.experiment.lineage import BASE, run_id
 from revocab.experiment.schema import Experiment
 from revocab.report.runs import text_languages
-from revocab.training.stage import Stage
+from revocab.training.stages import Stage
 
 #: The section that defines each kind of thing.
 SECTIONS = {

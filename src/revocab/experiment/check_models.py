@@ -31,10 +31,9 @@ from revocab.models.change import ModelReference
 from revocab.models.changes.blocks import ADDED_BLOCKS
 from revocab.models.folder import ModelFolder
 from revocab.models.parameters import parameter_names
-from revocab.training.adapters.lora import LORA, lora_problems
+from revocab.training.lora import LORA, lora_problems
 from revocab.training.recipe import ALL, ANSWERS
-from revocab.training.stage import Stage
-from revocab.training.stages import MATRICES, PATTERNS
+from revocab.training.stages import MATRICES, PATTERNS, Stage
 
 
 def changed_models(experiment: Experiment) -> Iterator[tuple[str, str, ChangedModel]]:

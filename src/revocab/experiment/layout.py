@@ -21,8 +21,8 @@ from revocab.extensions import from_here
 from revocab.marker import BY_ITEM, DROPPED
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
 from revocab.report.references import shown_scores
-from revocab.training.outputs.loss_tables import MEASURED
 from revocab.training.recipe import EVALUATED, LAST
+from revocab.training.records import MEASURED
 
 
 class Layout(Trainings):

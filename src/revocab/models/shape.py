@@ -55,7 +55,7 @@ def shape_of(config: Any) -> Any:
 
 def has_plain_head(model: Any) -> bool:
     """Say whether ``model`` may be trained with chunks of logits
-    (:func:`revocab.training.loop.loss.linear_cross_entropy`).
+    (:func:`revocab.training.loss.linear_cross_entropy`).
     """
     head = getattr(model, "lm_head", None)
     return model.config.model_type in PLAIN_HEADS and getattr(head, "bias", head) is None

@@ -245,7 +245,7 @@ def measured_loss(
     from revocab.models.load import load_causal_lm
     from revocab.training.data.heldout import windows_of
     from revocab.training.data.packing import load_tokenizer, tokenise
-    from revocab.training.loop.heldout_loss import HeldoutCorpus, heldout_losses
+    from revocab.training.heldout_loss import HeldoutCorpus, heldout_losses
 
     tokenizer = load_tokenizer(folder)
     start = tokenizer.start_id if tokenizer.start_id is not None else tokenizer.end_id

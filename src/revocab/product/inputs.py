@@ -305,8 +305,7 @@ def measure_speed(
     from transformers import AutoModelForCausalLM
 
     from revocab.device import choose_device
-    from revocab.training.stage import Stage
-    from revocab.training.stages import StagePlan
+    from revocab.training.stages import Stage, StagePlan
 
     device = choose_device("auto")
     layers = min(LAYERS, config.num_hidden_layers)

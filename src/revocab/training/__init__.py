@@ -1,5 +1,6 @@
 """Continual training.
 
-What is asked for stands here, from ``recipe.py`` to the ``settings.py`` of one run, and so does the
-whole run, ``train.py``. Its parts have folders of their own; ``recipes/`` holds the named recipes.
+``recipe.py``, ``stages.py`` and ``run.py`` say what is to be done, ``train.py`` is the whole run,
+``loop.py`` its steps. ``data/`` and ``chat/`` make rows of text and conversations; ``recipes/`` has
+the named recipes.
 """

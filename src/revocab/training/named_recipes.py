@@ -17,8 +17,7 @@ from revocab.command_line import Shorthand
 from revocab.errors import RevocabError
 from revocab.extensions import files_in
 from revocab.limits import ALL_CHECKPOINTS, RUNS, BatchSize, Steps, Tokens
-from revocab.training.budgets import resolved, steps_of
-from revocab.training.recipe import Recipe
+from revocab.training.recipe import Recipe, resolved, steps_of
 
 FOLDER = Path(__file__).parent / "recipes"
 #: Keys of a recipe or stage that stand for one another: giving one replaces the others of the file.
@@ -68,7 +67,7 @@ def named_recipe(
 
     Over one that is not there, or is wrong itself, it can be checked for other problems.
     """
-    like = recipe.get("like", recipe.get("from"))  # an old name, which the schema refuses
+    like = recipe.get("like", recipe.get("from"))  # the schema refuses "from", an old name
     if like is None:
         if not isinstance(recipe.get("stages"), dict) or not recipe["stages"]:
             return recipe, []
@@ -77,8 +76,12 @@ def named_recipe(
             " name one, or give a list of stages"
         ]
     problems: list[str] = []
-    if str(like) in (bases or {}):
-        base = whole_recipe((bases or {})[str(like)])
+    if bases and str(like) in bases:
+        base = bases[str(like)]
+        try:
+            Recipe.model_validate(base)
+        except ValidationError:
+            base = None  # its own problems are enough
     elif str(like) in recipe_names():
         base, problems = yaml_file.read(files_in(FOLDER, ".yaml")[str(like)])
     else:
@@ -89,15 +92,6 @@ def named_recipe(
         return laid_over(UNKNOWN_RECIPE, {**rest, **UNKNOWN_LENGTH}), problems
     laid, own = changed_recipe(key, base, recipe)
     return laid, [*problems, *own]
-
-
-def whole_recipe(values: Any) -> Any:
-    """Return a recipe, or None in place of one whose own problems are enough."""
-    try:
-        Recipe.model_validate(values)
-    except ValidationError:
-        return None
-    return values
 
 
 def changed_recipe(

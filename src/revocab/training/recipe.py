@@ -7,6 +7,7 @@ below works with numbers of steps only.
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,8 +15,7 @@ from pydantic import Field, model_validator
 
 from revocab import limits
 from revocab.closed import BEST, EVERY, PLACES, Closed, Job, OneLine
-from revocab.training.budgets import Schedule, resolved
-from revocab.training.stage import NEW_ROWS, Stage, VocabularyAdapters
+from revocab.training.stages import NEW_ROWS, Schedule, Stage, VocabularyAdapters
 from revocab.vocabulary.tokenizers.encoding import SPECIAL_TOKENS, TEXT, SpecialTokens
 
 #: What a loss is a mean over: every token of text, or the answers of conversations.
@@ -114,6 +114,105 @@ class PackingOptions(LossOptions, ConversationOptions):
             )
             raise ValueError(f"{', '.join(idle)} with loss: {self.loss}: {reason} the key")
         return self
+
+
+#: Keys that a stage takes from its recipe where it does not give them itself.
+INHERITED = ("learning_rate", "schedule", "final_learning_rate_share", "weight_decay")
+#: Ways to say how long something goes on; one of each is given.
+BUDGETS = ("steps", "tokens", "share")
+WARMUPS = ("warmup_steps", "warmup_share")
+
+
+def steps_of(tokens: int, per_step: int) -> int:
+    """Return the steps that cover ``tokens``; ``ValueError`` if these are too many."""
+    try:
+        limits.TEXT_TOKENS.func(tokens)  # type: ignore[call-arg]
+    except ValueError as error:
+        raise ValueError(f"tokens: {error}, received {tokens}") from None
+    return -(-tokens // per_step)
+
+
+def is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def resolved(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a recipe's values with every budget in steps; ``ValueError`` if they contradict.
+
+    What has the wrong type is left for the schema to report.
+    """
+    values = {key: value for key, value in values.items() if value is not None}
+    length, rows = values.get("sequence_length"), values.get("batch_size")
+    per_step = length * rows if isinstance(length, int) and isinstance(rows, int) else 0
+    if "steps" in values and "tokens" in values:
+        raise ValueError("steps and tokens are both given; give one")
+    _tokens_to_steps(values, per_step)
+    stages = values.get("stages")
+    if isinstance(stages, list) and stages and all(isinstance(stage, dict) for stage in stages):
+        values["stages"] = stages = _resolved_stages(values, stages, per_step)
+        if "learning_rate" in stages[0]:
+            values.setdefault("learning_rate", stages[0]["learning_rate"])
+        if all("steps" in stage for stage in stages):
+            values.setdefault("steps", sum(stage["steps"] for stage in stages))
+        for key in WARMUPS:
+            values.pop(key, None)
+    return _with_warmup(values)
+
+
+def _tokens_to_steps(values: dict[str, Any], per_step: int) -> None:
+    if isinstance(values.get("tokens"), int) and per_step > 0:
+        values["steps"] = steps_of(values.pop("tokens"), per_step)
+
+
+def _with_warmup(values: dict[str, Any], where: str = "") -> dict[str, Any]:
+    share, steps = values.get("warmup_share"), values.get("steps")
+    if share is None or not is_share(share) or share == 1 or not isinstance(steps, int):
+        return values
+    if values.get("warmup_steps"):
+        raise ValueError(
+            f"{where}warmup_steps and warmup_share are both given; give one of {', '.join(WARMUPS)}"
+        )
+    rest = {key: value for key, value in values.items() if key != "warmup_share"}
+    return {**rest, "warmup_steps": math.ceil(share * steps - 1e-9)}
+
+
+def _resolved_stages(
+    recipe: dict[str, Any], entries: list[dict[str, Any]], per_step: int
+) -> list[dict[str, Any]]:
+    stages = []
+    for number, entry in enumerate(entries):
+        own = {key: value for key, value in entry.items() if value is not None}
+        inherited = INHERITED if own.keys() & {*WARMUPS} else (*INHERITED, *WARMUPS)
+        stage = {key: recipe[key] for key in inherited if key in recipe} | own
+        budgets = [key for key in BUDGETS if key in stage]
+        if len(budgets) != 1:
+            raise ValueError(
+                f"stages.{number}: exactly one of {', '.join(BUDGETS)} must be given, received "
+                f"{', '.join(budgets) or 'none'}"
+            )
+        _tokens_to_steps(stage, per_step)
+        stages.append(stage)
+    total = recipe.get("steps")
+    shares = [stage["share"] for stage in stages if "share" in stage]
+    if not all(map(is_share, shares)):
+        return stages
+    if shares:
+        if not isinstance(total, int):
+            raise ValueError("stages: a share needs the recipe's own steps or tokens")
+        if len(shares) < len(stages) or abs(sum(shares) - 1) > 1e-6:
+            raise ValueError(
+                f"stages: shares {shares} sum to {sum(shares):g}; every stage needs"
+                " one, and they must sum to 1"
+            )
+        ends = [round(sum(shares[: number + 1]) * total) for number in range(len(shares))]
+        for stage, begin, end in zip(stages, [0, *ends], ends, strict=False):
+            del stage["share"]
+            stage["steps"] = end - begin
+    elif isinstance(total, int) and all(isinstance(stage.get("steps"), int) for stage in stages):
+        sum_of_steps = sum(stage["steps"] for stage in stages)
+        if sum_of_steps != total:
+            raise ValueError(f"stages: {sum_of_steps} steps in all, but the recipe gives {total}")
+    return [_with_warmup(stage, f"stages.{number}: ") for number, stage in enumerate(stages)]
 
 
 class TrainingOptions(LossOptions):

@@ -27,22 +27,28 @@ from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
 from revocab.models.weights import tensor_bytes
 from revocab.output import ResumableFolder
-from revocab.training.adapters import lora
+from revocab.training import checkpoints, lora, resume_state
 from revocab.training.data.packed_rows import MARKS, packed_manifest
-from revocab.training.machine.micro_batch import STATE_KEPT, MicroBatch, largest_micro_batch
-from revocab.training.outputs import checkpoints, resume_state
-from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables
-from revocab.training.outputs.record import manifest_of, timing_of
-from revocab.training.run import Settings, TrainingRun, fingerprint
+from revocab.training.records import (
+    ADAPTER,
+    HELDOUT,
+    LOSSES,
+    MEASURED,
+    LossTables,
+    manifest_of,
+    timing_of,
+)
+from revocab.training.resume_state import STATE_KEPT
+from revocab.training.run import MicroBatch, Settings, TrainingRun, fingerprint
 from revocab.vocabulary.tokenizers.identity import foreign_ids
 
 if TYPE_CHECKING:
     import torch
 
-    from revocab.training.adapters.vocabulary_adapter import VocabularyAdapter
     from revocab.training.data.packed_rows import PackedRows
-    from revocab.training.loop.heldout_loss import HeldoutCorpus
-    from revocab.training.loop.trainer import RecipeTrainer
+    from revocab.training.heldout_loss import HeldoutCorpus
+    from revocab.training.loop import Training
+    from revocab.training.vocabulary_adapter import VocabularyAdapter
 
 #: TensorBoard's event files.
 EVENTS = "tensorboard/events.out.tfevents.*"
@@ -142,9 +148,9 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     import torch
     from transformers import AutoConfig
 
-    from revocab.training.adapters.opening import open_adapters
     from revocab.training.data.packed_rows import check_fit, check_recipe, open_packed
-    from revocab.training.loop.heldout_loss import open_heldout
+    from revocab.training.heldout_loss import open_heldout
+    from revocab.training.vocabulary_adapter import open_adapters
 
     settings = run.settings
     rows = settings.steps * settings.batch_size
@@ -194,31 +200,29 @@ def train(run: TrainingRun) -> dict[str, Any]:
             if marker is None or not marker.finished:  # killed just before
                 output.finish()
         return done if writes else {}
-    trainer, state = _prepared(run, output)
-    tables, saving = trainer.tables, trainer.saving
-    with _explained(run), saving.listening():
-        trainer.train(resume_from_checkpoint=str(state) if state is not None else None)
-        if tables is not None:
-            tables.close()
-            timing = timing_of(run, trainer, began)
-            timing["resumed_from_step"] = resume_state.step_of(state) if state is not None else 0
-            io.write_json(run.out / "timing.json", timing)
+    training, state = _prepared(run, output)
+    with _explained(run), training.saving.listening():
+        training.train(state)
+        if training.tables is not None:
+            training.tables.close()
+            resumed_from = resume_state.step_of(state) if state is not None else 0
+            io.write_json(run.out / "timing.json", timing_of(training, began, resumed_from))
         # Of a launcher's processes, the first to end takes the others with it.
-        trainer.accelerator.wait_for_everyone()
-    if trainer.state.global_step < run.settings.steps:
+        training.accelerator.wait_for_everyone()
+    if training.step < run.settings.steps:
         if not writes:
             raise SystemExit(1)
         raise RevocabError(
-            f"{run.out}: stopped by SIGTERM; the state of step {trainer.state.global_step} of"
+            f"{run.out}: stopped by SIGTERM; the state of step {training.step} of"
             f" {run.settings.steps} is saved: run the same command again to go on from it"
         )
     if not writes:
         return {}
     best = {}
     if run.settings.keep_best:
-        corpora = trainer.packed.manifest["corpora"]
+        corpora = training.packed.manifest["corpora"]
         best = checkpoints.keep_best(run.out, run.settings.checkpoint_steps, corpora)
-    manifest = manifest_of(run, trainer.work.inputs, best)
+    manifest = manifest_of(run, training.inputs, best)
     io.write_json(run.out / "manifest.json", manifest)
     resume_state.discard(run.out / "state")
     assert output is not None  # it writes
@@ -239,29 +243,25 @@ def _check_source(run: TrainingRun) -> None:
         )
 
 
-def _prepared(
-    run: TrainingRun, output: ResumableFolder | None
-) -> tuple[RecipeTrainer, Path | None]:
-    """Load what a run needs and clear its folder; return the trainer and the state to resume.
+def _prepared(run: TrainingRun, output: ResumableFolder | None) -> tuple[Training, Path | None]:
+    """Load what a run needs and clear its folder; return the training and the state to resume.
 
     ``output`` is ``None`` in a process that does not write.
     """
-    from accelerate.utils import broadcast_object_list
     from transformers.utils import logging
 
-    from revocab.training.loop.trainer import RecipeTrainer, training_arguments
+    from revocab.training.loop import Training, accelerator_of
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()
     writes, root = output is not None, run.out / "state"
     processes = int(os.environ.get("WORLD_SIZE", "1"))
-    size, passes = run.settings.micro_batch(run.micro_batch, processes)
-    micro = MicroBatch(size * passes, size, run.micro_batch, processes, root)
+    micro = MicroBatch.of(run.settings.batch_size, run.micro_batch, processes, root)
     inputs = load_inputs(run)
     # Makes the process group under torchrun, by which the others wait for the first one's look.
-    args = training_arguments(run, micro.share, root)
+    accelerator = accelerator_of(run)
     mark = fingerprint(run.settings, inputs.checksums)
-    with args.main_process_first(local=False):
+    with accelerator.main_process_first():
         state = resume_state.find(root, mark, _tell if writes else None)
         recorded = micro.recorded() if resume_state.belongs(root, mark) else None
     if output is not None:
@@ -270,14 +270,11 @@ def _prepared(
     if writes:
         names = tables_of(run.settings)
         tables = LossTables(run.out, names, resume_from=state, events=run.tensorboard)
-    trainer = RecipeTrainer(run, inputs, args, tables, micro)
-    probed = None if recorded or run.micro_batch else largest_micro_batch(trainer, run)
-    (micro.size,) = broadcast_object_list([recorded or probed or micro.size])
-    if writes:
-        micro.record()
-        if state is not None:
-            _tell(f"resuming from step {resume_state.step_of(state)} ({state})")
-    return trainer, state
+    training = Training(run, inputs, accelerator, tables, micro)
+    training.choose_micro_batch(recorded)
+    if writes and state is not None:
+        _tell(f"resuming from step {resume_state.step_of(state)} ({state})")
+    return training, state
 
 
 @contextmanager

@@ -155,7 +155,7 @@ def measure_heldout(
     out: Path,
 ) -> None:
     """Measure the held-out loss of models that are not trained here."""
-    from revocab.training.loop.heldout_loss import measure_heldout
+    from revocab.training.heldout_loss import measure_heldout
 
     measure_heldout(models, heldout, out, device, gpus)
 

@@ -12,10 +12,10 @@ from revocab.closed import Folder, Id
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.training.chat.template import chat_template_field
 from revocab.training.data.packing import HeldoutJob, PackingJob
-from revocab.training.machine.startup import pretend_absent, process_variables
 from revocab.training.named_recipes import NamedRecipe, RowBudget
 from revocab.training.recipe import DropJob
 from revocab.training.run import Settings, TrainingFolders, TrainingMachine, TrainingRun
+from revocab.training.startup import pretend_absent, process_variables
 from revocab.verb import verb
 
 
@@ -84,7 +84,7 @@ def train_model(
         import torch
 
         torch.set_num_threads(machine.threads)
-    import revocab.training.loop.trainer  # noqa: F401  (the slow one)
+    import revocab.training.loop  # noqa: F401  (the slow one)
     from revocab.training.train import train
 
     gc.enable()
@@ -100,6 +100,6 @@ def drop_checkpoints(
     out: Path,
 ) -> None:
     """Remove checkpoints of a finished training that nothing is to read any more (``keep``)."""
-    from revocab.training.outputs.checkpoints import drop_checkpoints
+    from revocab.training.checkpoints import drop_checkpoints
 
     drop_checkpoints(manifest.parent, options.steps, out)

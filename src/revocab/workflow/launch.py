@@ -48,7 +48,7 @@ def starter(resources: Mapping[str, Any], batch_size: int = 0) -> list[str]:
     """Return the words before Python: none, or ``srun``'s where the profile gives several nodes.
 
     It starts a process for each GPU of each node, within the allocation of the job; they find each
-    other by :mod:`revocab.training.machine.startup`. ``threads`` are the CPUs of each, which
+    other by :mod:`revocab.training.startup`. ``threads`` are the CPUs of each, which
     ``srun`` does not take over from the job.
     """
     if nodes_and_tasks(resources)[0] == 1:

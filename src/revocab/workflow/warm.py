@@ -33,7 +33,7 @@ FOLDER = "REVOCAB_WARM"
 #: Imported once, for all jobs; in this order.
 SLOW = (
     "transformers.models.auto.modeling_auto",
-    "revocab.training.loop.trainer",
+    "revocab.training.loop",
     "revocab.evaluation.inference.engines.transformers",
     "revocab.evaluation.multiple_choice.scoring",
     "matplotlib.figure",

@@ -24,7 +24,7 @@ from revocab.report.results.scores import (
     shown_scale,
 )
 from revocab.report.runs import RunIndex
-from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
+from revocab.training.records import HELDOUT, MEASURED
 
 #: What is measured of each tokenizer on each corpus and on parallel text, and how text is cut.
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"

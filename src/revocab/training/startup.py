@@ -20,7 +20,7 @@ def pretend_absent(*modules: str) -> None:
 
     Nothing is done where transformers is there already: it has looked what is installed.
     For scripts, before their slow imports. Measured on one core: a tokenizer without torch takes
-    1.3 s instead of 2.9 s of CPU; the Trainer without datasets (with pandas and pyarrow) and scipy
+    1.3 s instead of 2.9 s of CPU; a training without datasets (with pandas and pyarrow) and scipy
     4.5 s instead of 5.5 s.
     """
     if "transformers" in sys.modules:

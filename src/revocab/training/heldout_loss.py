@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,17 @@ from revocab.errors import RevocabError, refuse
 from revocab.marker import HELDOUT_TOKENS, read_manifest
 from revocab.output import check_files
 from revocab.training.data.packed_rows import misfits
-from revocab.training.loop.loss import summed_loss
-from revocab.training.machine.micro_batch import in_halves
-from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
+from revocab.training.loss import summed_loss
+from revocab.training.records import COLUMNS, HELDOUT
 from revocab.vocabulary.tokenizers.identity import foreign_ids
 
 #: Tokens (with padding) put through the model at once.
 CPU_BATCH_TOKENS = 8192
 GPU_BATCH_TOKENS = 65536
+OUT_OF_MEMORY = (
+    "out of memory with a single window of held-out text beside weights and moments; use a device"
+    " with more memory, or fsdp on several, or shorter windows (sequence_length of the recipe)"
+)
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
         arrays = load_file(file)
         order = torch.argsort(arrays["lengths"], descending=True, stable=True)
         windows: dict[str, Any] = {key: rows[order] for key, rows in arrays.items()}
-        told = {key: described[key] for key in ("language", "bytes", "tokens")}
-        corpora.append(HeldoutCorpus(name, **told, **windows))
+        sizes = {key: described[key] for key in ("language", "bytes", "tokens")}
+        corpora.append(HeldoutCorpus(name, **sizes, **windows))
     return corpora, manifest
 
 
@@ -84,7 +87,7 @@ def heldout_losses(
 
     Of several processes (torch.distributed) each computes every n-th batch; all return the same
     sums, added in the order of one process. ``through_forward`` calls the model itself, whose
-    forward is :func:`revocab.training.loop.loss.loss_forward`: sharded weights (FSDP) are put
+    forward is :func:`revocab.training.loss.loss_forward`: sharded weights (FSDP) are put
     together by that call only, in the precision of their training. All processes then make equally
     many calls, since each is a meeting.
     """
@@ -141,6 +144,26 @@ def batch_loss(
         return summed_loss(model, *windows(corpus, part, device))
 
     return in_halves(compute, batch.start, min(batch.stop, len(corpus.lengths)))
+
+
+def in_halves(compute: Callable[[slice], torch.Tensor], begin: int, end: int) -> torch.Tensor:
+    """Return what ``compute`` sums over rows ``begin`` to ``end``, half by half where memory ends.
+
+    The sum of two halves is that of the whole but for rounding. Raises :class:`RevocabError` where
+    a single row is too much.
+    """
+    if end - begin == 1:
+        try:
+            return compute(slice(begin, end))
+        except torch.OutOfMemoryError as error:
+            raise RevocabError(OUT_OF_MEMORY) from error
+    try:
+        return compute(slice(begin, end))
+    except torch.OutOfMemoryError:
+        pass  # what the error holds of the failed pass is free only outside of this block
+    torch.cuda.empty_cache()
+    middle = (begin + end) // 2
+    return in_halves(compute, begin, middle) + in_halves(compute, middle, end)
 
 
 def check_heldout(rows: list[tuple[Any, ...]]) -> None:

@@ -29,14 +29,6 @@ def chunk_rows(vocabulary: int, device: torch.device) -> int:
     return max(64, GPU_CHUNK_ELEMENTS // vocabulary)
 
 
-def product_dtype(hidden_ND: torch.Tensor) -> torch.dtype:
-    """Return the dtype in which the head's products are made: autocast's, or the input's."""
-    device = hidden_ND.device.type
-    if torch.is_autocast_enabled(device):
-        return torch.get_autocast_dtype(device)
-    return hidden_ND.dtype
-
-
 class _LinearCrossEntropy(torch.autograd.Function):
     """Mean of -log softmax(hidden_ND weight_VD^T)[labels_N]; see :func:`linear_cross_entropy`."""
 
@@ -50,8 +42,10 @@ class _LinearCrossEntropy(torch.autograd.Function):
     ) -> torch.Tensor:
         rows, vocabulary = len(labels_N), len(weight_VD)
         need_hidden, need_weight = ctx.needs_input_grad[:2]
-        dtype = product_dtype(hidden_ND)
-        with torch.autocast(hidden_ND.device.type, enabled=False):
+        device, dtype = hidden_ND.device.type, hidden_ND.dtype
+        if torch.is_autocast_enabled(device):
+            dtype = torch.get_autocast_dtype(device)
+        with torch.autocast(device, enabled=False):
             head_VD = weight_VD.to(dtype)
             total = torch.zeros((), dtype=torch.float32, device=hidden_ND.device)
             grad_hidden_ND = torch.empty_like(hidden_ND) if need_hidden else None

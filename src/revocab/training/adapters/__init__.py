@@ -1,1 +1,0 @@
-"""Low-rank and vocabulary adapters: what is trained beside a model's own weights."""

@@ -1,1 +1,0 @@
-"""The steps of a training: the trainer, its loss, and what is measured between steps."""

@@ -1,1 +1,0 @@
-"""The machine that trains: its processes, what its memory takes at once, what it costs."""

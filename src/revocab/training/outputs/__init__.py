@@ -1,1 +1,0 @@
-"""What a training writes, and when: loss tables, checkpoints, resume state, manifest."""
