@@ -152,8 +152,9 @@ def resolved(values: dict[str, Any]) -> dict[str, Any]:
         values["stages"] = stages = _resolved_stages(values, stages, per_step)
         if "learning_rate" in stages[0]:
             values.setdefault("learning_rate", stages[0]["learning_rate"])
-        if all("steps" in stage for stage in stages):
-            values.setdefault("steps", sum(stage["steps"] for stage in stages))
+        steps = [stage.get("steps") for stage in stages]
+        if "steps" not in values and all(isinstance(number, int) for number in steps):
+            values["steps"] = sum(steps)
         for key in WARMUPS:
             values.pop(key, None)
     return _with_warmup(values)
