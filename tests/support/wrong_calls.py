@@ -115,7 +115,7 @@ WRONG_CALLS: list[tuple[str, str]] = [
     ("verify {toy} --gguf {few.txt} --runtime vllm", "--gguf: only llama.cpp reads it"),
     ("export --to gguf o", "OUT: "),
     ("export {toy} --to gguf", "OUT: "),
-    ("export {toy} --to ggml o", "--to: no format 'ggml'"),
+    ("export {toy} --to ggml o", "--to: "),
     ("export {toy} --to gguf o --outtype q4_0", "--outtype: "),
     ("export {toy} --to gguf o --lines none.txt", "none.txt: no such file"),
     ("export {toy} --to gguf o --lines {latin.txt}", "latin.txt"),

@@ -10,7 +10,7 @@ import pytest
 import torch
 from method_inputs import CHANGING
 from safetensors.torch import load_file
-from toy_folders import adapt
+from toy_folders import QUICK, adapt
 
 import revocab
 from revocab.initialise.method import methods
@@ -62,6 +62,7 @@ def test_a_matrix_is_that_of_the_adapted_model(toys, tmp_path, method):
         found = revocab.target_matrix(
             torch.cat([source_VD, torch.full((3, source_VD.shape[1]), 9.0)]),
             method,
+            options=QUICK.get(method),
             source_tokenizer=toys / "untied",
             target_tokenizer=str(toys / "target-tokenizer"),
             helper_VD=rows(toys / "helper") if methods()[method].needs_helper else None,

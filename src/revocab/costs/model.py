@@ -121,16 +121,32 @@ def parameters_of(model: Any) -> int:
     return sum(weight.numel() for _, weight in model.named_parameters())
 
 
+def text_settings(config: Any) -> Any:
+    """Return what a configuration says of the text model; an outline's says nothing else."""
+    return config if isinstance(config, SimpleNamespace) else config.get_text_config()
+
+
+def layers_of(config: Any) -> list[Any]:
+    """Return the configuration of each layer of a text model; they differ in some (Gemma 4)."""
+    text = text_settings(config)
+    differ = getattr(text, "is_heterogeneous", False)
+    numbers = range(text.num_hidden_layers)
+    return [text.per_layer_config[number] if differ else text for number in numbers]
+
+
+def head_width(layer: Any) -> int:
+    return getattr(layer, "head_dim", None) or layer.hidden_size // layer.num_attention_heads
+
+
 def cached_numbers(config: Any) -> int:
     """Return how many numbers a token leaves in the cache of keys and values, in all layers."""
-    return 2 * attended(config) * config.num_key_value_heads // config.num_attention_heads
+    layers = layers_of(config)
+    return sum(2 * layer.num_key_value_heads * head_width(layer) for layer in layers)
 
 
 def attended(config: Any) -> int:
     """Return the width of all query heads of all layers."""
-    heads = config.num_attention_heads
-    head = getattr(config, "head_dim", None) or config.hidden_size // heads
-    return int(config.num_hidden_layers * heads * head)
+    return sum(layer.num_attention_heads * head_width(layer) for layer in layers_of(config))
 
 
 # --- operations -----------------------------------------------------------------------------------
@@ -220,7 +236,7 @@ def attention_gradients(config: Any, trained: Mapping[str, Place], first: Place)
     block, rank = first
     if block == math.inf:
         return 0
-    layers = int(config.num_hidden_layers)
+    layers = len(layers_of(config))
     number = GRADIENTS * (layers - 1 - int(block))
     if block >= 0 and rank < ATTENTION:
         number += GRADIENTS
@@ -321,7 +337,7 @@ class Memory:
         shards: int = 1,
     ) -> Memory:
         """Return it of a model, or an outline, that is stored in numbers of ``itemsize`` bytes."""
-        config, stages = model.config, len(settings.plan.stages)
+        config, stages = text_settings(model.config), len(settings.plan.stages)
         sizes = {name: weight.numel() for name, weight in model.named_parameters()}
         width, hidden = WIDTH[settings.precision], config.hidden_size
         frozen = frozen_linear(model, groups, stages) if itemsize < FLOAT else []

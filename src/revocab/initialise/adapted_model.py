@@ -37,6 +37,7 @@ from revocab.models.folder import (
     tell_left_out,
 )
 from revocab.models.load import check_model
+from revocab.models.shape import load_config, model_class
 from revocab.models.special_ids import new_config, new_generation_config, special_ids
 from revocab.models.token_rows import PER_LAYER_ROWS, filled, is_per_layer, padded_rows
 from revocab.models.write import link_weights, with_tensors, write_weights
@@ -185,6 +186,7 @@ def initialise_model(
             "languages": [language_label(language) for language in job.languages],
             "filled_with": FILLED_WITH,
             "titles": TITLES,
+            "loader": model_class(load_config(source.path)).__name__,
         }
         card = origin.card("adapted", source.path, facts, {"language": list(job.languages)})
         write_text(folder / "README.md", card)

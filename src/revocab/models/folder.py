@@ -297,14 +297,15 @@ class ModelFolder:
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:
-        from revocab.models.shape import load_shape
+        from revocab.models.shape import load_shape, stored_as
 
         model = load_shape(self.path)
+        by_name = stored_as(model, self.tensors)
         names = {id(module): name for name, module in model.named_modules()}
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             name = f"{names[id(module)]}.weight"
-            stored = [n for n in self.tensors if name.endswith(n) or n.endswith(name)]
+            stored = [by_name[name]] if name in by_name else []
             if not stored and stored_names:  # GPT-NeoX stores its head under another name
                 stored = [tensor for tensor in self.tensors if tensor in HEADS]
             needed = not (self.tied and stored_names)

@@ -16,7 +16,7 @@ from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.findings import Finding, finite_findings, scan, some
 from revocab.models.folder import ModelFolder, read_settings
-from revocab.models.shape import layer_map, load_config, load_shape, with_own_code
+from revocab.models.shape import layer_map, load_config, load_shape, model_class, with_own_code
 from revocab.models.token_rows import cut_off, padding_findings
 from revocab.models.weights import INDEX, WEIGHTS, equal_tensors
 from revocab.vocabulary.tokenizers.file_ids import TokenizerFiles
@@ -79,8 +79,6 @@ def load_causal_lm(
     them. ``options`` go through to transformers. Raises :class:`RevocabError` for what
     :func:`check_model` refuses, and for fewer GPUs.
     """
-    from transformers import AutoModelForCausalLM
-
     check_model(folder)
     devices = divided(device, gpus)
     if len(devices) > 1:
@@ -89,7 +87,7 @@ def load_causal_lm(
         options = {"device_map": device, **options}  # straight there, not through main memory
     with loading(folder):
         config = with_own_code(options.pop("config", None) or load_config(folder))
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = model_class(config).from_pretrained(
             folder, config=config, output_loading_info=True, dtype=dtype, **_SAFE, **options
         )
     model, info = loaded
@@ -179,7 +177,6 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
 
     Without accelerate, which that needs (vLLM's environment may lack it), the model is loaded.
     """
-    from transformers import AutoModelForCausalLM
     from transformers.utils.import_utils import is_accelerate_available
 
     if (generation := folder.path / "generation_config.json").is_file():
@@ -195,8 +192,9 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     quiet_loading()
     with quiet(), loading(folder.path, Exception):  # of any type, where settings are nonsense
         options = {"output_loading_info": True, "ignore_mismatched_sizes": True}
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder.path, config=load_config(folder.path), **options, **_SAFE, **device
+        config = load_config(folder.path)
+        loaded: Any = model_class(config).from_pretrained(
+            folder.path, config=config, **options, **_SAFE, **device
         )
     return loaded
 

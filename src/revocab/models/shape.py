@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,15 @@ def context_length(config: Any, unknown: int = 2**31) -> int:
     return int(getattr(config.get_text_config(), "max_position_embeddings", None) or unknown)
 
 
+def model_class(config: Any) -> Any:
+    """Return what loads a model for text: of one that sees, and has no such class, the whole."""
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    sees = type(config) in AutoModelForImageTextToText._model_mapping
+    writes = type(config) in AutoModelForCausalLM._model_mapping
+    return AutoModelForImageTextToText if sees and not writes else AutoModelForCausalLM
+
+
 def load_shape(folder: str | Path) -> Any:
     """Return a folder's causal language model on the meta device: its shapes, without weights."""
     return shape_of(load_config(folder))
@@ -45,12 +54,26 @@ def load_shape(folder: str | Path) -> Any:
 
 def shape_of(config: Any) -> Any:
     import torch
-    from transformers import AutoModelForCausalLM
 
     with torch.device("meta"):
-        shape = AutoModelForCausalLM.from_config(with_own_code(config))
+        shape = model_class(config).from_config(with_own_code(config))
         shape.tie_weights()
     return shape
+
+
+def stored_as(model: Any, names: Iterable[str]) -> dict[str, str]:
+    """Return the stored names of a model's parameters, by their names in the model.
+
+    transformers renames what it reads: ``language_model.model.norm`` of a file may be
+    ``model.language_model.norm``.
+    """
+    from transformers.conversion_mapping import get_model_conversion_mapping
+    from transformers.core_model_loading import WeightRenaming, rename_source_key
+
+    mapping = get_model_conversion_mapping(model)
+    renamings = [each for each in mapping if isinstance(each, WeightRenaming)]
+    state, prefix = model.state_dict(), model.base_model_prefix
+    return {rename_source_key(name, renamings, [], prefix, state)[0]: name for name in names}
 
 
 def has_plain_head(model: Any) -> bool:

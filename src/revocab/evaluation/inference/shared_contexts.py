@@ -181,7 +181,7 @@ class SharedContextLM(HFLM):
         size: float = self.batch_size
         mates = batch_mates(requests, chosen, self.batch_size)
         longest = max(len(requests[i][1]) + len(requests[i][2]) for i in mates)
-        entries = min(longest, self.max_length) * self.model.config.vocab_size
+        entries = min(longest, self.max_length) * self.model.config.get_text_config().vocab_size
         if size * entries > LOGITS:
             mates, size = chosen, LOGITS / entries
         answers = self._score_as_harness(requests, mates, size)

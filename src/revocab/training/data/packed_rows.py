@@ -180,13 +180,14 @@ def misfits(
 ) -> Iterator[str]:
     """Yield how data of a number of ids and a length of rows does not fit a model."""
     ids, length = manifest["vocabulary_size"], manifest["sequence_length"]
-    rows = token_rows(config) or config.vocab_size
+    text = config.get_text_config()
+    rows = token_rows(config) or text.vocab_size
     if ids > rows:
         yield (
             f"{model_folder}: {rows} vocabulary rows, but {what} have ids up to {ids - 1}; pack"
             " with the model's own tokenizer"
         )
-    allowed = getattr(config, "max_position_embeddings", None)
+    allowed = getattr(text, "max_position_embeddings", None)
     if allowed is not None and length > allowed:
         yield (
             f"{what}: sequence length {length}, but {model_folder} allows at most {allowed} "
