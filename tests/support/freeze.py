@@ -112,7 +112,7 @@ def cells(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(table, dict) or "rows" not in table:
             continue
         for number, row in enumerate(table["rows"]):
-            for column, cell in enumerate(row["cells"]):
+            for column, cell in enumerate(row.get("cells", ())):
                 values = {key: cell[key] for key in CELL if cell.get(key) is not None}
                 if values:
                     yield f"{file.stem}:{number}:{column}", values
