@@ -109,10 +109,10 @@ real: install  ## compare starts on a real model, SmolLM2-135M, on text of a dat
 	ln -sfn $(abspath $(DATA))/data resources/inputs/data
 	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/demos/real.yaml --config data_root=resources/inputs
 
-test: install  ## style, tests, a small experiment; types are looked at by `make lint` and `make long`
+test: install  ## check style, run tests and a small experiment; `make lint` and `make long` check types
 	$(PARALLEL) -m "not hub and not long"
 
-long: install  ## run whole experiments, several processes, kills, the real vLLM, a cluster and notebooks (CI does, after `make test`)
+long: install  ## check types, run whole experiments, several processes, kills, the real vLLM, a cluster and notebooks (CI does, after `make test`)
 	$(PARALLEL) -m "long and not hub"
 
 soak: install  ## kill runs of the small experiment KILLS times (200), and compare all bytes

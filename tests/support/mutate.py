@@ -125,8 +125,8 @@ def imported(name: str) -> frozenset[str]:
             for file in (f for alias in node.names for f in file_of(f"{node.module}.{alias.name}")):
                 folder = (REPOSITORY / file).parent
                 # A package that is imported by itself is one whose modules are found at run time.
-                found = folder.glob("*.py") if file.endswith("__init__.py") else []
-                files |= {file, *(str(path.relative_to(REPOSITORY)) for path in found)}
+                modules = folder.glob("*.py") if file.endswith("__init__.py") else []
+                files |= {file, *(str(path.relative_to(REPOSITORY)) for path in modules)}
     return frozenset(files - {name})
 
 
@@ -205,9 +205,9 @@ def main() -> int:
             fault = f"{spoken(name, change)}  [{crc32(text.encode()):08x}]"
             if fault not in done:
                 before = seconds.copy()
-                found = search(checkout, name, text, change, seconds)
+                test = search(checkout, name, text, change, seconds)
                 slower = {test: took for test, took in seconds.items() if took != before.get(test)}
-                done[fault] = {"fault": fault, "found": found, "seconds": slower}
+                done[fault] = {"fault": fault, "found": test, "seconds": slower}
                 with options.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(done[fault]) + "\n")
             results.append(done[fault])

@@ -26,6 +26,9 @@ BUILD = "tokenizer train --corpora it={corpus} --out o --alphabet byte_level "
 RULE = "init_embeddings --job 'init_embeddings r' --out o "
 
 WRONG_CALLS: list[tuple[str, str]] = [
+    # Verbs that there are not.
+    ("../cli", "'../cli': no such verb"),
+    ("help scor", "did you mean 'score'?"),
     # Options and numbers.
     ("judge rule --conversations {chat.jsonl} --out o --checks 'x=[1'", "'[1', line 2: not valid"),
     (f"{FVT}--solver lstsq", "--solver"),

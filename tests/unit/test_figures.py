@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.report.drawing import Palette, darker
+from revocab.report.drawing import Palette, darker, own_colours
 from revocab.report.figures.curves import AverageScoreFigure, smooth
 from revocab.report.figures.grids import shares
 from revocab.report.figures.tokenizers import span
@@ -65,6 +65,11 @@ def test_colours_are_fixed_and_different():
     assert palette.line("sava")["color"] == methods()["sava"].colour
     assert len({palette.line(name)["color"] for name in names}) == 4
     assert Palette([*names, "other"]).line("sava-helper1b") == palette.line("sava-helper1b")
+    # Names of no method have the colours of methods that are not there.
+    names = ["base", *(f"extend{number}" for number in range(7))]
+    colours = [Palette(names).line(name)["color"] for name in names]
+    assert len({*colours}) == 8
+    assert {*colours[1:]} <= {*own_colours().values()} - {methods()["base"].colour}
 
 
 def test_a_sweep_is_coloured_by_ratios_where_numbers_differ_by_a_factor_of_two():

@@ -31,7 +31,9 @@ def root(tmp_path):
 
 
 def test_anchors_are_unique_and_what_data_is_synthetic_is_said_once(root):
-    page = html.page(Results(root))
+    results = Results(root)
+    assert html.picture(results) == "heldout"  # on top: the losses on held-out text
+    page = html.page(results)
     ids = Counter(re.findall(r' id="([^"]*)"', page))
     assert {"table-heldout", "figure-heldout", "heldout"} <= ids.keys()
     assert set(ids.values()) == {1}
@@ -93,6 +95,16 @@ def test_counts_that_no_seed_changes_have_no_deviation():
     assert Cell(2048, digits=0, deviation=0.0).number() == "2048"
     assert Cell(2048, digits=0, deviation=3.0).number() == "2048 [3]"
     assert Cell(1.0, deviation=0.0).number() == "1.00 [0.00]"
+
+
+def test_figures_follow_the_dark_scheme():
+    styles = ("fill: #ffffff", "stroke: #440066", f"fill: {html.ON_IMAGE}")
+    svg = "".join(["<svg><defs></defs>", *(f'<path style="{style}"/>' for style in styles)])
+    dark = html.with_dark_colours(svg)
+    assert "prefers-color-scheme: dark" in dark
+    assert 'path[style*="fill: #ffffff"]{fill:#171b20!important}' in dark
+    assert '[style*="stroke: #440066"]{stroke:oklch(from #440066 max(' in dark
+    assert dark.count(html.ON_IMAGE) == 1  # as it was
 
 
 def test_labels_are_moved_apart_and_keep_their_order():

@@ -41,7 +41,11 @@ def test_changed_code_runs_again_and_trains_again_where_it_is_not_kept(finished,
     assert finished.plan(triggers=KEEPING).needed == set()
     # Another option trains again as ever.
     change = {"recipes.adapt.learning_rate": 0.1}
-    assert "adapt_model:main-sava" in finished.plan(change, triggers=KEEPING).needed
+    plan = finished.plan(change, triggers=KEEPING)
+    assert "adapt_model:main-sava" in plan.needed
+    # What a user reads of it is no JSON.
+    reasons = [plan.reasons[name] for name in plan.needed]
+    assert not [reason for reason in reasons if "{" in reason or '"' in reason]
 
 
 def test_what_trainings_read_is_kept_with_them_and_the_rest_is_not(finished, lasting, edit):

@@ -130,7 +130,7 @@ def mixture(texts: Sequence[Text], keep: Sequence[Text]) -> dict[str, float]:
 
 
 def vocabulary_size(stated: int | None, base: int, text: int, trained: float | None = None) -> int:
-    """Return the tokens of the new vocabulary: ``asked`` or, if None, what ``text`` bytes carry
+    """Return the tokens of the new vocabulary: ``stated`` or, if None, what ``text`` bytes carry
     and ``trained`` tokens of training (None: enough) can teach.
 
     At most twice the ``base``: Gosal et al. 2024, Table 1, found no gain beyond. Raises

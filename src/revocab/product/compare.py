@@ -102,13 +102,11 @@ def compare(
     inputs = [*folders, *options.text.values()]
     out = None if options.out is None else OutputFolder(options.out, "comparison", inputs)
     read = [documents_of(text, options.limit_bytes) for text in texts]
-    comparison = {
-        "models": [old, new],
-        "texts": [
-            compared(folders, text, documents, options.device, len(texts), say=say)
-            for text, documents in zip(texts, read, strict=True)
-        ],
-    }
+    compared = []
+    for text, documents in zip(texts, read, strict=True):
+        losses = loss_difference(folders, documents, options.device, len(texts), say=say)
+        compared.append(with_speeds(losses, folders, text, documents, options.device, say=say))
+    comparison = {"models": [old, new], "texts": compared}
     from revocab.report.template import environment
 
     template = environment(FOLDER).get_template("comparison.md.j2")
@@ -126,18 +124,16 @@ def local_model(name: str) -> Path:
     return folder
 
 
-def compared(
+def with_speeds(
+    losses: dict[str, Any],
     folders: Sequence[Path],
     text: Text,
     documents: Sequence[str],
     device: str,
-    texts: int = 1,
-    fewest: int = FEWEST_PARTS,
     *,
     say: Say = silent,
 ) -> dict[str, Any]:
-    """Return how two models differ on one of so many texts, whose intervals hold at once."""
-    losses = loss_difference(folders, documents, device, texts, fewest, say=say)
+    """Return how two models differ on a text: their losses on it, speeds and sizes."""
     characters = sum(map(len, documents))
     dense = max(losses["tokens"]) / characters
     room = (min(look_at(str(folder)).context for folder in folders) - NEW_TOKENS) / dense / MARGIN

@@ -17,7 +17,7 @@ from typing import Any
 from revocab.io import read_json, read_jsonl, write_json, write_text
 from revocab.marker import MARKER
 from revocab.output import OutputFolder
-from revocab.product.compare import answer, compared, documents_of, loss_difference
+from revocab.product.compare import answer, documents_of, loss_difference, with_speeds
 from revocab.product.inputs import Text
 from revocab.progress import spoken
 
@@ -47,10 +47,9 @@ def judge(
     for text in (*new, *old):
         documents = pieces(text)
         count = len(new) + len(old)
+        part = loss_difference(folders, documents, "auto", count, PARTS, say=say)
         if text is new[0] and len(documents) > 1:
-            part = compared(folders, text, documents, "auto", count, PARTS, say=say)
-        else:
-            part = loss_difference(folders, documents, "auto", count, PARTS, say=say)
+            part = with_speeds(part, folders, text, documents, "auto", say=say)
         texts.append({**part, "language": text.language, "is_new": text in new})
     verdict = {"of": of, "texts": texts, "training": training_of(run)}
     write_json(file, verdict)

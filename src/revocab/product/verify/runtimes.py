@@ -156,7 +156,7 @@ QUANTISED = 0.2
 
 @dataclass(frozen=True)
 class LlamaAnswer:
-    """What llama.cpp says of a GGUF, a list for each list that it was request."""
+    """What llama.cpp says of a GGUF, a list for each list of a request."""
 
     #: The tokens that it adds before and after a text, if any.
     bos: int | None

@@ -102,7 +102,7 @@ def page(verified: Verified) -> str:
     names: dict[str, list[str]] = {}
     for result in verified.results:
         names.setdefault(result.state, []).append(result.runtime)
-    listed = {state: ", ".join(dict.fromkeys(runtimes)) for state, runtimes in names.items()}
+    listed = {state: ", ".join(dict.fromkeys(each)) for state, each in names.items()}
     template = environment(Path(__file__).parent).get_template("verified.txt.j2")
     return template.render(verified=verified, names=listed, most=SHOWN).rstrip()
 
