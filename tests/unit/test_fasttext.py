@@ -15,6 +15,7 @@ from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
+from revocab.initialise.reading import fasttext
 from revocab.initialise.reading.fasttext import (
     AuxiliaryJob,
     Sentences,
@@ -80,6 +81,22 @@ def test_long_documents_are_cut_and_nothing_is_lost(world):
     assert len(sentences) > 1
     assert max(map(len, sentences)) <= 1024
     assert "".join("".join(words) for words in sentences).count("gatto") == 2000
+
+
+def test_corpora_take_turns(world, tmp_path, monkeypatch):
+    class Read(Exception): ...
+
+    def sentences(tokenizer, words, documents):
+        raise Read(*documents)
+
+    monkeypatch.setattr(fasttext, "Sentences", sentences)
+    corpora = {
+        "it": write_corpus(tmp_path / "it", ["a", "b", "c"]),
+        "en": write_corpus(tmp_path / "en", ["1"]),
+    }
+    with pytest.raises(Read) as caught:
+        train_auxiliary(world / "target", [world / "source"], corpora, tmp_path / "out", SMALL)
+    assert caught.value.args == ("a", "1", "b", "c")
 
 
 def test_frequent_tokens_are_trained_and_others_spelled(world):

@@ -206,6 +206,25 @@ def test_settings_must_be_objects(toys, tmp_path):
         assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("model_type", "stored", "words"),
+    [
+        ("t5", ["shared.weight"], "no causal language model of model_type 't5'"),
+        ("nosuch", ["wte.weight"], "does not recognize this architecture"),
+        ("gpt2", ["h.0.weight"], "0 stored tensors match 'transformer.wte.weight'"),
+        ("gpt2", ["wte.weight", "transformer.wte.weight"], "2 stored tensors match"),
+    ],
+)
+def test_names_that_no_architecture_explains_are_one_problem(tmp_path, model_type, stored, words):
+    tensors = {name: torch.ones(4, 12) for name in stored}
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    write_json(tmp_path / "config.json", {"model_type": model_type, "n_embd": 12, "vocab_size": 4})
+    with pytest.raises(RevocabError) as caught:
+        _ = ModelFolder(tmp_path).vocabulary_names
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{tmp_path}: ") and words in problem and "\n" not in problem
+
+
 # Keeping, fetching, rewriting. -------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from method_inputs import make, new_rows, random_inputs
 
-from revocab.initialise.methods.sava import METHOD, choose_anchors
+from revocab.initialise.methods.sava import METHOD, _Fit, choose_anchors
 from revocab.initialise.rows import alignment
 
 
@@ -202,12 +202,14 @@ def test_quality_by_hand(scale):
 
 
 def test_second_sgd_fit_is_that_of_the_remaining_anchors():
-    x, y = data(200, 24, 16)
-    whole, held = alignment.Normal.of(x, y), alignment.Normal.of(x[:20], y[:20])
-    rest = alignment.Normal(whole.gram_PP - held.gram_PP, whole.right_PY - held.right_PY)
-    keys = {"steps": 50, "learning_rate": 1e-3, "seed": 42}
-    fitted = alignment.fit_sgd(x[20:], y[20:], normal=rest, **keys)
-    assert torch.allclose(fitted(x), alignment.fit_sgd(x[20:], y[20:], **keys)(x), atol=1e-5)
+    fit = _Fit(random_inputs(overlap=80), METHOD.options(steps=50))
+    held, rest = (
+        (fit.x_NX.take(n_N), fit.y_NY.take(n_N)) for n_N in (torch.arange(20), torch.arange(20, 80))
+    )
+    x, y = (rows[:] for rows in rest)
+    alone = alignment.fit_sgd(x, y, steps=50, learning_rate=1e-3, seed=42)
+    assert torch.allclose(fit.of(*rest, held)(x), alone(x), atol=1e-5)
+    assert not torch.allclose(fit.all_anchors()(x), alone(x), atol=1e-4)
 
 
 REFITTED = "anchors left out of a second fit"

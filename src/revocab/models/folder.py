@@ -252,10 +252,11 @@ class ModelFolder:
         for config in (self.config, self.text_config):
             if "tie_word_embeddings" in config:
                 return bool(config["tie_word_embeddings"])
-        from transformers import AutoConfig
+        from revocab.models.load import loading
+        from revocab.models.shape import load_config
 
-        config = AutoConfig.from_pretrained(self.path, trust_remote_code=False)
-        return bool(config.get_text_config().tie_word_embeddings)
+        with loading(self.path, Exception):  # of any type, where settings are nonsense
+            return bool(load_config(self.path).get_text_config().tie_word_embeddings)
 
     @cached_property
     def vocabulary_names(self) -> dict[Which, str]:
@@ -297,15 +298,17 @@ class ModelFolder:
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:
-        from revocab.models.shape import load_shape, stored_as
+        from revocab.models.load import loading
+        from revocab.models.shape import load_shape, names_in_model
 
-        model = load_shape(self.path)
-        by_name = stored_as(model, self.tensors)
+        with loading(self.path, Exception):  # of any type, where settings are nonsense
+            model = load_shape(self.path)
+        in_model = names_in_model(model, self.tensors)
         names = {id(module): name for name, module in model.named_modules()}
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             name = f"{names[id(module)]}.weight"
-            stored = [by_name[name]] if name in by_name else []
+            stored = [tensor for tensor, own in in_model.items() if own == name]
             if not stored and stored_names:  # GPT-NeoX stores its head under another name
                 stored = [tensor for tensor in self.tensors if tensor in HEADS]
             needed = not (self.tied and stored_names)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from revocab.errors import RevocabError
+
 #: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
 CPU_CHUNK_ELEMENTS = 1 << 19
 #: A GPU wants large products: 64 Mi floats are 256 MiB.
@@ -39,12 +41,25 @@ def context_length(config: Any, unknown: int = 2**31) -> int:
 
 
 def model_class(config: Any) -> Any:
-    """Return what loads a model for text: of one that sees, and has no such class, the whole."""
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+    """Return what loads a model for text: of one that sees, and has no such class, the whole.
 
-    sees = type(config) in AutoModelForImageTextToText._model_mapping
-    writes = type(config) in AutoModelForCausalLM._model_mapping
-    return AutoModelForImageTextToText if sees and not writes else AutoModelForCausalLM
+    Raises :class:`RevocabError` where there is neither, as of encoders.
+    """
+    from transformers import (
+        MODEL_FOR_CAUSAL_LM_MAPPING,
+        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+        AutoModelForCausalLM,
+        AutoModelForImageTextToText,
+    )
+
+    if type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
+        return AutoModelForCausalLM
+    if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        return AutoModelForImageTextToText
+    raise RevocabError(
+        f"{config.name_or_path or 'configuration'}: transformers has no causal language model of"
+        f" model_type {config.model_type!r}; choose a model that continues text"
+    )
 
 
 def load_shape(folder: str | Path) -> Any:
@@ -61,8 +76,8 @@ def shape_of(config: Any) -> Any:
     return shape
 
 
-def stored_as(model: Any, names: Iterable[str]) -> dict[str, str]:
-    """Return the stored names of a model's parameters, by their names in the model.
+def names_in_model(model: Any, stored: Iterable[str]) -> dict[str, str]:
+    """Return the names of a model's parameters in the model, by their stored names.
 
     transformers renames what it reads: ``language_model.model.norm`` of a file may be
     ``model.language_model.norm``.
@@ -73,7 +88,7 @@ def stored_as(model: Any, names: Iterable[str]) -> dict[str, str]:
     mapping = get_model_conversion_mapping(model)
     renamings = [each for each in mapping if isinstance(each, WeightRenaming)]
     state, prefix = model.state_dict(), model.base_model_prefix
-    return {rename_source_key(name, renamings, [], prefix, state)[0]: name for name in names}
+    return {name: rename_source_key(name, renamings, [], prefix, state)[0] for name in stored}
 
 
 def has_plain_head(model: Any) -> bool:

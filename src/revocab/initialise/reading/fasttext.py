@@ -220,7 +220,7 @@ def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") 
     if not names:
         problems.append(
             f"{folder}: holds no vectors of this source vocabulary; run train_auxiliary with its "
-            "--source-tokenizer"
+            "--source-tokenizers"
         )
     refuse(problems)
     stored = load_file(folder / VECTORS, device=device)
