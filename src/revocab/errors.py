@@ -115,6 +115,15 @@ def refused(call: Callable[..., object], *given: object) -> list[str]:
     return []
 
 
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Name the place before each problem of a :class:`RevocabError`."""
+    try:
+        yield
+    except RevocabError as error:
+        raise RevocabError(f"{place}: {problem}" for problem in error.problems) from error
+
+
 class UsageError(RevocabError):
     """A command line that cannot be read; it ends with exit status 2, as is the custom."""
 

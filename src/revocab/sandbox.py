@@ -1,6 +1,7 @@
 """Templates that somebody else wrote, rendered in Jinja's immutable sandbox, as transformers does.
 
 A template cannot reach Python or change what it is given. It may loop for as long as it likes.
+Verbs of evaluation are read with this, so jinja2 is imported where it is needed.
 """
 
 from __future__ import annotations

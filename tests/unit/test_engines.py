@@ -7,6 +7,27 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
+from revocab.errors import RevocabError
+from revocab.evaluation.inference.decoding import TextGenerator
+
+
+class Writer(TextGenerator):
+    """An engine that does no more than an engine must."""
+
+    def generate(self, prompts, max_new_tokens, stop):
+        return []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("run", ([[1]], 2)), ("log_probabilities", ([1], [[2]]))]
+)
+def test_what_an_engine_lacks_is_refused_with_one_that_has_it(name, words):
+    with pytest.raises(RevocabError, match=r"Writer .* transformers"):
+        getattr(Writer(), name)(*words)
+
+
 #: Prints what the text of each engine is made from.
 HASHES = """
 from pathlib import Path

@@ -193,6 +193,7 @@ def test_text_ends_at_the_stop(models):
         (" uno\ndue\n\ntre", "\n\n", "uno\ndue"),
         (" uno\ndue\n\ntre", "\n", "uno"),
         ("\n\nuno", "\n\n", ""),
+        (" uno\n\ndue", None, "uno\n\ndue"),  # of a chat, where end tokens alone end an answer
     ):
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         assert finished(ids, tokenizer, [], stop).text == output

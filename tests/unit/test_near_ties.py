@@ -47,6 +47,22 @@ def score(model, tasks, *, share_contexts):
     return loaded, found
 
 
+def test_far_items_of_a_task_with_near_ties_keep_the_shared_scores(
+    workplace, repository, tmp_path, monkeypatch
+):
+    model = workplace[0]
+    mixed = write_task(tmp_path, repository, "mixed", [*TWIN_ROWS, *IT_ROWS], "arc_easy_it")
+    _, plain = score(model, [mixed], share_contexts=False)
+    settled, ours = score(model, [mixed], share_contexts=True)
+    assert settled.rescored == len(TWIN_ROWS)
+    monkeypatch.setattr(shared_contexts, "near_ties", lambda *_: [])
+    _, shared = score(model, [mixed], share_contexts=True)
+    near = sum(len(row["choices"]) for row in TWIN_ROWS)
+    scores = [of["mixed"][0] for of in (ours, plain, shared)]
+    assert scores[0] == scores[1][:near] + scores[2][near:]
+    assert scores[1][near:] != scores[2][near:]  # else either would do
+
+
 def test_near_ties_flip_with_sharing_alone_and_not_when_settled(workplace, monkeypatch):
     model, ties, _ = workplace
     _, plain = score(model, [ties], share_contexts=False)

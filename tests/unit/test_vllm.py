@@ -71,6 +71,17 @@ def test_what_a_user_gives_for_keys_and_values_holds(monkeypatch, space, told):
     assert ("kv_cache_memory_bytes" in settings) == told
 
 
+@pytest.mark.parametrize("space", ["1", ""])
+def test_too_little_memory_names_what_a_user_can_change(monkeypatch, space):
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", space)
+    with pytest.raises(RevocabError) as caught, vllm_start.enough_memory(Path("model")):
+        raise ValueError("2.0 GiB KV cache is needed, larger than the available. Try increasing")
+    assert str(caught.value).startswith("model: ") and "--dtype bfloat16" in str(caught.value)
+    assert ("VLLM_CPU_KVCACHE_SPACE" in str(caught.value)) == bool(space)
+    with pytest.raises(ValueError, match="another"), vllm_start.enough_memory(Path("model")):
+        raise ValueError("another")
+
+
 WIDE = LlamaConfig(
     hidden_size=256, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2
 )

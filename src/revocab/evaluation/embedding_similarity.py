@@ -17,7 +17,6 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
-from revocab.initialise.reading.helper import Helper
 from revocab.io import write_csv, write_json
 from revocab.limits import Seed, Size, StepNumber
 from revocab.models.findings import broken_rows
@@ -144,6 +143,7 @@ def measure(
     that it shares with the target, anchors included. Raises :class:`RevocabError` naming rows that
     are not finite.
     """
+    from revocab.initialise.reading.helper import Helper
     from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 

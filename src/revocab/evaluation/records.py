@@ -21,8 +21,8 @@ from revocab.models.folder import OWN_FILES
 
 #: Files of a model folder that decide what it computes and writes.
 DECIDING = (".safetensors", ".json", ".model", ".txt", ".jinja")
-#: Folders of the evaluation whose modules are found at run time, and hashed one by one.
-FOUND = frozenset({"engines", "kinds"})
+#: Folders of the evaluation whose modules are hashed one by one.
+REGISTRIES = frozenset({"engines", "kinds"})
 
 Parts = Mapping[str, Any]
 
@@ -98,7 +98,7 @@ def code_hash() -> str:
     Of engines and kinds only what a record was made with counts, and that by :func:`module_hash`.
     """
     folder = Path(__file__).parent
-    files = [path for path in sorted(folder.rglob("*.py")) if path.parent.name not in FOUND]
+    files = [path for path in sorted(folder.rglob("*.py")) if path.parent.name not in REGISTRIES]
     return digest({path.relative_to(folder).as_posix(): file_hash(path) for path in files})
 
 

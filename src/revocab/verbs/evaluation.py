@@ -116,7 +116,7 @@ def generate_text(
     machine: GenerationHardware,
     out: Path,
 ) -> None:
-    """Generate greedily with checkpoints of one run on stored prompts, and score the outputs."""
+    """Generate text with checkpoints of one run on stored prompts, and score the outputs."""
     from revocab.evaluation.generation.generate import generate_checkpoints
 
     generating = Generating(

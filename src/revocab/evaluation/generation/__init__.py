@@ -1,1 +1,1 @@
-"""Greedy generation: kinds of tasks, their prompts, what models write, and its metrics."""
+"""Generation: kinds of tasks, their prompts, what models write, and its metrics."""

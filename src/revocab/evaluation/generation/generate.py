@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from revocab.device import checkpoint_on, deciding
-from revocab.errors import RevocabError, all_of, refused
+from revocab.errors import RevocabError, all_of, naming, refused
 from revocab.evaluation.generation.kind import find_kind, metrics
 from revocab.evaluation.generation.prompts import asks_itself, begun, layout_of, messages, render
 from revocab.evaluation.inference.chat_prompts import ChatFormat
@@ -109,7 +108,7 @@ def read_prompts(path: Path) -> list[Row]:
                 " build_prompts wrote"
             )
     if not rows:
-        raise RevocabError(f"{path}: no rows")
+        raise RevocabError(f"{path}: no rows; build its prompts again")
     return rows
 
 
@@ -215,14 +214,6 @@ def generate_checkpoint(
             write_jsonl(path, generate_task(generator, tasks[name], options))
         finished.write(parts, sha256(path))
     generator.close()
-
-
-@contextmanager
-def naming(place: str) -> Iterator[None]:
-    try:
-        yield
-    except RevocabError as error:
-        raise RevocabError(f"{place}: {problem}" for problem in error.problems) from error
 
 
 def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGenerator:

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from revocab.closed import Id, Job
 from revocab.corpora.source import Form, origin, place, read_numbered
-from revocab.errors import RevocabError, refuse
+from revocab.errors import RevocabError, naming, refuse
 from revocab.evaluation.generation.kind import PromptOptions, find_kind
 from revocab.evaluation.metrics import Row
 from revocab.io import sha256, write_json, write_jsonl
@@ -67,11 +67,8 @@ def build_prompts(
     neighbours there often share a passage.
     """
     kind, changes = find_kind(job.kind), job.layout_changes()
-    try:
+    with naming(f"--direction {' '.join(job.direction)}: {kind.name}"):
         kind.layout_in(job.direction, changes)
-    except RevocabError as error:
-        where = f"--direction {' '.join(job.direction)}: {kind.name}"
-        raise RevocabError(f"{where}: {problem}" for problem in error.problems) from None
     pool, test = place(job.pool, pool_files), place(job.test, test_files)
     shots = usable_rows(job, read_numbered(job.pool, pool_files, job.pool_limit), pool)
     queries = usable_rows(job, read_numbered(job.test, test_files), test)

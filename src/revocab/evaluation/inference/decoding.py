@@ -122,9 +122,14 @@ class TextGenerator(ABC):
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds to read prompts together and write ``new_tokens`` after each, whatever
-        they are; of an engine that is timed.
+        they are.
+
+        Raises :class:`RevocabError` of an engine without this.
         """
-        raise NotImplementedError
+        raise RevocabError(
+            f"{type(self).__name__} cannot be timed, which efficiency needs; take the engine"
+            " transformers"
+        )
 
     def close(self) -> None:
         self.model = None

@@ -284,7 +284,7 @@ def prepare(task: Task, shots: int, metadata: Metadata) -> None:
     """Fix a task's number of shots and seed, and let it build its plain requests only once.
 
     ``task.item_scores`` gets the scores of its items while the harness evaluates it, each with its
-    row and the log-likelihoods of its choices where the task has a measure.
+    row and the log-likelihoods of its choices.
     """
     if task.get_config("num_fewshot") != 0:  # a task may insist on none, as on the command line
         task.set_config("num_fewshot", shots)

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from revocab import yaml_file
 from revocab.closed import Closed, Id, Language, OneLine, Revision, checked, exactly_one, near
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, naming
 from revocab.evaluation.metrics import LABEL_METRICS
 from revocab.limits import COUNTED, ShotCount
 from revocab.sandbox import check_length, explain
@@ -173,10 +173,8 @@ def read_task(path: Path) -> dict[str, Any]:
 
 def check_keys(path: Path, config: dict[str, Any], keys: type[Closed]) -> dict[str, Any]:
     """Return a file's content; raise :class:`RevocabError` naming file and key of what is wrong."""
-    try:
+    with naming(str(path)):
         checked(keys, config)
-    except RevocabError as error:
-        raise RevocabError(f"{path}: {problem}" for problem in error.problems) from None
     return config
 
 

@@ -308,10 +308,10 @@ def task_files(tasks: Sequence[Path], folder: Path) -> list[Path]:
 
 def template_task(name: str, folder: Path) -> Path:
     templates = files_in(TEMPLATES, ".yaml")
-    whole = [task for task, file in templates.items() if "dataset_path" in load_template(file)]
     if name not in templates:
+        whole = [task for task, file in templates.items() if "dataset_path" in load_template(file)]
         raise RevocabError(unknown("--tasks", name, whole, "task file or template"))
-    if name not in whole:
+    if "dataset_path" not in load_template(templates[name]):
         raise RevocabError(
             f"--tasks {name}: a template without data of its own; make a task file with yours:"
             f" revocab task --task NAME --template {name} --data FILE --out NAME.yaml"

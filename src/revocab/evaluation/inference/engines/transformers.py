@@ -133,7 +133,7 @@ class TransformersGenerator(TextGenerator):
         settings = GenerationConfig(
             do_sample=False, max_new_tokens=new_tokens, min_new_tokens=new_tokens, pad_token_id=0
         )
-        wait = torch.cuda.synchronize if device.type == "cuda" else int
+        wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
         wait()
         start = time.perf_counter()
         with torch.no_grad():

@@ -130,8 +130,9 @@ def enough_memory(folder: Path) -> Iterator[None]:
         if not MEMORY.search(message):
             raise
         sizes = re.split(r"\. |; ", message)[0].rstrip(".")
+        space = f" raise or unset {CACHE_SPACE}," if os.environ.get(CACHE_SPACE) else ""
         raise RevocabError(
-            f"{folder}: too little memory for vLLM ({sizes}); free some, shorten prompts"
+            f"{folder}: too little memory for vLLM ({sizes}); free some,{space} shorten prompts"
             " (--context-length, where text is generated), take --dtype bfloat16, --gpus with more"
             " devices, or --engine transformers (for multiple choice: hf)"
         ) from error
