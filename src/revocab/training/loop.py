@@ -247,7 +247,7 @@ class Training:
         """Return this process's share of the next step's rows."""
         begin = self.step * self.settings.batch_size
         begin += self.accelerator.process_index * self.micro.share
-        batch = self.packed.__getitems__([*range(begin, begin + self.micro.share)])
+        batch = self.packed.batch(range(begin, begin + self.micro.share))
         return {name: values.to(self.device) for name, values in batch.items()}
 
     def gradients(self, batch: dict[str, torch.Tensor]) -> None:
