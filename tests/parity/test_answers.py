@@ -43,7 +43,7 @@ def test_the_first_loss_is_the_mean_over_the_answers_of_the_step(chat, finished)
     from revocab.training.data.packed_rows import open_packed
 
     model = AutoModelForCausalLM.from_pretrained(chat / "model", dtype=torch.float32).eval()
-    rows = open_packed(chat / "packed", 4, 4).__getitems__([0, 1, 2, 3])
+    rows = open_packed(chat / "packed", 4, 4).batch([0, 1, 2, 3])
     total, count = 0.0, 0
     for ids, positions, learned in zip(
         rows["input_ids"], rows["position_ids"], rows["learned"], strict=True

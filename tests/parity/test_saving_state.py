@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 
 import pytest
 import torch
@@ -133,22 +134,43 @@ def test_signals_at_random_moments_change_no_byte(tmp_path, repository):
     assert_same(tmp_path / "stopped", tmp_path / "reference")
 
 
+class Activations:
+    """What a pass keeps for its backward pass."""
+
+
+class Full(torch.autograd.Function):
+    """A loss in whose backward pass memory runs out."""
+
+    @staticmethod
+    def forward(ctx, loss, activations):
+        ctx.activations = activations
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise torch.OutOfMemoryError("planted")
+
+
 @pytest.fixture
 def full(monkeypatch):
-    """Run out of memory at one step, in all passes but those of one sequence.
+    """Run out of memory at one step, in all backward passes but those of one sequence.
 
-    With two at once it is the second pass, so that gradients of the first are there.
+    With two at once it is the second pass, so that gradients of the first are there. A pass that
+    failed is free when the next begins.
     """
 
     def plant(step):
-        usual = Training.loss
+        usual, failed = Training.loss, []
 
         def limited(self, part):
-            size = len(part["input_ids"])
-            late = size == 4 or (size == 2 and self._losses)
+            assert all(activations() is None for activations in failed)
+            size, loss = len(part["input_ids"]), usual(self, part)
+            late = size == 4 or (size == 2 and len(self._losses) == 2)
             if self.step == step - 1 and late:
-                raise torch.OutOfMemoryError("planted")
-            return usual(self, part)
+                activations = Activations()
+                failed.append(weakref.ref(activations))
+                return Full.apply(loss, activations)
+            return loss
 
         monkeypatch.setattr(Training, "loss", limited)
 

@@ -144,6 +144,8 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     assert done.returncode == 0, done.stderr[-3000:]
     assert "resuming from step" in done.stderr
     assert_same_losses(out, alone)
+    flops, fewer = (io.read_json(one / "timing.json")["flops_per_token"] for one in (out, alone))
+    assert fewer < flops < 2 * fewer  # of what is trained, too, and of the rows of padding
     assert_only_new_rows_move(out, (15, 25), ())
     first = weights(padded)
     before, after = (weights(out / f"checkpoints/step-0000{n}") for n in ("12", "40"))

@@ -95,7 +95,7 @@ def test_bytes_of_a_stage_are_those_of_its_corpora(root):
 
 def test_every_batch_holds_what_its_stage_draws(root):
     packed = open_packed(root / "packed", 28, batch_size=4)
-    batches = [packed.__getitems__(list(range(n, n + 4)))["input_ids"] for n in range(0, 28, 4)]
+    batches = [packed.batch(list(range(n, n + 4)))["input_ids"] for n in range(0, 28, 4)]
     arabic = [int((batch[:, 1] < 22).sum()) for batch in batches]
     assert (sum(arabic[:5]), sum(arabic[5:])) == (18, 4)
 

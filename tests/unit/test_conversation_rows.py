@@ -225,7 +225,7 @@ def test_loss_and_gradients_are_those_of_a_plain_loop_for_any_micro_batch(
     gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
     for parts in ([[0, 1, 2, 3]], [[0], [1, 2], [3]]):
         model.zero_grad()
-        batches = [rows.__getitems__(part) for part in parts]
+        batches = [rows.batch(part) for part in parts]
         assert {int(n) for batch in batches for n in batch["predicted"]} == {count}
         losses = [next_token_loss(model, **batch) for batch in batches]
         for loss in losses:
@@ -240,7 +240,7 @@ def test_loss_and_gradients_are_those_of_a_plain_loop_for_any_micro_batch(
 def test_labels_of_prompts_decide_nothing(folders, tmp_path):
     """The hidden states are of the true text; what is compared with them is not."""
     packed(folders, tmp_path / "out", rows=4)
-    batch = open_packed(tmp_path / "out", 4, batch_size=4).__getitems__([0, 1, 2, 3])
+    batch = open_packed(tmp_path / "out", 4, batch_size=4).batch([0, 1, 2, 3])
     model = model_of("Mistral")
     expected = next_token_loss(model, **batch)
 

@@ -75,7 +75,7 @@ def folder(tmp_path):
 
 def read(rows, size: int) -> list[int]:
     """Return the rows that batches of a size hold, front to back."""
-    batches = [rows.__getitems__(list(range(n, n + size))) for n in range(0, len(rows), size)]
+    batches = [rows.batch(list(range(n, n + size))) for n in range(0, rows.rows, size)]
     return [int(row[0]) for batch in batches for row in batch["input_ids"]]
 
 
@@ -100,7 +100,7 @@ def test_what_a_step_predicts_is_counted_over_the_rows_that_it_reads(tmp_path):
     marks = {"starts": np.zeros((12, 1), dtype=np.uint8), "answers": learned}
     order = np.array([0, 4, 5, 6, 1, 2, 7, 8, 3, 9, 10, 11])
     rows = PackedRows(tokens, {"sequence_length": 8}, 12, marks, 4, order)
-    predicted = [rows.__getitems__([place])["predicted"].item() for place in range(12)]
+    predicted = [rows.batch([place])["predicted"].item() for place in range(12)]
     assert predicted == [4 * 7 - 1] * 4 + [4 * 7 - 2] * 4 + [4 * 7 - 1] * 4
 
 

@@ -132,6 +132,12 @@ def test_a_corpus_that_does_not_do_is_named(tokenizer, texts, options, said):
         packed(endless, {"x": (1.0, reader(*texts))}, **options)
 
 
+def test_a_tokenizer_without_bos_is_named(tokenizer):
+    without = dataclasses.replace(tokenizer, start_id=None)
+    with pytest.raises(RevocabError, match="toy: tokenizer has no bos token; set document_start"):
+        packed(without, {"x": (1.0, reader("a b c"))})
+
+
 def test_all_corpora_that_are_too_short_are_named(tokenizer):
     short = {name: (0.5, reader("a b c")) for name in ("x", "y")}
     with pytest.raises(RevocabError) as raised:

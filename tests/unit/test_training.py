@@ -138,10 +138,10 @@ def packed_folder(tmp_path):
 
 def test_rows_come_as_whole_batches_in_order(packed_folder):
     packed = open_packed(packed_folder, 5)
-    batch = packed.__getitems__([0, 2])["input_ids"]
+    batch = packed.batch([0, 2])["input_ids"]
     assert batch.dtype == torch.int64
     assert batch.tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]]
-    assert len(packed) == 5
+    assert packed.rows == 5
     with pytest.raises(RevocabError, match="6 rows, 7 needed"):
         open_packed(packed_folder, 7)
 

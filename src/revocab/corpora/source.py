@@ -221,12 +221,12 @@ def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any
     commit = resolve(hub.id, hub.revision, "dataset")
     if hub.names is None:
         for row in configuration(commit, hub.name, hub, streaming=streaming):
-            yield renamed(row, hub.fields, hub.id)
+            yield renamed(row, hub.fields, f"{hub.id}, fields")
         return
     fields, by_language = {"id": "id", "text": "text", **hub.fields}, {}
     for language, name in hub.names.items():
-        rows, place = configuration(commit, name, hub, streaming=False), f"{hub.id} ({name})"
-        by_language[language] = [renamed(row, fields, place) for row in rows]
+        rows, where = configuration(commit, name, hub, streaming=False), f"{hub.id} ({name})"
+        by_language[language] = [renamed(row, fields, f"{where}, fields") for row in rows]
     yield from joined(by_language, hub.id)
 
 
@@ -280,7 +280,8 @@ def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str
             with_ours[ours] = nested(row, theirs.split("."))
         except KeyError:
             raise RevocabError(
-                f"{where}: no field {theirs!r} (a row has: {', '.join(sorted(row))})"
+                f"{where}: no field {theirs!r} (a row has: {', '.join(sorted(row))}); name the"
+                f" right one for {ours}"
             ) from None
     return with_ours
 

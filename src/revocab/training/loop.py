@@ -100,7 +100,7 @@ class Training:
         self.heldout_steps = {*settings.heldout_steps}
         self.checkpoint_steps = {*settings.checkpoint_steps}
         self.sharded = resume_state.sharding(accelerator) is not None
-        self.parallel = accelerator.num_processes > 1
+        self.parallel = accelerator.num_processes > 1 or self.sharded
         self.saving = Saving(run.state_minutes, keeps_time=tables is not None)
         self.watch = LossWatch(run.stop_at_rise)
         #: Updates that are made.
@@ -203,13 +203,14 @@ class Training:
                 self.step += 1
                 request = self.saving.agreed(self.device)
                 self.finish_step(norm, moved, rate)
+                measured = self.step in self.heldout_steps
+                saved = request > Request.NOTHING or self.step in self.checkpoint_steps
+                if measured or saved:  # waits for a GPU's steps, and is part of their time
+                    self.write_rows()
                 now = time.perf_counter()
                 self.step_seconds += now - self._since
                 self.steps, self._since = self.steps + 1, now
-                measured = self.step in self.heldout_steps
-                saved = request > Request.NOTHING or self.step in self.checkpoint_steps
                 if measured or saved:
-                    self.write_rows()
                     if measured:
                         bar.set_postfix_str("measuring held-out text")
                         self.measure()
@@ -226,8 +227,13 @@ class Training:
             self.step = resume_state.step_of(state)
             if not self.sharded:
                 resume_state.load_weights(state, model)
-        # FSDP shards parameters, which the optimizer then has in place of the whole ones.
+        # FSDP shards parameters, which the optimizer then has in place of the whole ones; a group
+        # that had these still would keep the whole model in every process.
+        for group in self.groups:
+            group.parameters = []
         self.model, _ = self.accelerator.prepare(model, self.optimizer)
+        for group, entry in zip(self.groups, self.optimizer.param_groups, strict=True):
+            group.parameters = entry["params"]
         self.model.zero_grad()
         if state is None:
             return
@@ -247,7 +253,7 @@ class Training:
         """Return this process's share of the next step's rows."""
         begin = self.step * self.settings.batch_size
         begin += self.accelerator.process_index * self.micro.share
-        batch = self.packed.__getitems__([*range(begin, begin + self.micro.share)])
+        batch = self.packed.batch(range(begin, begin + self.micro.share))
         return {name: values.to(self.device) for name, values in batch.items()}
 
     def gradients(self, batch: dict[str, torch.Tensor]) -> None:
@@ -265,8 +271,9 @@ class Training:
                     part = slice(number * size, (number + 1) * size)
                     last = number == passes - 1
                     with nullcontext() if last else self.accelerator.no_sync(model=self.model):
-                        loss = self.loss({name: rows[part] for name, rows in batch.items()})
-                        self.accelerator.backward(loss / passes)
+                        # Without a name, which would hold a failed pass while it is made again.
+                        rows = {name: values[part] for name, values in batch.items()}
+                        (self.loss(rows) / passes).backward()
                 return
             except torch.OutOfMemoryError:
                 pass  # what the error holds of the failed pass is free only outside of this block

@@ -1,4 +1,4 @@
-"""Packed token rows as a dataset that is read front to back from memory maps.
+"""Packed token rows, read front to back from memory maps.
 
 ``tokens.npy`` has the rows; of conversations ``starts.npy`` and ``answers.npy`` beside it hold one
 bit a token.
@@ -32,9 +32,8 @@ MARKS = ("starts", "answers")
 
 @dataclass(frozen=True)
 class PackedRows:
-    """The first ``rows`` rows of a packed folder, as a torch dataset fetched by whole batches.
-
-    Indices are places in the training; ``order`` says which row is read there.
+    """The first ``rows`` rows of a packed folder, by their places in the training; ``order`` says
+    which row is read at each.
     """
 
     tokens: np.ndarray
@@ -48,14 +47,8 @@ class PackedRows:
     #: Row at each place [rows], int64; none: as they were packed.
     order: np.ndarray | None = None
 
-    def __len__(self) -> int:
-        return self.rows
-
-    def __getitem__(self, index: int) -> np.ndarray:
-        return self.tokens[self.rows_at([index])[0]]
-
-    def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first.
+    def batch(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Return the rows at some places: ``input_ids`` int64 [B, L].
 
         Of conversations also ``position_ids`` [B, L], which begin at 0 with each, ``learned``
         [B, L], the tokens that are predicted, and ``predicted`` [B], how many of them each row's
@@ -63,22 +56,26 @@ class PackedRows:
         """
         import torch
 
-        rows = self.rows_at(indices)
+        rows = self.rows_at(places)
         batch = {"input_ids": torch.from_numpy(self.tokens[rows].astype(np.int64))}
         if self.marks:
             firsts_BL = self._marked("starts", rows)
             firsts_BL[:, 0] = True
             batch["position_ids"] = torch.from_numpy(positions_of(firsts_BL))
-            begins = [index // self.batch_size * self.batch_size for index in indices]
-            steps = [self.rows_at(range(begin, begin + self.batch_size)) for begin in begins]
-            predicted = [int(self._marked("answers", step).sum()) for step in steps]
-            batch["predicted"] = torch.tensor(predicted)
+            steps = [place // self.batch_size for place in places]
+            predicted = {step: self._predicted(step) for step in {*steps}}
+            batch["predicted"] = torch.tensor([predicted[step] for step in steps])
             batch["learned"] = torch.from_numpy(self._marked("answers", rows))
         return batch
 
     def rows_at(self, places: Sequence[int]) -> Sequence[int]:
         """Return the packed rows that are read at some places of the training."""
         return places if self.order is None else self.order[np.asarray(places)].tolist()
+
+    def _predicted(self, step: int) -> int:
+        begin = step * self.batch_size
+        rows = self.rows_at(range(begin, begin + self.batch_size))
+        return int(self._marked("answers", rows).sum())
 
     def _marked(self, stem: str, rows: Sequence[int]) -> np.ndarray:
         """Return booleans [B, L] of bits that ``numpy.packbits`` put into bytes."""
@@ -111,11 +108,6 @@ def positions_of(firsts_BL: np.ndarray) -> np.ndarray:
     """Return positions int64 [B, L] that begin anew wherever ``firsts_BL`` is true."""
     places_L = np.arange(firsts_BL.shape[1])
     return places_L - np.maximum.accumulate(np.where(firsts_BL, places_L, 0), axis=1)
-
-
-def as_collated(batch: Any) -> dict[str, torch.Tensor]:
-    """Collate function for :class:`PackedRows`, which makes whole batches itself."""
-    return batch
 
 
 def packed_manifest(folder: str | Path) -> dict[str, Any]:
