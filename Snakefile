@@ -22,13 +22,10 @@ include: "workflow/rules/analyse.smk"
 include: "workflow/rules/report.smk"
 
 
-# The console shows a job as one line, without its files.
+# The console shows a job as one line, without its files. A workflow that has this one as a module may
+# have rules of its own.
 for each in workflow.rules:
-    each.message = f"{each.name} {{wildcards}}"
-
-
-localrules:
-    all,
+    each.message = each.message or f"{each.name} {{wildcards}}"
 
 
 rule all:
@@ -37,3 +34,4 @@ rule all:
         f"{RESULTS}/report.html",
         f"{RESULTS}/checks.json",
         f"{RESULTS}/scores.parquet",  # which a job that failed may have taken away
+    localrule: True

@@ -8,8 +8,6 @@ Shape suffixes used in tensor names throughout the package:
 so ``source_VD`` is a vocabulary-by-hidden matrix. No suffix where only one shape is possible.
 """
 
-__version__ = "0.1.0"
-
 #: What Python programs call (docs/quickstart.md), loaded at first use: importing is instant.
 __all__ = [
     "RevocabError", "adapt", "check", "export", "fertility", "init", "intersect", "target_matrix",
@@ -18,9 +16,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    # Not import statements: every stage stands on this file, and none on all of the package.
+    from importlib import import_module, metadata
+
+    if name == "__version__":  # of the tag that was installed
+        return metadata.version("revocab")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Not an import statement: every stage stands on this file, and none on all of the package.
-    from importlib import import_module
 
     return getattr(import_module("revocab.api"), name)

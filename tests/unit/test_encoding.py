@@ -137,6 +137,16 @@ def test_what_is_unseen_is_named():
     assert size_of(unseen.kinds) == 8
 
 
+def test_beyond_a_number_of_kinds_the_commoner_half_is_held(monkeypatch):
+    monkeypatch.setattr("revocab.vocabulary.tokenizers.unseen.COUNTED", 4)
+    unseen = Unseen()
+    counts = {b"a": 5, b"b": 1, b"c": 4, b"d": 2}
+    unseen.add(Counter(counts), "x")
+    assert unseen.kinds == counts
+    unseen.add(Counter({b"e": 3}), "x")
+    assert (unseen.kinds, unseen.size) == ({b"a": 5, b"c": 4}, 15)
+
+
 # Ends of prompts. ---------------------------------------------------------------------------------
 
 

@@ -145,6 +145,13 @@ def test_parallel_text(tokenizers):
     assert (rows[0]["parity"], rows[1]["parity"]) == (1, counts[1] / counts[0])
     assert rows[1]["characters_per_token"] == 3 / counts[1]
     assert tuple(rows[0]) == PARALLEL_COLUMNS
+    # Three byte tokens in two sentences, as above.
+    bpe = sentencepiece_bpe()
+    (row,) = measure_parallel({"bpe": bpe}, {"it": ["cane", "é\n"]})
+    tokens = sum(count_token_classes(bpe, ["cane", "é\n"]).tokens)
+    assert (row["sentences"], row["bytes"], row["characters"]) == (2, 7, 6)
+    assert (row["byte_rate"], row["unknown_rate"]) == (3 / tokens, 0)
+    assert row["tokens_per_sentence"] == tokens / 2
     with pytest.raises(RevocabError, match=r"x, row 1: no text in de \(fields: en, it\)"):
         parallel_lines([{"it": "è", "en": "is"}], ["de", "it"], "x")
     with pytest.raises(RevocabError, match="x: no text in it"):

@@ -4,15 +4,12 @@ REPORT_TEMPLATES = [
 ]
 
 
-localrules:
-    write_experiment,
-
-
 rule write_experiment:
     output:
         PATHS.experiment_file,
     log:
         f"{RESULTS}/logs/write_experiment.log",
+    localrule: True
     conda:
         CORE
     params:
