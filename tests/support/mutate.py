@@ -4,8 +4,9 @@
 
 A fault is a small change of arithmetic (:mod:`formulas`): a sign, + for -, * for /, a term left
 out, one more in a constant, a range or a bound, < for <=, another axis or norm, a sum for a mean.
-The tests that import the changed module run in a copy of the checkout, the nearest first, the quick
-before the slow; the first that fails, and passes without the fault, has found it.
+The test files that run the changed line do so in a copy of the checkout, the quick before the slow;
+the first test that fails, and passes without the fault, has found it. Which files run a line is
+measured once, in a run of the suite (``--lines FILE``).
 
 Results are JSON lines. The same call goes on where it was stopped, and tries again what lies in a
 file that has changed since. Exit status: 0 at least 95 % found, 1 fewer.
@@ -14,7 +15,6 @@ file that has changed since. Exit status: 0 at least 95 % found, 1 fewer.
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
 import random
@@ -24,23 +24,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from zlib import crc32
 
+from coverage import CoverageData
 from formulas import Change, changes, types
+
+from revocab.io import read_json, write_json
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("vocabulary", "initialise", "training", "evaluation")
 #: Whole experiments show that files fit together; they take too long to look for one sign.
 MARKERS = "not long and not hub and not dag and not shared_data"
-#: Seconds for one test, and for the tests of one fault that lie equally near.
+#: Seconds for one test, and for the tests of one fault.
 TEST_SECONDS, SECONDS = 120, 900
-#: How far a test may be from a module: 1, it imports it; 2, it imports what imports it.
-FARTHEST = 3
 CRASH = "Python died"
-SOURCES = ("src", "tests/support", "scripts")
 
 
 class Checkout:
@@ -61,14 +62,11 @@ class Checkout:
         for stale in (self.folder / name).parent.glob(f"__pycache__/{Path(name).stem}.*.pyc"):
             stale.unlink()  # it may be as old and as long
 
-    def find(self, tests: list[list[str]], seconds: dict[str, float]) -> str:
-        """Return the first test that fails, and passes without the fault; empty: none."""
-        for near in tests:
-            near.sort(key=lambda name: seconds.get(name, 3.0))
-            blamed = ["--deselect=" + test for test, passes in self.passing.items() if not passes]
-            if failed := self.failed([*blamed, *near], seconds):
-                return failed
-        return ""
+    def find(self, tests: list[str], seconds: dict[str, float]) -> str:
+        """Return the first test that fails; empty: none, or none runs."""
+        tests = sorted(tests, key=lambda name: seconds.get(name, 3.0))
+        blamed = ["--deselect=" + test for test, passes in self.passing.items() if not passes]
+        return self.failed([*blamed, *tests], seconds) if tests else ""
 
     def failed(self, words: list[str], seconds: dict[str, float]) -> str:
         """Run tests to the first that fails, and return its name; note how long files took."""
@@ -111,51 +109,43 @@ class Checkout:
         return self.passing[test]
 
 
-@cache
-def imported(name: str) -> frozenset[str]:
-    """Return the files of the checkout that one imports, wherever in it, and not for types only."""
-    files: set[str] = set()
-    for node in ast.walk(ast.parse((REPOSITORY / name).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body.clear()
-        elif isinstance(node, ast.Import):
-            files |= {file for alias in node.names for file in file_of(alias.name)}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            files |= {*file_of(node.module)}
-            for file in (f for alias in node.names for f in file_of(f"{node.module}.{alias.name}")):
-                folder = (REPOSITORY / file).parent
-                # A package that is imported by itself is one whose modules are found at run time.
-                modules = folder.glob("*.py") if file.endswith("__init__.py") else []
-                files |= {file, *(str(path.relative_to(REPOSITORY)) for path in modules)}
-    return frozenset(files - {name})
+def measure(checkout: Checkout, file: Path, cores: int) -> None:
+    """Run the suite once, and write which test files run each line, with hashes of all files."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(cores)]
+    command += ["--dist", "loadfile", "--no-loadscope-reorder", "-m", MARKERS, "--cov-report="]
+    command += ["--cov-context=test", *(f"--cov=src/revocab/{room}" for room in ROOMS)]
+    data = checkout.folder / "mutate.coverage"
+    paths = {"PYTHONPATH": str(checkout.folder / "src"), "COVERAGE_FILE": str(data)}
+    subprocess.run(command, cwd=checkout.folder, env=os.environ | paths, check=False)
+    coverage = CoverageData(str(data))
+    coverage.read()
+    lines: dict[str, dict[int, list[str]]] = {}
+    for source in sorted(coverage.measured_files()):
+        by_line = coverage.contexts_by_lineno(source)
+        lines[str(Path(source).relative_to(checkout.folder))] = {
+            line: sorted({context.split("::")[0] for context in contexts} - {""})
+            for line, contexts in sorted(by_line.items())
+        }
+    tests = [str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob("tests/*/test_*.py")]
+    hashes = {name: hash_of(name) for name in sorted([*lines, *tests])}
+    write_json(file, {"hashes": hashes, "lines": lines})
 
 
-@cache
-def file_of(module: str) -> list[str]:
-    """Return the file of a module of ours; none for an attribute or another's module."""
-    path = module.replace(".", "/")
-    places = [f"{top}/{path}{end}" for top in SOURCES for end in (".py", "/__init__.py")]
-    return [place for place in places if (REPOSITORY / place).is_file()][:1]
+def hash_of(name: str) -> str:
+    return f"{crc32((REPOSITORY / name).read_bytes()):08x}"
 
 
-def tests_of(module: str) -> list[list[str]]:
-    """Return the tests from which a module can be reached by imports, the nearest first."""
-    distances: dict[str, int] = {}
-    for path in REPOSITORY.glob("tests/*/test_*.py"):
-        name = str(path.relative_to(REPOSITORY))
-        seen, border = {name}, {name}
-        for distance in range(1, FARTHEST + 1):
-            # What the tests' own helpers import is as near as if the test did.
-            border = {each for file in border for each in imported(file)} - seen
-            helpers = {each for each in border if each.startswith("tests/")}
-            border |= {each for file in helpers for each in imported(file)} - seen
-            seen |= border
-            if module in border:
-                distances.setdefault(name, distance)
-        if any("run_snakemake" in each for each in seen):
-            distances.pop(name, None)
-    rings = [[n for n, near in distances.items() if near == d] for d in range(1, FARTHEST + 1)]
-    return [sorted(ring) for ring in rings if ring]
+def tests_of(name: str, line: int, measured: dict[str, Any]) -> list[str]:
+    """Return the test files that run a line, and those that have changed since.
+
+    Where the module itself has changed, the lines have moved: all that run any line of it.
+    """
+    hashes, lines = measured["hashes"], measured["lines"].get(name, {})
+    same = hashes.get(name) == hash_of(name)
+    tests = set(lines.get(str(line), ()) if same else chain.from_iterable(lines.values()))
+    paths = (str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob("tests/*/test_*.py"))
+    tests |= {test for test in paths if hashes.get(test) != hash_of(test)}
+    return sorted(test for test in tests if (REPOSITORY / test).is_file())
 
 
 def faults(room: str, seed: int, count: int) -> Iterator[tuple[str, Change]]:
@@ -184,6 +174,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=ROOMS, nargs="+", default=ROOMS, metavar="ROOM")
     parser.add_argument("--results", type=Path, default=REPOSITORY / "results/mutate.jsonl")
+    help_of_lines = "which test files run each line; measured if it is not there"
+    place = REPOSITORY / "results/mutate-lines.json"
+    parser.add_argument("--lines", type=Path, default=place, help=help_of_lines)
+    parser.add_argument("--cores", type=int, default=2, help="of the run that measures lines")
     parser.add_argument("--list", action="store_true", help="print the faults, and plant none")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # and nothing is left behind
@@ -199,13 +193,16 @@ def main() -> int:
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="revocab-mutate-") as folder:
         checkout = Checkout(Path(folder))
+        if not options.lines.exists():
+            measure(checkout, options.lines, options.cores)
+        measured = read_json(options.lines)
         results = []
         for number, (name, change) in enumerate(planned, 1):
-            text = (REPOSITORY / name).read_text(encoding="utf-8")
-            fault = f"{spoken(name, change)}  [{crc32(text.encode()):08x}]"
+            fault = f"{spoken(name, change)}  [{hash_of(name)}]"
             if fault not in done:
                 before = seconds.copy()
-                test = search(checkout, name, text, change, seconds)
+                tests = tests_of(name, change.line, measured)
+                test = search(checkout, name, change, tests, seconds)
                 slower = {test: took for test, took in seconds.items() if took != before.get(test)}
                 done[fault] = {"fault": fault, "found": test, "seconds": slower}
                 with options.results.open("a", encoding="utf-8") as file:
@@ -224,12 +221,17 @@ def main() -> int:
 
 
 def search(
-    checkout: Checkout, name: str, text: str, change: Change, seconds: dict[str, float]
+    checkout: Checkout,
+    name: str,
+    change: Change,
+    tests: list[str],
+    seconds: dict[str, float],
 ) -> str:
     """Return the test that finds a fault; empty: none does."""
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
     while True:
         checkout.write(name, change.planted(text))
-        test = checkout.find(tests_of(name), seconds)
+        test = checkout.find(tests, seconds)
         checkout.write(name, text)
         if test in ("", CRASH) or checkout.passes(test):
             return test

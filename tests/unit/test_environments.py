@@ -1,4 +1,4 @@
-"""Environments of conda and Apptainer are the Makefile's: the same lock files and versions."""
+"""Environments of conda and containers are the Makefile's: the same lock files and versions."""
 
 from __future__ import annotations
 
@@ -34,3 +34,17 @@ def test_versions_beside_a_lock_file_are_those_in_it(repository, file):
         if version.partition("+")[0] != str(locked.get(name)).partition("+")[0]
     }
     assert different == {}
+
+
+def test_a_container_gets_all_that_make_install_reads(repository):
+    text = (repository / "envs/Containerfile").read_text()
+    sources = [
+        source for line in re.findall(r"^COPY (.+)$", text, re.M) for source in line.split()[:-1]
+    ]
+    assert [source for source in sources if not (repository / source).exists()] == []
+    project = (repository / "pyproject.toml").read_text() + (repository / "setup.py").read_text()
+    named = {"LICENSE", "README.md", "Snakefile", "workflow", "profiles", "envs"}
+    assert all(f'"{name}"' in project for name in named)
+    assert {*named, "Makefile", "src", "requirements.lock", "requirements-parity.lock"} <= {
+        *sources
+    }

@@ -44,7 +44,7 @@ STABLE = {
     ),
     "trim": (
         "model text",
-        "allow_unknown coverage dry_run keep languages model out picture text tokens",
+        "allow_unknown coverage dry_run keep languages model out picture reasons text tokens",
     ),
 }
 

@@ -38,7 +38,7 @@ TEXT = st.lists(WORDS | WORDS.map(" {}".format) | OTHERS | st.characters(exclude
 some = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def trimmed(tokenizer, texts, stay=(), **measure):
+def trimmed(tokenizer, texts, stay=None, **measure):
     vocabulary = EditableVocabulary.read(tokenizer)
     uses_LV = np.array([count_ids(tokenizer, [text]) for text in texts])
     uses_LV = uses_LV.reshape(-1, len(vocabulary))
@@ -166,6 +166,32 @@ def test_uses_of_a_token_that_goes_count_for_what_it_is_made_of():
     assert [*vocabulary.dropping_order(counts, last={"abc"})] == ["cd", "abc", "ab"]
 
 
+@pytest.mark.parametrize(
+    ("keep", "uses", "reasons"),
+    [
+        (260, (0, 1, 3), "part:abc rare used listed"),
+        (259, (0, 1, 3), "spells:abc rare rare listed"),
+        (260, (0, 0, 3), "part:abc unused used listed"),
+        (260, (0, 0, 0), "spells:abc size unused listed"),
+    ],
+)
+def test_every_token_has_a_reason(keep, uses, reasons):
+    merges = [("a", "b"), ("c", "d"), ("ab", "c"), ("b", "d")]
+    tokens = ["ab", "cd", "abc", "bd"]
+    vocabulary = EditableVocabulary.read(with_merges(tokens, merges, special=["<end>"]))
+    uses_LV = np.zeros((1, 261), int)
+    uses_LV[0, 256:259] = uses
+    trim = Trim.choose(vocabulary, uses_LV, Measure(keep=keep), {"bd": "listed"})
+    rows = [*trim.explain(["it"])]
+    assert [row["id"] for row in rows] == [*range(261)]
+    assert [row["new_id"] for row in rows if row["new_id"] is not None] == [*range(keep)]
+    assert {row["token"] for row in rows if row["new_id"] is None} == {*trim.dropped}
+    said = [":".join(filter(None, (row["reason"], row["of"]))) for row in rows]
+    assert said == ["byte"] * 256 + [*reasons.split(), "special"]
+    assert [row["uses_it"] for row in rows[256:259]] == [*uses]
+    assert {row["token"]: row["text"] for row in rows}["Ġ"] == " "
+
+
 def test_coverage_is_that_of_every_text():
     uses_LV = np.array([[6, 3, 1, 0], [0, 50, 0, 50]])
     assert mean_shares(uses_LV) == pytest.approx([0.3, 0.4, 0.05, 0.25])
@@ -212,7 +238,7 @@ def test_what_is_asked_to_stay_stays_with_its_parts(bases):
     longest = max(vocabulary.ids.keys() - vocabulary.protected, key=len)
     plain = trimmed(base, [], keep=300)
     assert longest not in plain.tokenizer.get_vocab()
-    kept = trimmed(base, [], stay={longest}, keep=300)
+    kept = trimmed(base, [], stay={longest: "listed"}, keep=300)
     text = vocabulary.text(longest).decode()
     assert kept.tokenizer.tokenize(text) == base.tokenize(text) == [longest]
 
@@ -236,9 +262,9 @@ def test_a_vocabulary_without_bytes_is_trimmed_if_asked_and_keeps_its_characters
     (problem,) = refused.value.problems
     assert "243 of the 243" in problem and "--allow-unknown" in problem and "<unk>" in problem
     assert "0x00 to 0xBF, 0xC2 to 0xF4" in problem
-    characters = check_spelling(vocabulary, True, "--allow-unknown")
+    stay = dict.fromkeys(check_spelling(vocabulary, True, "--allow-unknown"), "character")
     uses_LV = count_ids(vocabulary.base, ["cane"])[None]
-    trim = Trim.choose(vocabulary, uses_LV, Measure(keep=len(vocabulary) - 2), characters)
+    trim = Trim.choose(vocabulary, uses_LV, Measure(keep=len(vocabulary) - 2), stay)
     assert {*trim.dropped} == {"can", "cane"} and {*"acneè▁"} <= trim.tokenizer.get_vocab().keys()
     for text in ("cane", "can è", "xé cane", "canex"):
         assert_as_before(trim, text)

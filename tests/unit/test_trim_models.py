@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from sound_models import SHAPE, SOUND, TEXT, WITH_TABLES, Sound, pieces, write_sound
@@ -220,17 +221,21 @@ def test_rows_are_gathered_in_blocks_of_any_size():
             assert got == table[rows].tobytes()
 
 
-def test_a_dry_run_says_what_it_saves_and_writes_nothing_but_its_picture(made, tmp_path, text):
+def test_a_dry_run_says_what_it_saves_and_writes_nothing_but_what_it_is_told(made, tmp_path, text):
     source = made("mistral-instruct")[0]
     (tmp_path / "it.txt").write_text("il gatto\n\nil cane\n")
     told = trim(
         [str(source), f"en={text}", f"it={tmp_path / 'it.txt'}", "--keep", "320", "--dry-run",
-         "--out", str(tmp_path / "o"), "--picture", str(tmp_path / "p")]
+         "--out", str(tmp_path / "o"), "--picture", str(tmp_path / "p"),
+         "--reasons", str(tmp_path / "r.csv")]
     )  # fmt: skip
     (row,) = (line.split() for line in told.splitlines() if line.startswith("trimmed"))
     assert row[1] == "320" and all(cell.endswith("%") for cell in row[4:]) and len(row) == 6
     assert "lm_head.weight (" in told and "it: " in told and "nothing was written" in told
-    assert {path.name for path in tmp_path.iterdir()} == {"it.txt", "p.svg", "p.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"it.txt", "p.svg", "p.png", "r.csv"}
+    tokens = pandas.read_csv(tmp_path / "r.csv", keep_default_na=False)
+    assert (len(tokens), sum(tokens["new_id"] != "")) == (len(load_tokenizer(source)), 320)
+    assert {"id", "token", "reason", "uses_en", "uses_it"} <= {*tokens}
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
 
 

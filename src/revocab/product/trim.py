@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.errors import RevocabError
-from revocab.io import text_lines
+from revocab.io import text_lines, write_csv
 from revocab.models.folder import ModelFolder
 from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder, check_files
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAME = "revocab trim MODEL it=FILE"
 #: Shares of each text's tokens of which a dry run tells the price.
 SHARES = (1.0, 0.99999, 0.9999, 0.999, 0.99)
-PICTURE = "coverage"
+PICTURE, REASONS = "coverage", "tokens.csv"
 
 
 class TrimOptions(Measure):
@@ -39,6 +39,11 @@ class TrimOptions(Measure):
     )
     out: Path = Field(default=Path("trimmed"), description="folder to write")
     dry_run: bool = Field(default=False, description="show savings and costs, write no model")
+    reasons: Path | None = Field(
+        default=None,
+        description="every token, kept or dropped, and why, as a CSV; the folder written has its"
+        " own, tokens.csv",
+    )
     picture: Path | None = Field(
         default=None,
         description="coverage by size as FILE.svg and FILE.png; the folder written has its own",
@@ -78,6 +83,8 @@ def trimmed(model: str, text: dict[str, Path], options: TrimOptions) -> dict[str
         raise RevocabError(f"--picture {options.picture}: it shows what texts lose; give a text")
     if options.picture is not None:
         check_files(*map(options.picture.with_suffix, (".svg", ".png")), inputs=inputs)
+    if options.reasons is not None:
+        check_files(options.reasons, inputs=inputs)
     folder = local(Path(model), "model")
     out = None if options.dry_run else OutputFolder(options.out, "trimmed model", [folder, *inputs])
     return write(folder, texts, options, stay, out)
@@ -118,11 +125,12 @@ def write(
     say("counting tokens")
     uses = [count_ids(vocabulary.base, text.documents_of()) for text in texts]
     named = vocabulary.base.convert_ids_to_tokens(model.named_tokens)
+    reasons = {"listed": stay, "named": named, "character": characters}
     choice = Trim.choose(
         vocabulary,
         np.array(uses, np.int64).reshape(-1, len(vocabulary)),
         options,
-        characters.union(stay, named),
+        {token: reason for reason, tokens in reasons.items() for token in tokens},
     )
     say("comparing every line before and after")
     fixed = compare_lines(choice, fixed_texts())
@@ -134,6 +142,8 @@ def write(
     }  # fmt: skip
     if options.picture is not None:
         draw(choice, languages, options.picture.parent, options.picture.stem)
+    if options.reasons is not None:
+        write_reasons(choice, languages, options.reasons)
     if out is None:
         return values
     say("writing the model folder")
@@ -148,6 +158,7 @@ def write(
         values["dropped"] = write_trimmed(
             model, choice.kept_N, choice.tokenizer, facts, part, progress=True
         )
+        write_reasons(choice, languages, part / REASONS)
         if texts:
             draw(choice, languages, part, PICTURE)
     return values
@@ -168,6 +179,13 @@ def savings(
     for label, number in going.items():
         tables, whole = model.sizes(size - number if number else None)
         yield label, size - number, tables, whole, [row[number] for row in choice.coverage_LK]
+
+
+def write_reasons(choice: Trim, languages: Sequence[str], file: Path) -> None:
+    """Write every token of the model, kept or dropped, with the reason."""
+    columns = ["id", "token", "text", "new_id", "reason", "of"]
+    columns += [f"uses_{language}" for language in languages]
+    write_csv(file, columns, choice.explain(languages))
 
 
 def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> None:

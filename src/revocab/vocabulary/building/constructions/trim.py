@@ -7,8 +7,8 @@ Suffixes: L texts, V ids of the base, K tokens that go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar
@@ -90,13 +90,14 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     import numpy as np
 
     base = EditableVocabulary.read(inputs.tokenizers["base"])
-    stay = check_spelling(base, options.allow_unknown, "allow_unknown: true")
+    characters = check_spelling(base, options.allow_unknown, "allow_unknown: true")
     check_known(base, options.tokens, "option tokens")
     mixture = inputs.mixtures.get("corpora", [])
     budgets = training_budgets(mixture, options.limit_bytes) if mixture else {}
     uses = [count_ids(base.base, training_texts([part], budgets)) for part in mixture]
     uses_LV = np.array(uses, np.int64).reshape(-1, len(base))
-    trim = Trim.choose(base, uses_LV, options, stay.union(options.tokens))
+    stay = dict.fromkeys(characters, "character") | dict.fromkeys(options.tokens, "listed")
+    trim = Trim.choose(base, uses_LV, options, stay)
     compare_lines(trim, training_texts(mixture, budgets))
     facts = {
         "alphabet": base.style,
@@ -204,6 +205,10 @@ class Trim:
     #: Ids in the order in which they may go, those that do not go in the end among them.
     order_K: ndarray
     going: int
+    #: Tokens that stay in any case, with the reason.
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    #: Those in the scripts of the languages by which it was chosen, if it was.
+    in_script: Collection[str] = ()
 
     @classmethod
     def choose(
@@ -211,11 +216,11 @@ class Trim:
         vocabulary: EditableVocabulary,
         uses_LV: ndarray,
         measure: Measure,
-        stay: Collection[str] = (),
+        stay: Mapping[str, str] | None = None,
     ) -> Trim:
         """Raise :class:`RevocabError` where nothing may go, or less than is asked for.
 
-        ``stay``: tokens that are kept beside those that always are.
+        ``stay``: tokens that are kept beside those that always are, with the reason.
         """
         import numpy as np
 
@@ -225,13 +230,11 @@ class Trim:
         backend = text_encoder(base.backend_tokenizer, PARSE)
         texts = [*chat_texts(base)] or [str(base.chat_template or "")]
         written = (backend.encode(text, add_special_tokens=False).tokens for text in texts)
-        always = {*CHAT_ROLES, *chain.from_iterable(written)}
+        fixed = dict.fromkeys(chain(CHAT_ROLES, *written), "chat")
         texts_of = {token: vocabulary.text(token) for token in vocabulary.ids}
-        always |= {
-            token
-            for token, data in texts_of.items()
-            if data.decode(errors="replace").strip().isdecimal()
-        }
+        for token, data in texts_of.items():
+            if data.decode(errors="replace").strip().isdecimal():
+                fixed.setdefault(token, "digits")
         last: set[str] = set()
         if measure.languages:  # without a letter of another script; parts of characters among them
             foreign = others(tuple(scripts_of(measure.languages)), emoji=False)
@@ -241,11 +244,13 @@ class Trim:
                 if not foreign.search(data.decode(errors="ignore"))
             }
         if vocabulary.model == "Unigram":  # the cost of an unknown character hangs on the lowest
-            always.add(min(vocabulary.scores, key=lambda token: vocabulary.scores[token]))
+            lowest = min(vocabulary.scores, key=lambda token: vocabulary.scores[token])
+            fixed.setdefault(lowest, "lowest score")
+        fixed = {**(stay or {}), **fixed}
         shares_V = mean_shares(uses_LV)
         order = vocabulary.dropping_order(
             {token: float(shares_V[number]) for token, number in vocabulary.ids.items()},
-            stay=always.union(stay),
+            stay=fixed.keys(),
             last=last,
             credit=True,
         )
@@ -272,7 +277,7 @@ class Trim:
                 f"{vocabulary.base.name_or_path}: all of its {size:,} tokens would stay, so there"
                 " is nothing to trim; ask for less"
             )
-        return cls(vocabulary, uses_LV, order_K, going)
+        return cls(vocabulary, uses_LV, order_K, going, fixed, last)
 
     @cached_property
     def dropped(self) -> list[str]:
@@ -289,6 +294,47 @@ class Trim:
     @cached_property
     def coverage_LK(self) -> ndarray:
         return coverage_after(self.uses_LV, self.order_K)
+
+    def explain(self, languages: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield a row for each token: what becomes of it, and why (docs/tokenizers.md lists the
+        reasons). ``languages`` name the texts.
+        """
+        vocabulary, gone = self.vocabulary, {*self.dropped}
+        added = {token["content"] for token in vocabulary.state["added_tokens"]}
+        wholes: dict[bool, dict[str, str]] = {False: {}, True: {}}  # of parts, by what stays
+        for token in vocabulary.ids if vocabulary.model != "Unigram" else ():
+            for part in vocabulary.parents(token) or ():
+                wholes[token not in gone].setdefault(part, token)
+        new_id = iter(range(len(vocabulary)))
+        for token, number in sorted(vocabulary.ids.items(), key=lambda pair: pair[1]):
+            uses = dict(zip(languages, self.uses_LV[:, number].tolist(), strict=True))
+            is_used, whole = any(uses.values()), None
+            if token in gone:
+                reason = "script" if self.in_script else "rare" if is_used else "unused"
+            elif token in vocabulary.protected:
+                special = token in added or number in vocabulary.base.all_special_ids
+                reason = "special" if special else "byte"
+            elif token in self.fixed:
+                reason = self.fixed[token]
+            elif token in self.in_script:
+                reason = "script"
+            elif is_used and not self.in_script:
+                reason = "used"
+            elif whole := wholes[True].get(token):
+                reason = "part"
+            elif whole := wholes[False].get(token):
+                reason = "spells"
+            else:
+                reason = "size"
+            yield {
+                "id": number,
+                "token": token,
+                "text": vocabulary.text(token).decode(errors="replace"),
+                "new_id": None if token in gone else next(new_id),
+                "reason": reason,
+                "of": whole,
+                **{f"uses_{language}": count for language, count in uses.items()},
+            }
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:
