@@ -6,12 +6,11 @@ import inspect
 import io
 from collections.abc import Mapping
 from contextlib import redirect_stdout, suppress
-from importlib import import_module
 from typing import Any, Literal, get_args, get_origin
 
 from reference_pages import Model, about, cell, code, default, sentence
 
-from revocab.__main__ import dispatch
+from revocab.__main__ import dispatch, verb_of
 from revocab.closed import plain
 from revocab.command_line import Leaf, flag_of, metavar
 from revocab.verb import Verb, command_line
@@ -33,8 +32,8 @@ def command_page() -> str:
         "## To begin with",
         "",
     ]
-    for name, (place, _) in entry.BEGUN.items():
-        lines += verb_part(name, getattr(import_module(place.rpartition(".")[0]), name))
+    for name in entry.BEGUN:
+        lines += verb_part(name, verb_of(name))
     lines += ["## On an experiment", ""]
     lines += ["### run", "", *help_of("run"), *verb_part("plan", plan)]
     by_hand = {step: name for name, step in entry.VERBS.items()}
@@ -104,12 +103,14 @@ def help_of(verb: str) -> list[str]:
 def python_page() -> str:
     """Return the page of the package's functions, with their signatures and docstrings."""
     import revocab
+    from revocab import __main__ as entry
 
     lines = [
         "# Python API",
         "",
         "What the package offers to Python programs; nothing else in it promises to keep its name."
-        " [From Python](../quickstart.md#from-python) has an example of each.",
+        " [From Python](../quickstart.md#from-python) has examples. A keyword with a point is a key"
+        " of a mapping: `parallel={'kind': …}`.",
         "",
     ]
     for name in revocab.__all__:
@@ -119,7 +120,21 @@ def python_page() -> str:
             lines += ["```python", signature(name, thing), "```", ""]
         for part in inspect.getdoc(thing).split("\n\n"):
             lines += [cell(sentence(" ".join(part.split()))), ""]
+        if name in {*entry.BEGUN, *entry.VERBS}:
+            lines += keyword_table(name)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def keyword_table(name: str) -> list[str]:
+    """Return the keywords of a verb's function, but for those of one kind; a key with a point is
+    one of a mapping.
+    """
+    line = command_line(verb_of(name), name)
+    rows = [
+        f"| {code(key)} | {default(leaf.field)} | {cell(sentence(flag_about(line.model, leaf)))} |"
+        for key, leaf in line.known.items()
+    ]
+    return ["| keyword | default | meaning |", "| --- | --- | --- |", *rows, ""]
 
 
 def signature(name: str, function: Any) -> str:

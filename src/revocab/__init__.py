@@ -9,7 +9,10 @@ so ``source_VD`` is a vocabulary-by-hidden matrix. No suffix where only one shap
 """
 
 #: What Python programs call (docs/quickstart.md), loaded at first use: importing is instant.
-__all__ = ["RevocabError", "adapt_model", "check", "shared_tokens", "target_matrix"]
+__all__ = [
+    "RevocabError", "adapt", "check", "export", "fertility", "init", "intersect", "target_matrix",
+    "trim",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

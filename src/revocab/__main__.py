@@ -7,8 +7,12 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 from revocab.errors import UsageError
+
+if TYPE_CHECKING:
+    from revocab.verb import Verb
 
 #: What people call steps by hand. Every other step goes by its own name (:mod:`revocab.verbs`).
 VERBS = {
@@ -122,20 +126,31 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
     from revocab.cli import call
     from revocab.closed import near
     from revocab.extensions import use_that_of
-    from revocab.verbs import find, places
+    from revocab.verbs import places
 
-    if verb in BEGUN or verb in PLANNED:
-        module, _, function = (BEGUN | PLANNED)[verb][0].rpartition(".")
-        if verb in PLANNED:
-            words = with_experiment(words)
-            use_that_of(words)
-        print(getattr(import_module(module), function)(words))
-        return
-    name = VERBS.get(verb, verb)
-    if name not in places():
+    if verb in BEGUN:
+        print(verb_of(verb)(words))
+    elif verb in PLANNED:
+        words = with_experiment(words)
+        use_that_of(words)
+        print(function_of(PLANNED[verb][0])(words))
+    elif VERBS.get(verb, verb) in places():
+        call(verb_of(verb), words, f"revocab {verb}")
+    else:
         known = [*BEGUN, *VERBS, *PLANNED, *places()]
         raise UsageError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
-    call(find(name), words, f"revocab {verb}")
+
+
+def verb_of(name: str) -> Verb:
+    """Return a verb by the name that people call it by, or that of its rule."""
+    from revocab.verbs import find
+
+    return function_of(BEGUN[name][0]) if name in BEGUN else find(VERBS.get(name, name))
+
+
+def function_of(place: str) -> Any:
+    module, _, function = place.rpartition(".")
+    return getattr(import_module(module), function)
 
 
 if __name__ == "__main__":

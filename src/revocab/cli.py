@@ -81,14 +81,21 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 
 def call(verb: Verb, words: Sequence[str], name: str) -> None:
-    """Run a step with the words of a rule or of a person, and write the marker of its output.
-
-    A person is also told what was written and what comes next.
+    """Run a step with the words of a rule or of a person, who is told what was written and what
+    comes next.
     """
     arguments, job = read(verb, name, words)
-    by_hand = not job
-    if by_hand and handed_over(arguments.options, words, name):
+    if not job and handed_over(arguments.options, words, name):
         return
+    result = perform(verb, arguments, job)
+    if not job and result is not None:
+        print(result)
+
+
+def perform(verb: Verb, arguments: Any, job: str = "") -> str | None:
+    """Run a step with its arguments and write the marker of its output; return what it tells a
+    person. Without the name of a ``job`` it is run by hand.
+    """
     from revocab.marker import made_by, mark_file
     from revocab.training.startup import process_variables
 
@@ -97,15 +104,14 @@ def call(verb: Verb, words: Sequence[str], name: str) -> None:
     hashes = hashes_read(verb, arguments, job) if first else {}
     with ExitStack() as stack:
         stack.enter_context(made_by(verb.name, arguments.options, job, hashes))
-        if by_hand:
+        if not job:
             arguments = local_inputs(arguments)
             if first and verb.remakes is not None:
                 stack.enter_context(glanced_at(*verb.remakes, arguments))
         result = verb.function(**dict(arguments))
         if first:
             mark_file(arguments.out)
-    if by_hand and result is not None:
-        print(result)
+    return result
 
 
 def hashes_read(verb: Verb, arguments: Any, job: str) -> dict[str, str]:

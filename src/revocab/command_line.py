@@ -7,8 +7,9 @@ everything wrong with a call is named at once.
 from __future__ import annotations
 
 import inspect
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +20,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from revocab import yaml_file
-from revocab.closed import Closed, Job, is_model, kinds_in, plain, problems_of
-from revocab.errors import RevocabError, UsageError
+from revocab.closed import Closed, Job, is_model, kinds_in, plain, problems_of, unknown
+from revocab.errors import RevocabError, UsageError, refuse
 from revocab.io import parse_json
 from revocab.wording import LONGEST
 
@@ -123,21 +124,76 @@ class CommandLine:
         if short:
             options: Any = self.model.model_fields["options"].annotation
             flags = self.checked(self.shorthand, short).spelt_out(flags, options)
-        # What a part lacks is named there.
+        by_path = {self.known[key].path: value for key, value in flags.items()}
+        return self.checked(self.model, self.nested(by_path))
+
+    @cached_property
+    def keywords(self) -> dict[str, tuple[str, ...]]:
+        """Return what a Python program may give, as the way to it in the model: the keys of flags;
+        what has several flags (``--parallel.kind``, …) is one mapping.
+        """
+        return {
+            key.partition(".")[0]: leaf.path[: len(leaf.path) - key.count(".")]
+            for key, leaf in self.known.items()
+        }
+
+    def of(self, **values: Any) -> Any:
+        """Return the model of a Python program's keywords; None stands for a default.
+
+        Raises :class:`RevocabError` with all that is wrong.
+        """
+        problems = [
+            unknown(self.name, key, self.keywords, "keyword")
+            for key in values
+            if key not in self.keywords
+        ]
+        by_path = {
+            self.keywords[key]: os.fspath(value) if isinstance(value, os.PathLike) else value
+            for key, value in values.items()
+            if key in self.keywords and value is not None
+        }
+        try:
+            model = self.model.model_validate(self.nested(by_path))
+        except ValidationError as error:
+            problems += [
+                f"{self.name}: {without_part(each)}" for each in problems_of(error, self.model)
+            ]
+        refuse(problems)
+        return model
+
+    def words(self, **values: Any) -> list[str]:
+        """Return the words of a command line that says the same as a program's keywords."""
+        first = {key: values.pop(key) for key in self.positional if key in values}
+        words = [str(value) for value in first.values() if value is not None]
+        for key, value in values.items():
+            if value is None or value is False:
+                continue
+            words.append(flag_of(key))
+            if isinstance(value, dict):
+                words += [f"{name}={inner}" for name, inner in value.items()]
+            elif isinstance(value, list | tuple):
+                words += map(str, value)
+            elif value is not True:
+                words.append(str(value))
+        return words
+
+    def nested(self, by_path: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+        """Return values as the model has them, its parts as mappings: what a part lacks is named
+        there.
+        """
         values: dict[str, Any] = {
             key: {}
             for key, field in self.model.model_fields.items()
             if is_model(plain(field.annotation))
         }
-        by_path = {self.known[key].path: value for key, value in flags.items()}
-        by_path |= {leaf.path: leaf.constant[0] for leaf in leaves(self.model) if leaf.constant}
-        for path, value in by_path.items():
+        constants = {leaf.path: leaf.constant[0] for leaf in leaves(self.model) if leaf.constant}
+        for path, value in {**by_path, **constants}.items():
             *way, last = path
             inner = values
             for part in way:
                 inner = inner.setdefault(part, {})
             inner[last] = value
-        return self.checked(self.model, values)
+        return values
 
     def checked(self, model: type[BaseModel], values: dict[str, Any]) -> Any:
         try:
@@ -147,9 +203,7 @@ class CommandLine:
 
     def by_flag(self, problem: str) -> str:
         """Return a problem with flags in place of keys."""
-        part, dot, _ = problem.partition(": ")[0].partition(".")
-        if part in FLAT:
-            problem = problem.removeprefix(part + (dot or ": "))
+        problem = without_part(problem)
         key, mark, rest = problem.partition(": ")
         if key in self.positional:
             return f"{key.upper()}: {rest}; see {self.name} --help"
@@ -216,6 +270,12 @@ class CommandLine:
         name = leaf.key.replace(".", "__")
         hint = Annotated[hint | None, facts]
         return inspect.Parameter(name, where, default=None, annotation=hint)
+
+
+def without_part(problem: str) -> str:
+    """Return a problem without the parameter whose fields are flags."""
+    part, dot, _ = problem.partition(": ")[0].partition(".")
+    return problem.removeprefix(part + (dot or ": ")) if part in FLAT else problem
 
 
 # --- a flag's help and its value ------------------------------------------------------------------

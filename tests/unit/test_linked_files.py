@@ -14,7 +14,7 @@ from one_group import changed
 from refusals import problems
 
 from revocab import extensions, yaml_file
-from revocab.api import shared_tokens
+from revocab.api import intersect
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import aligned_rows
 from revocab.costs.sizes import read_config
@@ -81,7 +81,7 @@ def test_intersections_and_initialisation_refuse_the_same_tokenizer(toys, tmp_pa
     (linked / "tokenizer.json").rename(tmp_path / "tokenizer.json")
     (linked / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
     with pytest.raises(RevocabError, match=r"tokenizer\.json: a link out"):
-        shared_tokens(toys / "untied", linked)
+        intersect(toys / "untied", linked)
 
 
 def test_links_within_the_folder_and_a_folder_that_is_a_link_are_followed(tmp_path):

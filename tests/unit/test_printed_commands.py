@@ -12,7 +12,6 @@ import runpy
 import subprocess
 import sys
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import filterfalse, pairwise
 from pathlib import Path
@@ -24,7 +23,7 @@ from revocab import __main__ as entry
 from revocab import experiment
 from revocab.command_line import flag_of
 from revocab.verb import command_line, read
-from revocab.verbs import find, places
+from revocab.verbs import places
 from revocab.workflow import plan as bill_plan
 from revocab.workflow import run
 
@@ -97,10 +96,7 @@ def test_every_verb_that_is_named_anywhere_is_there():
 @pytest.mark.parametrize("line", [*revocab(), *revocab(entry.BEGUN)], ids=str)
 def test_the_flags_of_a_verb_are_its_own(line):
     name, *words = line.words
-    if name in entry.BEGUN:
-        verb = getattr(import_module(entry.BEGUN[name][0].rpartition(".")[0]), name)
-    else:
-        verb = find(entry.VERBS.get(name, name))
+    verb = entry.verb_of(name)
     kind = words[0] if verb.kinds and words and words[0] in verb.kinds else ""
     if line.is_part or not words:
         if verb.kinds and words and not words[0].startswith("--") and not kind:

@@ -14,6 +14,7 @@ from sound_models import WITH_TABLES, write_sound
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 from waiting import steps_made, wait_until
 
+import revocab
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
@@ -89,7 +90,7 @@ def but_speed(said: str) -> list[str]:
     return [line for line in said.splitlines() if not line.startswith("characters ")]
 
 
-def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
+def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder, monkeypatch):
     with (folder / "killed.log").open("w") as log:
         first = subprocess.Popen(
             command("killed"), cwd=folder, stdout=log, stderr=log, start_new_session=True
@@ -104,6 +105,12 @@ def test_a_killed_adaptation_goes_on_and_gives_the_same_bytes(folder):
     assert but_speed(said) == but_speed(undisturbed.replace("whole", "killed"))
     said_again = finish(folder, "killed")  # nothing left to do
     assert said_again == said
+    with monkeypatch.context() as patch:
+        patch.chdir(folder)
+        texts = {"sw": "swahili.txt", "el": "greek.txt"}, {"en": "english.txt"}
+        budget = {"tokens": 20480, "cores": 2, "out": "killed"}
+        model = revocab.adapt("my-model", texts[0], keep=texts[1], **budget)
+    assert (folder / model).samefile(folder / "killed/model")
     table = (folder / "killed/results/adapt/tables/before-and-after.md").read_text("utf-8").strip()
     assert table in said
     assert (

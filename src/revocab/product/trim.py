@@ -63,6 +63,14 @@ def trim(
     kept tokens. FILE is text of a language (.txt, .jsonl, .parquet, also .gz) or a folder of
     such files. Each language is counted separately. --dry-run shows what it saves and costs.
     """
+    from revocab.report.template import environment
+
+    values = trimmed(model, text, options)
+    return environment(Path(__file__).parent).get_template("trimmed.txt.j2").render(values)
+
+
+def trimmed(model: str, text: dict[str, Path], options: TrimOptions) -> dict[str, Any]:
+    """Write the trimmed model, unless this is a dry run; return what it saves and costs."""
     if not text and options.languages is None:
         raise RevocabError(
             "no text: --keep and --coverage count tokens in it; give it by its language after the"
@@ -79,21 +87,20 @@ def trim(
         check_files(options.reasons, inputs=inputs)
     folder = local(Path(model), "model")
     out = None if options.dry_run else OutputFolder(options.out, "trimmed model", [folder, *inputs])
-    return trimmed(folder, texts, options, stay, out)
+    return write(folder, texts, options, stay, out)
 
 
-def trimmed(
+def write(
     folder: Path,
     texts: Sequence[Text],
     options: TrimOptions,
     stay: Sequence[str],
     out: OutputFolder | None,
-) -> str:
+) -> dict[str, Any]:
     import numpy as np
 
     from revocab.models.load import check_model
     from revocab.models.trimmed_model import TrimmableModel, write_trimmed
-    from revocab.report.template import environment
     from revocab.vocabulary.building.constructions.trim import (
         Trim,
         check_known,
@@ -133,13 +140,12 @@ def trimmed(
         "tables": model.tables, "savings": [*savings(model, choice, languages)],
         "compared": compared, "out": out, "dropped": (),
     }  # fmt: skip
-    template = environment(Path(__file__).parent).get_template("trimmed.txt.j2")
     if options.picture is not None:
         draw(choice, languages, options.picture.parent, options.picture.stem)
     if options.reasons is not None:
         write_reasons(choice, languages, options.reasons)
     if out is None:
-        return template.render(values)
+        return values
     say("writing the model folder")
     facts = {
         "options": options.model_dump(
@@ -155,7 +161,7 @@ def trimmed(
         write_reasons(choice, languages, part / REASONS)
         if texts:
             draw(choice, languages, part, PICTURE)
-    return template.render(values)
+    return values
 
 
 def savings(

@@ -48,6 +48,17 @@ def check(model: str = model_field("model to look at"), *, options: CheckOptions
     MODEL is a folder or a Hub id. Each finding is a line: what is wrong, what that does to a
     user, and how to mend it. No code of the model is run. Exit status 1 if there is an error.
     """
+    findings, text = examine(model, options)
+    if any(finding.severity == "error" for finding in findings):
+        print(text)
+        raise SystemExit(1)
+    return text
+
+
+def examine(model: str, options: CheckOptions) -> tuple[list[Finding], str]:
+    """Look at a model, and write what the options name; return what is wrong with it, or left of
+    that in a mended copy, and what the terminal shows.
+    """
     folder = local(Path(model), "model")
     to_screen = options.findings == Path("-")
     if options.findings is not None and not to_screen:
@@ -70,10 +81,7 @@ def check(model: str = model_field("model to look at"), *, options: CheckOptions
     if options.findings is not None and not to_screen:
         write_json(options.findings, report)
     text = json.dumps(report, ensure_ascii=False, indent=2) if to_screen else "\n".join(lines)
-    if any(finding.severity == "error" for finding in findings):
-        print(text)
-        raise SystemExit(1)
-    return text
+    return findings, text
 
 
 def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFolder) -> list[str]:
