@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 from pathlib import Path
 from textwrap import dedent
@@ -391,15 +390,9 @@ def test_an_adapter_and_a_vocabulary_of_another_model_are_refused(toys, tmp_path
     assert "tokens without a row" in problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(toys, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-    try:
-        with pytest.raises(SystemExit) as ended:
-            entry.main(["export", str(toys / "untied"), "--to", "gguf", "o"])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+def test_a_full_disk_is_one_line_and_leaves_nothing(toys, tmp_path, full_disk, capsys):
+    with full_disk(20_000), pytest.raises(SystemExit) as ended:
+        entry.main(["export", str(toys / "untied"), "--to", "gguf", str(tmp_path / "o")])
     said = capsys.readouterr().err
     assert ended.value.code == 1 and "no partial output was kept" in said.splitlines()[-1], said
     assert "Traceback" not in said and not [*tmp_path.iterdir()]
