@@ -183,8 +183,7 @@ def test_folders_that_are_read_are_enough(monkeypatch, whole, names, at_most):
 
     some = tasks.TaskManager
     monkeypatch.setattr(tasks, "TaskManager", lambda **given: some(**given) if given else whole)
-    whole = whole.task_index
-    index = harness.manager_of(names).task_index
+    index, whole = (found.task_index for found in (harness.manager_of(names), whole))
     assert len(index) <= (at_most or len(whole)) and (at_most or len(index) == len(whole))
     parts = {part for name in names for part, _ in harness.parts_of(whole, name)}
     for name in parts & whole.keys():
